@@ -2,10 +2,12 @@
 
 The bound problem is: minimise time_price·T + Σ price_c·d_jv·q_jvc over modes y and node counts q, such that
 
-    Σ over jobs released from r_l on of d·q <= m_c·(T − r_l)     class c, level l     multiplier area[l, c]
+    Σ over jobs released from r_l on of d·q <= m_c·(T − r_l) − x_lc   class c, level l   multiplier area[l, c]
     Σ f_p(τ_j)·d·y <= N·(T − r_0)                                wide family p        multiplier wide[p]
     release_j + d·y <= T                                         job j                multiplier job[j]
     floor <= T <= limit
+
+where x_lc node-seconds of the class are closed from r_l until a time that T is known to be no sooner than.
 
 For any multipliers >= 0 the Lagrangian's minimum is a lower bound, and it falls apart into jobs: each takes the mode
 whose nodes, filled cheapest class first, cost least.
@@ -32,11 +34,17 @@ class BoundProblem:
     time_price: float  # of a second of T
     price: Floats  # per class: of a node-second in use
     floor: float = 0.0  # T is known to be no less
+    reached: float = 0.0  # nor than this, as far as nodes are closed
 
     @property
     def level_of(self) -> Ints:
         """Return the number of the last level that each job is released at or after."""
         return np.searchsorted(self.levels, self.relaxation.release, side="right") - 1
+
+    @property
+    def lost(self) -> Floats:
+        """Return the node-seconds, level × class, that are closed until T."""
+        return self.relaxation.shut.lost(self.levels, self.reached, self.relaxation.nodes.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +97,7 @@ def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool
         float(cost.sum())
         + float(multipliers.job @ relaxation.release)
         + float((multipliers.area @ capacity) @ problem.levels)
+        + float((multipliers.area * problem.lost).sum())
         + float(multipliers.wide.sum()) * relaxation.total_nodes * first
         + max(left, 0.0) * problem.floor
     )
@@ -101,7 +110,7 @@ def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool
         constant=constant,
         slope=max(-left, 0.0),
         multipliers=multipliers,
-        area_gradient=later + problem.levels[:, None] * capacity,
+        area_gradient=later + problem.levels[:, None] * capacity + problem.lost,
         wide_gradient=problem.wide @ seconds + first * relaxation.total_nodes,
     )
 

@@ -106,14 +106,14 @@ def solve(
         (np.arange(tight.size), q[tight], np.ones(tight.size)),
         (np.arange(tight.size), of_mode[tight], -cap[tight].astype(np.float64)),
     )
-    level_of = problem.level_of
+    level_of, lost = problem.level_of, problem.lost / scale
     use = weight[job[of_mode]] * seconds[of_mode]
     area = []
     for level in range(levels):
         here = np.flatnonzero(level_of[job[of_mode]] >= level)
         area.append(
             less.add(
-                -relaxation.nodes * problem.levels[level] / scale,
+                -relaxation.nodes * problem.levels[level] / scale - lost[level],
                 (c[here], q[here], use[here]),
                 (np.arange(classes), np.full(classes, horizon), -relaxation.nodes.astype(np.float64)),
             )

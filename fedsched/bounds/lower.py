@@ -109,12 +109,14 @@ def lower_bounds(
     problem = pack(workload, federation, reading=reading, t0=t0)
     planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned
     limits = caps_table(workload, federation, caps)
-    relaxation = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned)
+    runs = reading.planned(workload)
+    keeps_plans = shapes is None and bool((planned >= runs).all())
+    relaxation = relax(problem, limits, workload.id, runtime=runs, planned=planned, keeps_plans=keeps_plans)
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
         found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
     if shapes is None and federation.signals:
-        own = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned, apart=True)
+        own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True)
         latest = math.inf if deadline is None else deadline - relaxation.t0
         found = found.with_costs(federation, own, latest=latest, seconds=seconds)
     return replace(found, watts_assumed=federation.watts_assumed)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from fedsched.bounds.linear import Solved
     from fedsched.bounds.relaxation import Floats
 
+ROUNDS = 8  # of looking for prices anew where nodes are closed the longer the later the end is
+RISES = 1e-4  # by what share a round must raise the bound for another one
 FEW_JOBS = 200  # up to so many, the LP is solved again without late modes
 
 
@@ -70,7 +72,26 @@ class Prover:
             tried.append(self._solve(self.problem, None).multipliers)
         best = max((dual_value(self.problem, prices) for prices in tried), key=lambda found: found.constant)
         self.floor = max(self.floor, rounded_down(best.constant, self.relaxation.t0))
+        best = self._between_downtimes([*tried, best.multipliers], best)
         self.floor = max(self.floor, self._by_modes([*tried, best.multipliers]))
+        return best
+
+    def _between_downtimes(self, known: list[Multipliers], best: DualValue) -> DualValue:
+        """Return the best bound on T where nodes are closed until then, which raises the floor as long as it rises."""
+        shut, levels, t0 = self.relaxation.shut, self.problem.levels, self.relaxation.t0
+        if not shut.begin.size:
+            return best
+        for _ in range(ROUNDS):
+            before = self.floor
+            for prices in known:
+                base = dual_value(replace(self.problem, reached=0.0), prices)
+                until = shut.reached(base.constant, base.multipliers.area, levels)
+                self.floor = max(self.floor, rounded_down(until, t0))
+            self.problem = replace(self.problem, floor=self.floor, reached=self.floor)
+            best = max((dual_value(self.problem, prices) for prices in known), key=lambda found: found.constant)
+            if self.method == "closed" or self.floor <= before * (1.0 + RISES):
+                break
+            known = [*known, self._solve(self.problem, None).multipliers]
         return best
 
     def _by_modes(self, known: list[Multipliers]) -> float:

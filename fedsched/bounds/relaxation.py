@@ -17,6 +17,7 @@ from fedsched.bounds.gaps import between_downtimes
 from fedsched.bounds.grid import is_exact
 from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.bounds.own_watts import of_these_jobs
+from fedsched.bounds.shut import NOTHING, Shut, surely_shut
 from fedsched.engine.codes import OnRunning
 from fedsched.errors import InfeasibleError
 
@@ -68,6 +69,7 @@ class Relaxation:
     some_wait_for_more: bool = False  # than their submits before they may start
     some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
     more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: than `busy_watts`; or no rows
+    shut: Shut = NOTHING  # what no job can have of the nodes' time
 
     @property
     def shortest(self) -> Floats:
@@ -129,6 +131,7 @@ def relax(
     everybody: bool = False,
     running: RunningJobs | None = None,
     planned: Floats | None = None,
+    keeps_plans: bool = False,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
@@ -136,7 +139,7 @@ def relax(
     that close at times, are classes of their own: nodes of a class can then be given out group by group in any way.
     With `everybody` jobs that may leave are there too, and on a clock that rounds none of their times there is no tick.
     Of jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan
-    takes the jobs to run.
+    takes the jobs to run, and with `keeps_plans` none runs longer on its own.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
@@ -217,6 +220,8 @@ def relax(
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
         relaxation = between_downtimes(relaxation, problem, planned)
         relaxation = released_behind_conditions(relaxation, problem)
+    if keeps_plans and relaxation.uncontended and (running is None or not running.rows.size):
+        relaxation = replace(relaxation, shut=surely_shut(problem, class_of, relaxation.tick))
     return relaxation if everybody else of_those_who_start(relaxation, problem)
 
 

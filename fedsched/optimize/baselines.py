@@ -164,7 +164,16 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
     # By how long the jobs really run, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
-    relaxation = relax(packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned)
+    keeps_plans = bool((planned >= runtime).all())
+    relaxation = relax(
+        packed,
+        limits,
+        problem.ids,
+        runtime=runtime,
+        running=problem.running,
+        planned=planned,
+        keeps_plans=keeps_plans,
+    )
     found = bounds_of_relaxation(relaxation, seconds=seconds)
     if problem.pricing is not None:
         own = relax(

@@ -54,6 +54,42 @@ def test_followers_wait_for_the_gap_too() -> None:
     assert chain.of("flow") == pytest.approx(4.0 + 34.0)
 
 
+def test_what_is_closed_is_no_room_for_work() -> None:
+    """Eight jobs of five seconds on four nodes take 40 node-seconds beside what is closed until they end.
+
+    Of nodes that never come back nothing is said: some jobs may never start.
+    """
+    eight = [1] * 8, [5.0] * 8
+    assert least(*eight).makespan == pytest.approx(10.0)
+    assert least(*eight, downtime(5.0, 10.0)).makespan == pytest.approx(15.0)
+    assert least(*eight, downtime(0.0, 100.0, nodes="2 of all")).makespan == pytest.approx(20.0)
+    assert least(*eight, downtime(0.0, np.inf, nodes="3 of all", kind="drain")).makespan == pytest.approx(10.0)
+    both = downtime(0.0, 8.0, nodes="2 of all"), downtime(4.0, 12.0, nodes="1 of all")
+    assert least(*eight, *both).makespan == pytest.approx((40 + 2 * 8 + 8) / 4)
+    assert least(*eight, downtime(12.0, 30.0)).makespan == pytest.approx(10.0)
+    later = least([4, 4], [5.0, 5.0], downtime(3.0, 9.0, nodes="1 of all"), submit=[0.0, 2.0])
+    assert later.makespan == pytest.approx(19.0)  # none of them fits beside it
+    energy = replace(FOUR, calendar=(downtime(5.0, 10.0),))
+    jobs = fs.Workload(submit=[0.0] * 8, tasks=eight[0], runtime=eight[1])
+    found = bounds.lower_bounds(jobs, energy, t0=0.0)
+    extra = FOUR.groups[0].busy_watts - FOUR.groups[0].idle_watts
+    assert found.energy == pytest.approx(15.0 * 4 * FOUR.groups[0].idle_watts + 40 * extra)
+
+
+def test_what_may_be_in_use_while_it_is_closed_is_not_counted() -> None:
+    """Where nobody knows of a downtime, or runs are longer than plans take them, jobs may run into it."""
+    eight = [1] * 8, [5.0] * 8
+    assert least(*eight, downtime(5.0, 10.0, kind="outage")).makespan == pytest.approx(10.0)
+    assert least(*eight, downtime(5.0, 10.0), estimate=[4.0] * 8).makespan == pytest.approx(10.0)
+    two = fs.Federation.of(2, 2, uplink=1e3)
+    jobs = fs.Workload(
+        submit=[0.0] * 8, tasks=[1] * 7 + [4], runtime=[5.0] * 8, task_bandwidth=[1e6] * 8, compute_fraction=[0.5] * 8
+    )
+    closed = tuple(fs.Downtime(cluster.name, 5.0, 30.0) for cluster in two.clusters)
+    free = bounds.lower_bounds(jobs, two, t0=0.0).makespan
+    assert bounds.lower_bounds(jobs, replace(two, calendar=closed), t0=0.0).makespan <= max(free, 35.0)
+
+
 def test_no_schedule_is_below_its_bounds() -> None:
     """Random systems under all rules: every metric of the reference's schedule is at least its bound."""
     seen = 0
