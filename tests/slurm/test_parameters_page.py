@@ -42,11 +42,11 @@ def around(line: str) -> tuple[str, ...]:
 
 
 def decided_by(policy: fs.policies.Slurm) -> object:
-    """Return all that was read, but for what is only named."""
+    """Return all that was read where nodes are given whole, but for what is only named."""
     machine = fs.read_federation(policy.conf.path)
     return (
-        replace(policy.parameters, not_modelled=()), replace(policy.priority, left_out=()), tiers_of(policy.conf),
-        machine.clusters, tuple(machine.partitions),
+        replace(policy.parameters, not_modelled=(), selection=()), replace(policy.priority, left_out=()),
+        tiers_of(policy.conf), machine.clusters, tuple(machine.partitions),
     )  # fmt: skip
 
 
