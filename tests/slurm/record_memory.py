@@ -65,7 +65,11 @@ def record(name: str, factor: float, kept: Path | None) -> None:
         if kept:
             kept.mkdir(parents=True, exist_ok=True)
             (kept / f"{name}.log").write_text(text, encoding="utf-8")
-        told = Told.read(text, {int(str(row["job"])): int(str(row["start"])) + begin for row in rows})
+        told = Told.read(
+            text,
+            {int(str(row["job"])): int(str(row["start"])) + begin for row in rows},
+            {int(str(row["job"])): _numbers(str(row["where"])) for row in rows},
+        )
         said = {
             "command": f"PYTHONPATH=tests python -m slurm.record_memory {name} --factor {factor:g}",
             "version": slurm.ask("slurmctld", "-V"),
@@ -77,9 +81,7 @@ def record(name: str, factor: float, kept: Path | None) -> None:
             "broke_off": [one.broke_off for one in told.of_backfill().values()],
         }
         for row in rows:
-            nodes = [int(part.partition(":")[0].removeprefix("n")) for part in str(row["where"]).split()]
-            seen = told.seen(int(str(row["job"])), nodes)
-            row.update((name, second - begin) for name, second in seen.items())
+            row.update((name, second - begin) for name, second in told.seen(int(str(row["job"]))).items())
         slurm.check()
         if slurm.slowest > LATE:
             raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
@@ -90,6 +92,10 @@ def record(name: str, factor: float, kept: Path | None) -> None:
         table.writeheader()
         table.writerows(rows)
     print(f"{name}: {len(rows)} jobs; the slowest command took {said['slowest_command']} s", flush=True)
+
+
+def _numbers(where: str) -> list[int]:
+    return [int(part.partition(":")[0].removeprefix("n")) for part in where.split()]
 
 
 def _second(text: str) -> int:

@@ -27,7 +27,6 @@ RESPONDED = re.compile(r"debug2: node_did_resp n(\d+)")
 DONE = re.compile(r"_job_complete: JobId=(\d+) done")
 SECOND = 1000  # moments are in milliseconds
 SOON = 4 * SECOND  # after a submission, or when nodes are clear, there is a pass
-TAKES = 150  # milliseconds at least, until nodes are clear and the main scheduler looks
 
 
 @dataclass
@@ -37,10 +36,10 @@ class Pass:
     begin: int
     backfill: bool
     second: int
-    starts: bool = False
     tested: int = 0
     whole: int = 0  # jobs that it had tested to the end as it yielded its locks
     turns: list[int] = field(default_factory=list)
+    started: list[int] = field(default_factory=list)  # jobs
     broke_off: int | None = None
 
     @property
@@ -52,7 +51,7 @@ class Pass:
         """Let it be in a second, in which the jobs are tested that come after so many; a main pass is in its first."""
         if tested > 0 and self.backfill:
             self.turns += [tested] * (second - self.now)
-        elif not self.starts:
+        elif not self.started:
             self.second = max(self.second, second)
 
 
@@ -60,6 +59,7 @@ class Pass:
 class Told:
     """What a log tells, in milliseconds since 1970, in turn."""
 
+    where: dict[int, list[int]]  # the nodes of each job
     passes: list[Pass] = field(default_factory=list)
     came: dict[int, int] = field(default_factory=dict)
     by: dict[int, int] = field(default_factory=dict)  # the second of the pass that started a job
@@ -67,9 +67,9 @@ class Told:
     responded: dict[int, list[int]] = field(default_factory=dict)  # of each node
 
     @classmethod
-    def read(cls, log: str, starts: dict[int, int]) -> Told:
-        """Return what a log tells; `starts` has the StartTime of each job."""
-        told = cls()
+    def read(cls, log: str, starts: dict[int, int], where: dict[int, list[int]]) -> Told:
+        """Return what a log tells; `starts` has the StartTime of each job, `where` its nodes."""
+        told = cls(where)
         last: dict[bool, Pass] = {}
         for line in log.splitlines():
             if not (parts := LINE.match(line)):
@@ -85,7 +85,7 @@ class Told:
             elif job := STARTED.match(what):
                 one = last["backfill" in what]
                 one.turn_to(starts[int(job[1])], max(0, one.tested - 1))
-                one.starts = True
+                one.started.append(int(job[1]))
                 told.by[int(job[1])] = one.now
             elif TEST.match(what):
                 one = last[True]
@@ -100,7 +100,7 @@ class Told:
             elif job := DONE.match(what):
                 told.done[int(job[1])] = moment
         for one, other in zip(told.passes, told.passes[1:], strict=False):
-            if one.backfill and not one.starts and not other.backfill and other.second == one.second:
+            if one.backfill and not one.started and not other.backfill and other.second == one.second:
                 one.second -= 1  # ours has the main scheduler's pass first
         return told
 
@@ -108,19 +108,23 @@ class Told:
         """Return backfill's passes, by their seconds."""
         return {one.second: one for one in self.passes if one.backfill}
 
-    def seen(self, job: int, nodes: list[int]) -> dict[str, int]:
-        """Return when a job that had these nodes came, began and was gone, and when they were clear."""
+    def seen(self, job: int) -> dict[str, int]:
+        """Return when a job came, began and was gone, and when its nodes were clear."""
         came, done, began = self.came[job], self.done[job], self.by[job]
         gone = max(done // SECOND, began + 1)
         for one in self._before(done):
             gone = max(gone, one.second + 1)
-        return {"came": self._seen_at(came), "began": began, "gone": gone, "clear": max(self._clear(done, nodes), gone)}
+        return {"came": self._seen_at(came), "began": began, "gone": gone, "clear": max(self._clear(job), gone)}
 
-    def _clear(self, done: int, nodes: list[int]) -> int:
-        """Return the second of the first pass for which nodes were clear: backfill's once they all have responded."""
+    def _clear(self, job: int) -> int:
+        """Return the second of the first pass for which a job's nodes were clear.
+
+        They are once all have responded, and before that where the pass starts somebody there.
+        """
+        done, nodes = self.done[job], self.where[job]
         responded = max(_next(self.responded.get(node, []), done) for node in nodes)
         for one in self.passes[bisect_right(self.passes, done, key=lambda one: one.begin) :]:
-            if one.begin > (responded if one.backfill else done + TAKES):
+            if one.begin > responded or any(set(nodes) & set(self.where[other]) for other in one.started):
                 return one.second if one.begin - done < SOON else done // SECOND
         return done // SECOND
 
