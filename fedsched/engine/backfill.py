@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import standing
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.codes import Dispatch
@@ -26,25 +27,29 @@ from fedsched.engine.scan import next_candidate, next_small
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
 
-NOBODY = constant(0)
+NOBODY, NONE = constant(-1), constant(0)
 CHEAP = 4  # jobs that are placed in vain in as long as all classes are looked at
 
 
 @inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """Start from the head, reserve for the first that cannot start, backfill the rest around it [11, 24]."""
-    head = start_from_head(problem, plan, state)
     queue = state.backfill if plan.separate_backfill else state.queue
-    if head < 0 or next_small(problem, state, queue, FIRST, state.counter[Counter.FREE]) < 0:
-        return
-    shadow = reserve_for_head(problem, plan, state, head)
+    head, shadow, first = NOBODY, state.clock[Clock.SHADOW], state.counter[Counter.JOINED_FROM]
+    if not standing.holds(state):
+        standing.fall(state)
+        head, first = start_from_head(problem, plan, state), FIRST
+        if head < 0 or next_small(problem, state, queue, FIRST, state.counter[Counter.FREE]) < 0:
+            return
+        shadow = reserve_for_head(problem, plan, state, head)
+        standing.stand(problem, plan, state, head, shadow)
     now = state.clock[Clock.NOW]
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
     if plan.dispatch == Dispatch.LOOKAHEAD:
-        start_packed(problem, plan, state, head, shadow, window)
+        start_packed(problem, plan, state, head, shadow, window, first)
     number = state.classes.number
-    beside, in_vain = free_beside_reservation(state), NOBODY
-    position = next_candidate(problem, state, queue, FIRST, state.counter[Counter.FREE], window, beside)
+    beside, in_vain = free_beside_reservation(state), NONE
+    position = next_candidate(problem, state, queue, first, state.counter[Counter.FREE], window, beside)
     while position >= 0:
         j = queue.order[position]
         if j != head:
@@ -60,8 +65,9 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
                     number[ClassNumber.PATIENCE] -= 1
                     if number[ClassNumber.PATIENCE] < 0:
                         _go_on_by_class(problem, plan, state, head, shadow, window, position + 1)
-                        return
+                        break
         position = next_candidate(problem, state, queue, position + 1, state.counter[Counter.FREE], window, beside)
+    standing.have_looked(state)
 
 
 @part

@@ -26,22 +26,22 @@ NEVER = constant(LOOKAHEAD + 1)  # no number of candidates reaches the sum
 
 @inlined
 def _candidate_from(
-    problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float, beside: int
+    problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float, beside: int, first: int
 ) -> int:
     if state.classes.number[ClassNumber.CLASSES] > 0:
-        if position == FIRST:
-            return first_of_classes(problem, plan, state, queue, FIRST, window)
+        if position == first:
+            return first_of_classes(problem, plan, state, queue, first, window)
         return next_of_classes(problem, plan, state, queue, window)
     return next_candidate(problem, state, queue, position, state.counter[Counter.FREE], window, beside)
 
 
 @inlined
-def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> int:
-    # The first jobs that could start beside the reservation if they were alone; returns how many.
+def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, first: int) -> int:
+    # The first jobs from a position on that could start beside the reservation if they were alone; returns how many.
     queue = state.backfill if plan.separate_backfill else state.queue
     candidate, beside = state.packing.candidate, free_beside_reservation(state)
     found = 0
-    position = _candidate_from(problem, plan, state, queue, FIRST, window, beside)
+    position = _candidate_from(problem, plan, state, queue, first, window, beside, first)
     while position >= 0 and found < candidate.shape[1]:
         j = queue.order[position]
         if j != head:
@@ -52,7 +52,7 @@ def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: floa
                 candidate[CandidateRow.LASTS, found] = 1 if fit == LASTING else 0
                 candidate[CandidateRow.CHOSEN, found] = 0
                 found += 1
-        position = _candidate_from(problem, plan, state, queue, position + 1, window, beside)
+        position = _candidate_from(problem, plan, state, queue, position + 1, window, beside, first)
     return found
 
 
@@ -110,10 +110,12 @@ def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
 
 
 @part
-def start_packed(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> None:
-    """Start what uses the most nodes beside the head's reservation [24]."""
+def start_packed(
+    problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, first: int
+) -> None:
+    """Start what uses the most nodes beside the head's reservation, of those from a position of the queue on [24]."""
     candidate = state.packing.candidate
-    candidates = _collect(problem, plan, state, head, shadow, window)
+    candidates = _collect(problem, plan, state, head, shadow, window, first)
     choose(state.packing, candidates, state.counter[Counter.FREE], state.scratch.extra.sum())
     for i in range(candidates):
         if candidate[CandidateRow.CHOSEN, i] == 1:

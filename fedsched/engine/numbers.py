@@ -25,6 +25,8 @@ class Counter(IntEnum):
     PLAN_HOLDS = 14
     ASKS = 15  # 1: before a pass that may start something, the loop asks for a plan
     PASS_DUE = 16  # it has asked, and the pass is still to come
+    JOINED_FROM = 17  # the first position of the backfill queue at which a job has joined since the last pass
+    FREE_BEFORE = 18  # free nodes when that pass had ended
 
 
 class ClassNumber(IntEnum):
@@ -77,3 +79,4 @@ class Clock(IntEnum):
     SATURATED_SECONDS = 1
     LOST_NODE_SECONDS = 2
     NEXT_DUE = 3  # earliest reservation of the standing plan
+    SHADOW = 4  # when the head that stands can start at the latest

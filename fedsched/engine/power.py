@@ -35,6 +35,14 @@ def open_all(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: f
 
 
 @inlined
+def is_saved(extras: Extras | None) -> bool:
+    """Return whether idle nodes are ever off, so that jobs may wait for them to boot."""
+    if extras is None:
+        return False
+    return extras.saving.timeout.size > 0
+
+
+@inlined
 def ready_at(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints, now: float) -> float:
     """Give a job its nodes; return when the last of them is on."""
     if extras is None or state is None:

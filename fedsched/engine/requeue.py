@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import kernel
 from fedsched.engine import limits
 from fedsched.engine.classes import begin_ungrouped
+from fedsched.engine.numbers import Counter
 from fedsched.engine.placement import shortest_duration
 from fedsched.engine.queue import set_leaf, shown_tasks
 
@@ -22,6 +23,7 @@ def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints
     """
     begin_ungrouped(plan, state)
     limits.keep_awake(problem.extras, state.extras, state)
+    state.counter[Counter.PLAN_HOLDS] = 0
     for i in range(jobs.size):
         j = jobs[i]
         state.queue.order[places[i]] = j

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 7\n"
+MARK = b"fedsched rolling checkpoint 8\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
 # No planner's run has another order to backfill by; the others are room.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
@@ -104,6 +104,7 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     held = held_in(saved.part("held"), run) if isinstance(run, SharedRun) else None
     for name, array in now.items():
         array[...] = read[name]
+    run.state.counter[Counter.PLAN_HOLDS] = 0  # what a reservation leaves free is not saved
     run.plan = run.plan._replace(dispatch=rules[0], placement=rules[1])
     if held is not None:
         restore_held(run, held)
@@ -133,7 +134,8 @@ def _most(name: str, run: Simulation) -> int | Ints:
         return len(run.plan.caps) - 1
     if name == "state.counter":
         most = np.full(len(Counter), jobs)
-        most[Counter.FREE], most[Counter.SATURATED_LINKS] = nodes, run.problem.groups.uplink.size
+        most[[Counter.FREE, Counter.FREE_BEFORE]] = nodes
+        most[Counter.SATURATED_LINKS] = run.problem.groups.uplink.size
         most[Counter.BREAKPOINTS] = run.state.profile.time.size
         return most
     if name == "state.extras.waiting.number":
