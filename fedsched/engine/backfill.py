@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import standing
+from fedsched.engine import newcomers
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_from_head, start_job
 from fedsched.engine.lookahead import start_packed
 from fedsched.engine.numbers import ClassNumber, Clock, Counter
-from fedsched.engine.queue import FIRST
+from fedsched.engine.queue import FIRST, NEVER
 from fedsched.engine.reservation import (
     LASTING,
     REFUSED,
+    could_not_start,
     free_beside_reservation,
     place_beside_reservation,
     reserve,
@@ -25,30 +26,42 @@ from fedsched.engine.reservation import (
 from fedsched.engine.scan import next_candidate, next_small
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.engine.arrays import Plan, Problem, Queue, State
 
-NOBODY, NONE = constant(-1), constant(0)
+NONE = constant(0)
 CHEAP = 4  # jobs that are placed in vain in as long as all classes are looked at
 
 
 @inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
-    """Start from the head, reserve for the first that cannot start, backfill the rest around it [11, 24]."""
-    queue = state.backfill if plan.separate_backfill else state.queue
-    head, shadow, first = NOBODY, state.clock[Clock.SHADOW], state.counter[Counter.JOINED_FROM]
-    if not standing.holds(state):
-        standing.fall(state)
+    """Start from the head; where others could, reserve for the first that cannot, and backfill around it [11, 24]."""
+    first = state.counter[Counter.JOINED_FROM]
+    if not newcomers.are_enough(state):
+        newcomers.look_at_all(state)
         head, first = start_from_head(problem, plan, state), FIRST
-        if head < 0 or next_small(problem, state, queue, FIRST, state.counter[Counter.FREE]) < 0:
+        if head < 0:
             return
-        shadow = reserve_for_head(problem, plan, state, head)
-        standing.stand(problem, plan, state, head, shadow)
-    now = state.clock[Clock.NOW]
+        newcomers.wait_behind(problem, plan, state, head)
+    queue, free = state.backfill if plan.separate_backfill else state.queue, state.counter[Counter.FREE]
+    position, in_vain = next_small(problem, state, queue, first, free), NONE
+    while position >= 0 and in_vain < CHEAP and could_not_start(problem, plan, state, queue.order[position]):
+        position, in_vain = next_small(problem, state, queue, position + 1, free), in_vain + 1
+    if position >= 0:
+        _go_on_from(problem, plan, state, queue, position, in_vain)
+    newcomers.are_awaited(state)
+
+
+@inlined
+def _go_on_from(problem: Problem, plan: Plan, state: State, queue: Queue, first: int, in_vain: int) -> None:
+    # Reserves for the head, and goes over the queue from this position on.
+    head = newcomers.head_of(state)
+    if state.clock[Clock.SHADOW] == NEVER:
+        state.clock[Clock.SHADOW] = reserve_for_head(problem, plan, state, head)
+    shadow, now = state.clock[Clock.SHADOW], state.clock[Clock.NOW]
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
     if plan.dispatch == Dispatch.LOOKAHEAD:
         start_packed(problem, plan, state, head, shadow, window, first)
-    number = state.classes.number
-    beside, in_vain = free_beside_reservation(state), NONE
+    number, beside = state.classes.number, free_beside_reservation(state)
     position = next_candidate(problem, state, queue, first, state.counter[Counter.FREE], window, beside)
     while position >= 0:
         j = queue.order[position]
@@ -67,7 +80,6 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
                         _go_on_by_class(problem, plan, state, head, shadow, window, position + 1)
                         break
         position = next_candidate(problem, state, queue, position + 1, state.counter[Counter.FREE], window, beside)
-    standing.have_looked(state)
 
 
 @part

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, cancellations, ceilings, holds, limits, precedence, reserved, returns, standing, victims
+from fedsched.engine import (
+    calendar,
+    cancellations,
+    ceilings,
+    holds,
+    limits,
+    newcomers,
+    precedence,
+    reserved,
+    returns,
+    victims,
+)
 from fedsched.engine import queue as queues
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import joins_plan
@@ -73,7 +84,7 @@ def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> Non
     cancellations.has_joined(state.extras, j)
     holds.has_joined(state.extras, j)
     joins_plan(state, j)
-    standing.joins(state, j)
+    newcomers.joins(state, j)
 
 
 @inlined

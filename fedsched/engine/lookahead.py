@@ -13,7 +13,6 @@ from fedsched.compiled import constant, inlined, part
 from fedsched.engine.classes import first_of_classes, next_of_classes
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
 from fedsched.engine.numbers import ClassNumber, Counter
-from fedsched.engine.queue import FIRST
 from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 from fedsched.engine.scan import next_candidate
 

@@ -79,4 +79,4 @@ class Clock(IntEnum):
     SATURATED_SECONDS = 1
     LOST_NODE_SECONDS = 2
     NEXT_DUE = 3  # earliest reservation of the standing plan
-    SHADOW = 4  # when the head that stands can start at the latest
+    SHADOW = 4  # when the head can start at the latest; infinite where nothing is reserved for it

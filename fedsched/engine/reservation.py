@@ -9,7 +9,7 @@ from fedsched.engine import calendar, ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
-from fedsched.engine.dispatch import is_passed_over, start_apart
+from fedsched.engine.dispatch import fits_now, is_passed_over, start_apart
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import place, planned_duration
 from fedsched.engine.shadow import shadow_beside_closures
@@ -101,6 +101,14 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
     # Other nodes may bear a job where uplinks are looked at, or what closes in its run.
     return plan.placement == Placement.LINK_AWARE or calendar.any_closes(problem.extras)
+
+
+@inlined
+def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    """Return whether a job could not start even if nothing were reserved; where that is not all to ask, say no."""
+    if _may_fit_on_fewer(problem, plan) or ceilings.any_caps(problem.extras):
+        return False
+    return not fits_now(problem, plan, state, j)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""A reservation that stands: a pass looks only at who has joined since, and starts whom a look at all would start."""
+"""Newcomers: a pass looks only at who has joined since the last one, and starts whom a look at all would start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ backfill = plain("fedsched.engine.backfill")
 events = plain("fedsched.engine.events")
 loop = plain("fedsched.engine.loop")
 queues = plain("fedsched.engine.queue")
-standing = plain("fedsched.engine.standing")
+newcomers = plain("fedsched.engine.newcomers")
 TEN = fs.Federation.homogeneous(10)
 THRIFTY = fs.Federation((fs.Cluster("cluster", (fs.NodeGroup(10, off_watts=0.0),)),), power=fs.policies.Timeout(1e6))
 PARTS = (fs.Partition("all", {"cluster": "all"}), fs.Partition("most", {"cluster": "0-6"}))
@@ -61,33 +61,33 @@ def test_what_lasts_takes_of_what_the_reservation_left() -> None:
     work = jobs([6, 8, 2, 1], [10.0, 5.0, 99.0, 99.0], submit=[0.0, 0.0, 1.0, 2.0])
     problem, plan, state = arrived(work, TEN, dispatch="easy")
     backfill.backfill_around_head(problem, plan, state)
-    assert not standing.holds(state)  # nobody could have started, so nothing was reserved
+    assert state.clock[Clock.SHADOW] == np.inf  # nobody could have started, so nothing is reserved
     assert join(problem, plan, state, 1.0) == [0, 2]
-    assert standing.holds(state)
+    assert newcomers.are_enough(state)
     assert join(problem, plan, state, 2.0) == [0, 2]
-    assert standing.holds(state)
+    assert newcomers.are_enough(state)
 
 
 def test_it_falls_when_nodes_are_given_back_or_its_time_has_come() -> None:
     """What is free has become more, or the head's planned start is now: all are looked at anew."""
     _, _, state = passed(1.0, 9.0)
-    assert standing.holds(state)
+    assert newcomers.are_enough(state)
     state.counter[Counter.FREE] += 1
-    assert not standing.holds(state)
+    assert not newcomers.are_enough(state)
     state.counter[Counter.FREE] -= 1
     state.clock[Clock.NOW] = 10.0
-    assert not standing.holds(state)
+    assert not newcomers.are_enough(state)
     state.clock[Clock.NOW] = 9.0
-    assert standing.holds(state)
-    standing.fall(state)
-    assert not standing.holds(state)
+    assert newcomers.are_enough(state)
+    newcomers.look_at_all(state)
+    assert not newcomers.are_enough(state)
 
 
 def test_it_falls_when_somebody_joins_before_the_head() -> None:
     """[11] A job that comes first in the queue is the new head; one behind the head leaves it as it is."""
     problem, plan, state = passed(1.0, 1.0, order=[0, 1, 3, 2])
     assert join(problem, plan, state, 1.0) == [0, 3]
-    assert standing.holds(state)
+    assert newcomers.are_enough(state)
     problem, plan, state = passed(1.0, 1.0, order=[0, 3, 1, 2])
     state.clock[Clock.NOW] = 1.0
     events.arrive_all(problem, plan, state)
@@ -132,7 +132,7 @@ def test_a_queue_in_another_order_has_no_reservation_that_stands() -> None:
     """Whoever gives jobs other places or caps ends what stands."""
     problem, plan, state = passed(1.0, 9.0)
     plain("fedsched.engine.requeue").requeue(problem, plan, state, np.array([2, 1]), np.array([1, 2]))
-    assert not standing.holds(state)
+    assert not newcomers.are_enough(state)
 
 
 def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, object]]:
@@ -168,18 +168,18 @@ def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, obj
 def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """[11] Random logs: every start is that of passes that never rely on the one before; many do rely on it."""
     rng, relied = random.Random(0), 0
-    holds = standing.holds
+    are_enough = newcomers.are_enough
 
     def counted(state: State) -> bool:
         nonlocal relied
-        relied += holds(state)
-        return holds(state)
+        relied += are_enough(state)
+        return are_enough(state)
 
     for _ in range(tries(120)):
         work, machine, rules = drawn(rng)
         starts = []
         for answer in (counted, lambda state: False):
-            monkeypatch.setattr(standing, "holds", answer)
+            monkeypatch.setattr(newcomers, "are_enough", answer)
             problem, plan, state = begun(work, machine, **rules)
             loop.run(problem, plan, state, 10_000, np.inf)
             starts.append(state.start.tolist())
