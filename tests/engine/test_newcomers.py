@@ -33,7 +33,7 @@ def passed(
     submit: float, seconds: float, federation: fs.Federation = TEN, **options: object
 ) -> tuple[Problem, Plan, State]:
     """Return 10 nodes of which 6 run until 10 s, a head of 8 and a job that was refused; another joins later."""
-    work = jobs([6, 8, 4, 3], [10.0, 5.0, 99.0, seconds], submit=[0.0, 0.0, 0.0, submit])
+    work = jobs([6, 8, 4, 3], [10.0, 5.0, 99.0, seconds], submit=[0.0, 0.0, 0.0, submit], user=[1, 1, 1, 1])
     problem, plan, state = arrived(work, federation, **{"dispatch": "easy", **options})
     backfill.backfill_around_head(problem, plan, state)
     assert started(state) == [0]
