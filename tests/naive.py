@@ -183,6 +183,9 @@ class Job:
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
     per_node: int = 0  # so many tasks stand on a node, 0: as it comes (reading 76)
     alone: bool = False  # nobody else is on its nodes, and as many of its tasks as fit
+    together: int = 0  # its tasks are nodes, so many tasks stand on each, and
+    stands: int = 0  # so many on all
+    standing: tuple[int, ...] = ()  # of each of its shapes
     reservation: int | None = None  # (reading 46)
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
     watts: float | None = None  # of each of its nodes; None: those of its group (reading 69)
@@ -321,11 +324,14 @@ def tasks_per_cluster(counts: Counts, machine: Machine) -> list[int]:
 
 
 def demands(job: Job, counts: Counts, machine: Machine) -> list[float]:
-    """Return D_jk for every uplink k (eq. 1.2)."""
-    return [
-        t * job.bandwidth * (job.tasks - t) / (job.tasks - 1) if job.tasks > 1 and t < job.tasks else 0.0
-        for t in tasks_per_cluster(counts, machine)
-    ]
+    """Return D_jk for every uplink k (eq. 1.2), of tasks: the last of a job's nodes may not be full (reading 76)."""
+    here, tasks = tasks_per_cluster(counts, machine), job.tasks
+    if job.together:
+        tasks = left = job.stands
+        for k, nodes in enumerate(here):
+            here[k] = min(left, nodes * job.together)
+            left -= here[k]
+    return [t * job.bandwidth * (tasks - t) / (tasks - 1) if tasks > 1 and t < tasks else 0.0 for t in here]
 
 
 def uplink_loads(holders: Iterable[tuple[Job, Counts]], machine: Machine) -> list[float]:
@@ -635,12 +641,18 @@ def shaped(job: Job, rule: str) -> Job:
         raise ValueError(f"alternatives={rule!r}.")
     if not job.alternatives:
         return job
-    tasks, runtime, estimate = job.alternatives[0]
+    which = 0
     if rule == "smallest_area":
-        for wide, long, asked in job.alternatives:
-            if (wide * asked, wide) < (tasks * estimate, tasks):
-                tasks, runtime, estimate = wide, long, asked
-    return replace(job, tasks=tasks, runtime=runtime, estimate=estimate)
+        areas = [(tasks * estimate, tasks) for tasks, _, estimate in job.alternatives]
+        which = areas.index(min(areas))
+    return in_shape(job, which)
+
+
+def in_shape(job: Job, which: int) -> Job:
+    """Return the job in one of its shapes."""
+    tasks, runtime, estimate = job.alternatives[which]
+    stands = job.standing[which] if job.standing else 0
+    return replace(job, tasks=tasks, runtime=runtime, estimate=estimate, stands=stands)
 
 
 def tasks_to_a_node(job: Job, machine: Machine) -> int:
@@ -668,16 +680,12 @@ def on_whole_nodes(job: Job, machine: Machine) -> Job:
     if k == 1:
         return replace(job, per_node=0, alone=False)
     nodes = math.ceil(job.tasks / k)
-    caps = effective_caps(replace(job, caps=None), machine)
-    clusters = {g.cluster for g, cap in zip(machine.groups, caps, strict=True) if cap}
-    if job.alternatives and job.bandwidth and len(clusters) > 1:
-        raise ValueError(f"Job {job.id}: what a node of it sends depends on the shape.")
-    if nodes > 1 and job.tasks % k and job.bandwidth and len(clusters) > 1:
-        raise ValueError(f"Job {job.id}: what its last node sends depends on where that is.")
     demand = tuple((name, k * amount) for name, amount in ({"cpu": 1} | dict(job.demand)).items())
-    sends = job.bandwidth * (k * k * (nodes - 1) / max(1, job.tasks - 1))
     shapes = tuple((math.ceil(tasks / k), *times) for tasks, *times in job.alternatives)
-    return replace(job, tasks=nodes, alternatives=shapes, demand=demand, bandwidth=sends, per_node=0, alone=False)
+    return replace(
+        job, tasks=nodes, alternatives=shapes, demand=demand, per_node=0, alone=False,
+        together=k, stands=job.tasks, standing=tuple(tasks for tasks, *_ in job.alternatives),
+    )  # fmt: skip
 
 
 def part_of(job: Job, what: str) -> int:
@@ -1208,8 +1216,8 @@ class Simulation:
             planned = None if self.over_limit(i) else self.plan(i, plans)
             plans += [] if planned is None else [planned]
         best, chosen = (math.inf, math.inf), asked
-        for tasks, runtime, estimate in asked.alternatives:
-            self.jobs[j] = replace(asked, tasks=tasks, runtime=runtime, estimate=estimate)
+        for which, (tasks, *_) in enumerate(asked.alternatives):
+            self.jobs[j] = in_shape(asked, which)
             if not feasible(self.jobs[j], self.machine, self.placement):
                 continue
             planned = self.plan(j, plans)

@@ -11,15 +11,21 @@ import naive_measures
 import numpy as np
 import pytest
 import strategies
+from deciding import by_engine, first_waiting
 from interpreted import tries
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.gym.episodes import Episodes
 from fedsched.model.admission import in_nodes
 from fedsched.model.alternatives import chosen as shape_of_each
 from fedsched.model.alternatives import with_shapes
 from fedsched.model.layout import tasks_on_nodes
+from fedsched.model.reading import Reading
 from fedsched.model.schedule import Schedule
+from fedsched.plot.gantt import link_load
+from fedsched.report.packing import jobs_of
+from fedsched.search.slowdown import time_costs
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -141,15 +147,73 @@ def test_uplinks_carry_what_tasks_send() -> None:
     clusters = tuple(fs.Cluster(name, (fs.NodeGroup(n),), uplink=1.0) for name, n in (("A", 2), ("B", 1)))
     two = fs.Federation(clusters)
     jobs = work([6], compute_fraction=0.5, task_bandwidth=2.5, layout={"tasks_per_node": 2})
-    schedule = fs.simulate(jobs, two)
-    schedule.verify(claimed=schedule.metrics())
-    assert schedule.counts.tolist() == [[2, 1]]
-    assert schedule.finish[0] == pytest.approx(10 * (0.5 + 0.5 * 2.5 * 4 * 2 / 5))
-    with pytest.raises(InfeasibleError, match=r"Job 1: tasks=5 in nodes of 2 leave one that is not full"):
-        fs.simulate(replace(jobs, tasks=[5]), two)
+    for tasks, there in ((6, 2), (5, 1)):  # the last node, that of the second cluster, may not be full
+        given = replace(jobs, tasks=[tasks])
+        schedule = fs.simulate(given, two)
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.counts.tolist() == [[2, 1]]
+        assert schedule.workload.task_bandwidth.tolist() == [2.5]
+        assert schedule.finish[0] == pytest.approx(10 * (0.5 + 0.5 * 2.5 * 4 * there / (tasks - 1)))
+        assert link_load(schedule, 1, 1.0)[1].max() == 2.5 * 4 * there / (tasks - 1)
+        assert {"each", "on_nodes"} <= {name for name, *_ in jobs_of(schedule, 1.0)["columns"]}
+        with pytest.raises(ScheduleError, match="it finishes at"):
+            changed(schedule, finish=[schedule.finish[0] - 0.5]).verify()
     quiet = replace(jobs, tasks=[5], task_bandwidth=[0.0])
     assert fs.simulate(quiet, two).finish.tolist() == [10.0]
     assert nodes_of(replace(jobs, tasks=[3]), fs.Federation.of(4)) == [2]
+
+
+def test_the_last_node_is_that_of_the_last_cluster() -> None:
+    """Tests that counts say what is sent: `powerful` takes the second cluster first, and its node is not full."""
+    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(n, speed),), uplink=0.5) for name, n, speed in
+                     (("A", 2, 1.0), ("B", 1, 2.0)))  # fmt: skip
+    two = fs.Federation(clusters)
+    jobs = work([5], compute_fraction=0.5, task_bandwidth=1.0, layout={"tasks_per_node": 2})
+    schedule = fs.simulate(jobs, two, "fcfs", placement="powerful")
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.counts.tolist() == [[2, 1]]
+    assert schedule.finish[0] == pytest.approx(10 * (0.5 + 0.5 * (4 * 1 / 4) / 0.5))
+    problem = prepare(jobs, two).problem
+    assert time_costs(problem, np.array([0]), schedule.counts).tolist() == [schedule.finish[0] / 10]
+    assert time_costs(problem, np.array([0]), np.array([[3, 0]])).tolist() == [1.0]
+
+
+def test_shapes_send_what_their_tasks_send() -> None:
+    """Tests that shapes which end alike on as many nodes differ by what is sent, under rules, lists and searches."""
+    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(1),), uplink=0.25) for name in ("A", "B"))
+    two = fs.Federation(clusters)
+    shapes = {1: [(2, 40.0), (4, 10.0), (3, 10.0)]}
+    own = {"submit": [0.0], "tasks": [2], "runtime": [40.0], "compute_fraction": 0.5, "task_bandwidth": 1.0}
+    jobs = fs.Workload(**own, layout={"tasks_per_node": 2}, alternatives=shapes)
+    ends = [40.0, 10 * (0.5 + 0.5 * 4 * (4 / 3)), 10 * (0.5 + 0.5 * 4)]
+    for which in range(3):
+        given = with_shapes(in_nodes(jobs, two), np.array([which]))
+        schedule = fs.simulate(replace(given, alternatives=None), two)
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.finish[0] == pytest.approx(ends[which])
+    for policy in ("easy", "conservative", "min-min"):
+        schedule = fs.simulate(jobs, two, policy, alternatives="earliest_finish")
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.finish[0] == pytest.approx(ends[1])  # as planned none is slowed down
+    linked = fs.simulate(jobs, two, placement="link_aware", alternatives="earliest_finish")
+    assert linked.finish[0] == 40.0  # no uplink bears the others
+    for method in ("ga", "hc", "sa"):
+        best = fs.optimize(jobs, two, method=method, evaluations=60, seed=1, alternatives="free").best("makespan")
+        best.verify(claimed=best.metrics())
+        assert best.finish[0] == pytest.approx(ends[2]), method
+
+
+def test_environments_know_what_tasks_send() -> None:
+    """Tests that decided runs of jobs with several tasks to a node end as the rule does that answers so."""
+    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(2),), uplink=0.25) for name in ("A", "B"))
+    two = fs.Federation(clusters)
+    jobs = work([7, 5, 3], compute_fraction=0.5, task_bandwidth=1.0, layout={"tasks_per_node": 2},
+                alternatives={2: [(5, 10.0), (3, 10.0)]})  # fmt: skip
+    for rule in ("fixed", "earliest_finish"):
+        episodes = Episodes(jobs, two, runs=1, reading=Reading(alternatives=rule).settled("simulate"))
+        schedule, _, _ = by_engine(episodes, first_waiting)
+        schedule.verify()
+        assert schedule.finish.tolist() == fs.simulate(jobs, two, "fcfs", alternatives=rule).finish.tolist()
 
 
 SHAPES = {1: [(4, 30.0), (16, 10.0)], 2: [(16, 10.0), (25, 6.0), (7, 40.0)]}  # 8 to a node: 1 or 2; 2, 4 or 1 of 4
@@ -218,17 +282,6 @@ def test_plans_choose_among_shapes_of_nodes(tmp_path: Path) -> None:
     listed.verify(claimed=listed.metrics())
     assert tasks_on_nodes(listed.workload).tolist() == [16, 25]  # four nodes for 6 s, which ends first
     assert listed.finish.tolist() == [16.0, 6.0]
-
-
-def test_shapes_of_jobs_that_send_are_refused_by_name() -> None:
-    """Tests that jobs of several shapes say that several tasks to a node do not go with uplinks yet."""
-    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(2),), uplink=1.0) for name in ("A", "B"))
-    jobs = work([4], alternatives={1: [(4, 10.0), (2, 20.0)]}, layout={"tasks_per_node": 2})
-    assert fs.simulate(jobs, fs.Federation(clusters)).counts.tolist() == [[2, 0]]
-    sending = replace(jobs, task_bandwidth=[1.0])
-    with pytest.raises(InfeasibleError, match=r"Job 1: tasks_per_node=2 does not go with several shapes yet of a job "):
-        fs.simulate(sending, fs.Federation(clusters))
-    assert fs.simulate(sending, EIGHT).counts.tolist() == [[2]]
 
 
 def test_who_is_in_nodes_stays_so() -> None:

@@ -19,6 +19,7 @@ from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.bounds.own_watts import of_these_jobs
 from fedsched.bounds.shut import NOTHING, Shut, surely_shut
 from fedsched.engine.codes import OnRunning
+from fedsched.engine.standing import tasks_in_all
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -228,16 +229,17 @@ def relax(
 def _greatest_stretch(problem: Problem) -> Floats:
     """Return what no job's communication slowdown exceeds, 1 where it has none.
 
-    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B; and at most what all jobs
-    send if each is split in halves, τ·B·τ/(4(τ − 1)).
+    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B of all the tasks on one;
+    and at most what all jobs send if each is split in halves, τ·B·τ/(4(τ − 1)).
     """
-    groups, tasks = problem.groups, problem.tasks.astype(np.float64)
+    each, whole = tasks_in_all(problem, np.arange(problem.tasks.size))
+    groups, tasks = problem.groups, whole.astype(np.float64)
     sends = (problem.bandwidth > 0) & (problem.tasks > 1)
     if not sends.any() or groups.uplink.size == 1:
         return np.ones(tasks.size)
     nodes = np.bincount(groups.cluster, weights=groups.nodes, minlength=groups.uplink.size)
     halved = float((problem.bandwidth * tasks * tasks / (4.0 * np.maximum(tasks - 1.0, 1.0)))[sends].sum())
-    loads = np.minimum(nodes * float(problem.bandwidth[sends].max()), halved)
+    loads = np.minimum(nodes * float((problem.bandwidth * each)[sends].max()), halved)
     return np.where(sends, max(1.0, float((loads * (1.0 + RATES) / groups.uplink).max())), 1.0)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.engine.power import Powered
     from fedsched.engine.reserved import Apart, Reserved
     from fedsched.engine.sleepers import Sleepers
+    from fedsched.engine.standing import Standing
     from fedsched.model.node_stack import Saving
 
     Floats = NDArray[np.float64]
@@ -119,6 +120,7 @@ class Extras(NamedTuple):
     tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
     saving: Saving
     ceilings: Ceilings
+    standing: Standing
 
 
 @by_reference

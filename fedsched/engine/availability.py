@@ -220,7 +220,9 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
         if chosen[g] > 0:
             take(profile.free[g], begin, end, chosen[g])
     pools.reserve_over(problem.extras, state.extras, j, begin, end)
-    if link_aware and fill_demand(problem.groups, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand):
+    if link_aware and fill_demand(
+        problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand
+    ):
         for b in range(begin, end):
             for k in range(state.load.size):
                 profile.load[b, k] += state.scratch.demand[k]

@@ -13,6 +13,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined
 from fedsched.engine.shapes import seen
+from fedsched.engine.standing import standing_of, with_tasks
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Moldable(NamedTuple):
     tasks: Ints
     runtime: Floats
     estimate: Floats
+    on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
 
 
 @by_reference
@@ -42,6 +44,7 @@ class Molded(NamedTuple):
     tasks: Ints
     runtime: Floats
     estimate: Floats
+    on_nodes: Ints  # as in Moldable
     number: Ints  # [0]: 1 while the plan of this instant stands, [1]: it holds who waits at positions below this one
     load: Floats  # per cluster: of now, with who is planned to start now
     true_load: Floats  # meanwhile
@@ -80,6 +83,8 @@ def take_shape(moldable: Moldable, molded: Molded, j: int, at: int) -> None:
     molded.tasks[j] = moldable.tasks[at]
     molded.runtime[j] = moldable.runtime[at]
     molded.estimate[j] = moldable.estimate[at]
+    if molded.on_nodes.size > 0:
+        molded.on_nodes[j] = moldable.on_nodes[at]
 
 
 @inlined
@@ -128,8 +133,12 @@ def in_each_shape(problem: Problem, most: Ints) -> Iterator[Problem]:
         return
     many = np.diff(moldable.first)
     for k in range(1, int(many.max())):
-        tasks = moldable.tasks[moldable.first[:-1] + np.minimum(k, many - 1)]
-        yield problem._replace(tasks=seen(np.where(tasks <= most, tasks, problem.tasks)))
+        at = moldable.first[:-1] + np.minimum(k, many - 1)
+        tasks = moldable.tasks[at]
+        shaped = problem
+        if moldable.on_nodes.size and (standing := standing_of(problem)) is not None:
+            shaped = with_tasks(problem, seen(np.where(tasks <= most, moldable.on_nodes[at], standing.tasks)))
+        yield shaped._replace(tasks=seen(np.where(tasks <= most, tasks, problem.tasks)))
 
 
 def as_chosen(problem: Problem, state: State) -> Problem:
@@ -140,6 +149,8 @@ def as_chosen(problem: Problem, state: State) -> Problem:
     tasks = seen(molded.tasks)
     if extras.limits.tasks.size:
         extras = extras._replace(limits=extras.limits._replace(tasks=tasks))
+    if molded.on_nodes.size:
+        extras = extras._replace(standing=extras.standing._replace(tasks=seen(molded.on_nodes)))
     return problem._replace(
         tasks=tasks, runtime=seen(molded.runtime), estimate=seen(molded.estimate), extras=extras
     )

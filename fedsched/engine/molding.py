@@ -122,8 +122,8 @@ def _copy(values: Floats, to: Floats) -> None:
 @inlined
 def _load_links(problem: Problem, state: State, j: int) -> None:
     # What a pass that starts the job would let it send [22].
-    demand = state.scratch.demand
-    if fill_demand(problem.groups, problem.tasks[j], problem.bandwidth[j], state.scratch.chosen, demand):
+    chosen, demand = state.scratch.chosen, state.scratch.demand
+    if fill_demand(problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], chosen, demand):
         for k in range(state.load.size):
             state.load[k] += demand[k]
 

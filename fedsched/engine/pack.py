@@ -16,12 +16,14 @@ from fedsched.engine.kinds import limits_of
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.numbers import Awaits
 from fedsched.engine.reserved import Reserved
+from fedsched.engine.standing import Standing
 from fedsched.engine.switching import refuse_unswitched
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import tiers_of_jobs
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
+from fedsched.model.layout import layout_of, own_tasks, tasks_on_nodes
 from fedsched.model.limits import counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
@@ -76,7 +78,7 @@ def _home_clusters(workload: Workload, federation: Federation) -> Ints:
 
 def _refuse_endless_uplinks(workload: Workload, federation: Federation) -> None:
     # A slowdown L/B beyond what numbers hold would be infinite, or no number at all where nothing communicates.
-    tasks = workload.tasks.astype(np.float64)
+    tasks = own_tasks(workload).astype(np.float64)
     if len(federation.clusters) == 1 or not workload.task_bandwidth.any():
         return
     with np.errstate(over="ignore"):
@@ -181,6 +183,8 @@ def _extras(
         refuse_unswitched(workload, federation, reading, running=bool(running))
     bound = bound or switching
     bound = bound or is_capped(federation)
+    standing = _standing(workload, federation)
+    bound = bound or standing.each.size
     if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
     return Extras(
@@ -195,7 +199,16 @@ def _extras(
         _ints(tier),
         saving_of(federation),
         ceilings_of(workload, federation, reading, t0),
+        standing,
     )
+
+
+def _standing(workload: Workload, federation: Federation) -> Standing:
+    tasks = tasks_on_nodes(workload)
+    counted = (tasks > 0) & (workload.task_bandwidth > 0)
+    if len(federation.clusters) == 1 or not counted.any():
+        return Standing(_ints(np.zeros(0)), _ints(np.zeros(0)))
+    return Standing(_ints(np.where(counted, layout_of(workload)[0], 0)), _ints(tasks))
 
 
 def _reserved(workload: Workload, federation: Federation) -> Reserved:
@@ -244,18 +257,20 @@ def _moldable(workload: Workload, federation: Federation, reading: Reading) -> M
     refuse_entangled("alternatives='earliest_finish'", workload, federation, reading)
     possible = possible_shapes(workload, federation)
     each = possible.each
+    standing = _standing(each, federation)
     return Moldable(
         first=_ints(possible.first),
         which=_ints(possible.which),
         tasks=_ints(each.tasks),
         runtime=_floats(reading.runtime(each)),
         estimate=_floats(reading.planned(each)),
+        on_nodes=standing.tasks,
     )
 
 
 def _nobody_chooses() -> Moldable:
     nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
-    return Moldable(nobody, nobody, nobody, never, never)
+    return Moldable(nobody, nobody, nobody, never, never, nobody)
 
 
 def _no_limits() -> Limits:
@@ -354,9 +369,10 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     needs = pools._replace(need=_ints(pools.need[jobs]))
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
+    standing = Standing(*(_ints(column[jobs] if column.size else column) for column in problem.extras.standing))
     return Extras(
         needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
-        _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
+        _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0), standing,
     )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import standing
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Groups, Ints, Plan, Problem, Scratch, State
+    from fedsched.engine.arrays import Extras, Floats, Groups, Ints, Plan, Problem, Scratch, State
 
 NONE = constant(-1)
 FIRST = constant(0)
@@ -188,8 +189,12 @@ def _fill_largest_chunks(groups: Groups, need: int, free: Ints, caps: Ints, row:
 
 
 @inlined
-def fill_demand(groups: Groups, tasks: int, bandwidth: float, counts: Ints, demand: Floats) -> bool:
+def fill_demand(
+    extras: Extras | None, groups: Groups, j: int, tasks: int, bandwidth: float, counts: Ints, demand: Floats
+) -> bool:
     """Fill a job's demand on every uplink (eq. 1.2); return whether it sends anything between clusters."""
+    if standing.counts_tasks(extras, j):
+        return standing.fill_demand(extras, groups, j, bandwidth, counts, demand)
     communicates = False
     for k in range(groups.uplink.size):
         here = _free_in(groups, k, counts)
@@ -201,9 +206,11 @@ def fill_demand(groups: Groups, tasks: int, bandwidth: float, counts: Ints, dema
 
 
 @inlined
-def _links_bear(groups: Groups, tasks: int, bandwidth: float, load: Floats, scratch: Scratch) -> bool:
+def _links_bear(
+    extras: Extras | None, groups: Groups, j: int, tasks: int, bandwidth: float, load: Floats, scratch: Scratch
+) -> bool:
     # [22] no uplink that the job would use goes over its bandwidth
-    fill_demand(groups, tasks, bandwidth, scratch.chosen, scratch.demand)
+    fill_demand(extras, groups, j, tasks, bandwidth, scratch.chosen, scratch.demand)
     for k in range(groups.uplink.size):
         if scratch.demand[k] > 0.0 and load[k] + scratch.demand[k] > groups.uplink[k]:
             return False
@@ -212,8 +219,10 @@ def _links_bear(groups: Groups, tasks: int, bandwidth: float, load: Floats, scra
 
 @part
 def _spread(
+    extras: Extras | None,
     groups: Groups,
     rule: int,
+    j: int,
     tasks: int,
     bandwidth: float,
     free: Ints,
@@ -234,7 +243,7 @@ def _spread(
         return _fill_largest_chunks(groups, tasks, free, caps, row, scratch) == 0
     if _fill_fastest_groups(groups, tasks, free, caps, row, scratch) > 0:
         return False
-    return rule != Placement.LINK_AWARE or _links_bear(groups, tasks, bandwidth, load, scratch)
+    return rule != Placement.LINK_AWARE or _links_bear(extras, groups, j, tasks, bandwidth, load, scratch)
 
 
 @inlined
@@ -254,8 +263,10 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
     if usable < tasks:  # the commonest answer by far where plans bind jobs to clusters
         return False
     return _place_on_groups(
+        problem.extras,
         problem.groups,
         plan.placement,
+        j,
         tasks,
         problem.sigma[j],
         problem.estimate[j],
@@ -272,8 +283,10 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
 
 @inlined
 def _place_on_groups(
+    extras: Extras | None,
     groups: Groups,
     rule: int,
+    j: int,
     tasks: int,
     sigma: float,
     estimate: float,
@@ -305,7 +318,7 @@ def _place_on_groups(
         return _fill_cluster(groups, groups.fast_in_cluster, cluster, tasks, free, caps, row, chosen) == 0
     if rule == Placement.SINGLE:
         return False
-    return _spread(groups, rule, tasks, bandwidth, free, caps, row, load, scratch)
+    return _spread(extras, groups, rule, j, tasks, bandwidth, free, caps, row, load, scratch)
 
 
 @inlined

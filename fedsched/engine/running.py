@@ -235,7 +235,10 @@ def enter(problem: Problem, state: State, j: int) -> None:
     if (
         state.load.size > 1
         and problem.bandwidth[j] > 0.0
-        and fill_demand(problem.groups, problem.tasks[j], problem.bandwidth[j], state.counts[j], state.rates.demand[j])
+        and fill_demand(
+            problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], state.counts[j],
+            state.rates.demand[j],
+        )
     ):
         state.rates.spanning[counter[Counter.SPANNING]] = j
         counter[Counter.SPANNING] += 1

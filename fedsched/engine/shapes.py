@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fedsched.compiled import inlined
+from fedsched.engine.standing import standing_of, with_tasks
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -29,23 +32,30 @@ class Shapes(NamedTuple):
     tasks: Ints
     runtime: Floats
     estimate: Floats
+    on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
     choosers: Ints  # the jobs that have several
     own_tasks: Ints
     own_runtime: Floats
     own_estimate: Floats
+    own_on_nodes: Ints
 
 
 def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
     """Return a problem with columns of its own that plans may write, and the shapes that write them."""
     tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
-    own = shapes._replace(own_tasks=tasks, own_runtime=runtime, own_estimate=estimate)
+    on_nodes, standing = np.zeros(0, dtype=np.int64), standing_of(problem)
+    if shapes.on_nodes.size and standing is not None:
+        on_nodes = standing.tasks.copy()
+        problem = with_tasks(problem, seen(on_nodes))
+    own = shapes._replace(own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes)
     return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
 
 
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
     """Give every job the shape that these choices say: as `shape_all`, from outside."""
     at = shapes.first[:-1] + choices
-    for name in ("tasks", "runtime", "estimate"):
+    names = ("tasks", "runtime", "estimate", "on_nodes") if shapes.on_nodes.size else ("tasks", "runtime", "estimate")
+    for name in names:
         getattr(shapes, f"own_{name}")[: at.size] = getattr(shapes, name)[at]
 
 
@@ -87,6 +97,8 @@ def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
     shapes.own_tasks[j] = shapes.tasks[at]
     shapes.own_runtime[j] = shapes.runtime[at]
     shapes.own_estimate[j] = shapes.estimate[at]
+    if shapes.own_on_nodes.size > 0:
+        shapes.own_on_nodes[j] = shapes.on_nodes[at]
 
 
 @inlined

@@ -223,6 +223,7 @@ def _as_they_come(moldable: Moldable, clusters: int) -> Molded:
         tasks=np.zeros(jobs, dtype=np.int64),
         runtime=np.zeros(jobs),
         estimate=np.zeros(jobs),
+        on_nodes=np.zeros(jobs if moldable.on_nodes.size else 0, dtype=np.int64),
         number=np.zeros(numbers, dtype=np.int64),
         load=np.zeros(clusters),
         true_load=np.zeros(clusters),

@@ -20,11 +20,13 @@ class ChosenShapes(NamedTuple):
     tasks: Ints
     runtime: Floats
     estimate: Floats
+    on_nodes: Ints  # of no size unless what jobs send counts tasks on nodes
 
     @classmethod
     def in_states(cls, states: State, runs: int) -> ChosenShapes:
         """Return what the states of these runs say, as views."""
         if states.extras is None:
-            return cls(seen(np.zeros((runs, 0), np.int64)), seen(np.zeros((runs, 0))), seen(np.zeros((runs, 0))))
+            whole, real = seen(np.zeros((runs, 0), np.int64)), seen(np.zeros((runs, 0)))
+            return cls(whole, real, real, whole)
         molded = states.extras.molded
-        return cls(seen(molded.tasks), seen(molded.runtime), seen(molded.estimate))
+        return cls(seen(molded.tasks), seen(molded.runtime), seen(molded.estimate), seen(molded.on_nodes))

@@ -26,6 +26,7 @@ from fedsched.engine.simulation import (
     who_is_gone,
     without_end,
 )
+from fedsched.engine.standing import Standing
 from fedsched.engine.states import new_state
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, unknown_name
@@ -276,7 +277,8 @@ class Episodes:
 
 def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     moldable = extras.moldable._replace(first=extras.moldable.first[first : last + 1])
-    return extras._replace(tier=extras.tier[first:last], moldable=moldable)
+    standing = Standing(*(column[first:last] for column in extras.standing))
+    return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
 
 
 def _refuse_in_stretches(noun: str, workload: Workload, federation: Federation, jobs: int) -> None:

@@ -43,6 +43,7 @@ from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
+from fedsched.engine.standing import Standing
 from fedsched.model.metrics import Measured
 from fedsched.model.node_stack import NodeStacks
 from fedsched.references import by_reference
@@ -124,12 +125,24 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         extras.cancellations,
         extras.holds,
         Moldable(
-            moldable.first[first : last + 1], moldable.which, moldable.tasks, moldable.runtime, moldable.estimate
+            moldable.first[first : last + 1], moldable.which, moldable.tasks, moldable.runtime, moldable.estimate,
+            moldable.on_nodes,
         ),
         extras.tier[first:last],
         extras.saving,
         extras.ceilings,
+        _standing_of(extras.standing, moldable, chosen, b, first, last),
     )
+
+
+@inlined
+def _standing_of(
+    standing: Standing, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
+) -> Standing:
+    tasks = standing.tasks[first:last]
+    if moldable.on_nodes.size > 0:
+        tasks = chosen.on_nodes[b]
+    return Standing(standing.each[first:last], tasks)
 
 
 @inlined
@@ -313,6 +326,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             molded.tasks[b],
             molded.runtime[b],
             molded.estimate[b],
+            molded.on_nodes[b],
             molded.number[b],
             molded.load[b],
             molded.true_load[b],

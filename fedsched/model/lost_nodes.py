@@ -127,7 +127,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         alternatives=None,
         labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
         demand=None,
-        layout=None,
+        layout=None if workload.layout is None else workload.layout.take(rows),
         slack=None,
         log=None,
         **{name: getattr(workload, name)[rows] for name in plain},

@@ -171,10 +171,18 @@ def _processing(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def _demand(schedule: Schedule) -> NDArray[np.float64]:
-    # eq. 1.2, jobs × clusters
+    # eq. 1.2, jobs × clusters; of tasks, were there several to a node: all nodes are full but the last (reading 76)
     clusters = np.array(schedule.federation.group_cluster)
     here = np.stack([schedule.counts[:, clusters == k].sum(axis=1) for k in range(clusters.max() + 1)], axis=1)
     tasks = schedule.workload.tasks[:, None]
+    layout = {} if schedule.workload.layout is None else schedule.workload.layout.columns()
+    if "tasks_on_nodes" in layout:
+        told, each = layout["tasks_on_nodes"][:, None], layout["tasks_per_node"][:, None]
+        tasks = np.where(told > 0, told, tasks)
+        full = here * np.where(told > 0, each, 1)
+        behind = np.cumsum(here[:, ::-1], axis=1)[:, ::-1] - here  # nodes in later clusters
+        lacking = np.where((here > 0) & (behind == 0), full.sum(axis=1, keepdims=True) - tasks, 0)
+        here = full - np.where(told > 0, lacking, 0)
     bandwidth = schedule.workload.task_bandwidth[:, None]
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     return np.asarray(np.where((here > 0) & (here < tasks), demand, 0.0))

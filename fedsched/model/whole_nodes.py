@@ -56,8 +56,6 @@ def on_whole_nodes(
     each, odd = _to_a_node(jobs, federation, usable)
     for i, reason in odd.items():
         refused[int(rows[i])] = reason
-    for i, reason in _not_modelled(jobs, federation, each, usable).items():
-        refused.setdefault(int(rows[i]), reason)
     packed = (each > 1) & ~np.isin(rows, list(refused))
     if not packed.any():
         return workload, refused
@@ -124,43 +122,16 @@ def _room(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
     return room
 
 
-def _not_modelled(
-    jobs: Workload, federation: Federation, each: NDArray[np.int64], usable: NDArray[np.bool_]
-) -> dict[int, str]:
-    """Return which of the jobs have no meaning yet as jobs of whole nodes, with the reason."""
-    found: dict[int, str] = {}
-    cluster = np.array(federation.group_cluster)
-    apart = np.stack([usable[:, cluster == k].any(axis=1) for k in range(len(federation.clusters))]).sum(axis=0) > 1
-    sends = (jobs.task_bandwidth > 0) & apart
-    if jobs.alternatives is not None:
-        for i in np.flatnonzero((np.diff(jobs.alternatives.first) > 0) & (each > 1) & sends).tolist():
-            found[i] = (
-                f"{PER_NODE}={each[i]} does not go with several shapes yet of a job that sends over uplinks; give it "
-                "one shape, a node to each task, one cluster, or task_bandwidth=0"
-            )
-    partial = (jobs.tasks % each != 0) & (jobs.tasks > each) & sends
-    for i in np.flatnonzero(partial).tolist():
-        found.setdefault(
-            i,
-            f"tasks={jobs.tasks[i]} in nodes of {each[i]} leave one that is not full, and what crosses the uplinks is "
-            f"known of full ones; give it a multiple of {each[i]} tasks, one cluster, or task_bandwidth=0",
-        )
-    return found
-
-
 def _in_nodes(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], each: NDArray[np.int64]
 ) -> Workload:
     jobs = workload.take(rows)
     nodes = -(-jobs.tasks // each)
-    tasks, bandwidth = workload.tasks.copy(), workload.task_bandwidth.copy()
+    tasks = workload.tasks.copy()
     tasks[rows] = nodes
-    # what nodes of so many tasks send, so that eq. 1.2 of nodes is that of tasks
-    bandwidth[rows] *= each * each * (nodes - 1) / np.maximum(jobs.tasks - 1, 1)
     return replace(
         workload,
         tasks=tasks,
-        task_bandwidth=bandwidth,
         demand=_demand(workload, federation, rows, each),
         layout=_layout(workload, rows, each),
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model import assumed
 from fedsched.model.closed_spans import numbered
+from fedsched.model.layout import layout_of, own_tasks, tasks_in_clusters, tasks_on_nodes
 from fedsched.model.lost import held
 from fedsched.model.nodes import NodeRuns
 from fedsched.model.off_spans import bands
@@ -319,8 +320,11 @@ def few_steps(
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants, and from each on the load on cluster k's uplink (eqs. 1.2 and 1.3)."""
     runs = held(schedule)
-    tasks, bandwidth = schedule.workload.tasks[runs.job], schedule.workload.task_bandwidth[runs.job]
-    here = runs.counts[:, np.array(schedule.federation.group_cluster) == k].sum(axis=1)
+    workload, cluster = schedule.workload, np.array(schedule.federation.group_cluster)
+    tasks, bandwidth = own_tasks(workload)[runs.job], workload.task_bandwidth[runs.job]
+    each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[runs.job]
+    nodes = np.stack([runs.counts[:, cluster == c].sum(axis=1) for c in range(cluster.max() + 1)], axis=1)
+    here = tasks_in_clusters(nodes, each, tasks)[:, k]
     # Nothing crosses where no task or every task is here.
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     return steps_of(runs, demand, schedule.t0, unit)

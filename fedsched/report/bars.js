@@ -146,6 +146,11 @@ function withLost(bars, lost) {
   return { ...all, count: all.job.length };
 }
 
+// How many tasks of a job stand on each of its nodes, and how many it has.
+function tasksOf(jobs, job) {
+  return jobs.each && jobs.each[job] > 0 ? [jobs.each[job], jobs.on_nodes[job]] : [1, jobs.tasks[job]];
+}
+
 function exactSteps(bars, jobs, plan, until) {
   const found = data.clusters.map(() => ({ times: [], changes: [], loadTimes: [], loads: [], idle: 0 }));
   for (const group of groups) found[group.cluster].idle += group.idle * group.count;
@@ -163,10 +168,13 @@ function exactSteps(bars, jobs, plan, until) {
     one.changes.push(extra, -extra);
     here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b]);
     if (bars.job[b + 1] !== bars.job[b] || bars.begin[b + 1] !== bars.begin[b]) {
-      const tasks = jobs.tasks[bars.job[b]];
+      const [each, tasks] = tasksOf(jobs, bars.job[b]);
       if (jobs.bandwidth && here.size > 1) {
+        const last = Math.max(...here.keys()); // whose last node takes the rest of the tasks
+        const over = [...here.values()].reduce((sum, nodes) => sum + nodes * each, 0) - tasks;
         for (const [k, nodes] of here) {
-          const demand = (nodes * jobs.bandwidth[bars.job[b]] * (tasks - nodes)) / Math.max(tasks - 1, 1);
+          const there = nodes * each - (k === last ? over : 0);
+          const demand = (there * jobs.bandwidth[bars.job[b]] * (tasks - there)) / Math.max(tasks - 1, 1);
           found[k].loadTimes.push(bars.begin[b], bars.end[b]);
           found[k].loads.push(demand, -demand);
         }

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.model.layout import layout_of, tasks_on_nodes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -70,6 +72,8 @@ def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = No
     }
     if (jobs.task_bandwidth > 0).any():
         columns["bandwidth"] = jobs.task_bandwidth
+        if (on_nodes := tasks_on_nodes(jobs)).any():
+            columns |= {"each": layout_of(jobs)[0] * (on_nodes > 0), "on_nodes": on_nodes}
     if jobs.watts is not None:
         columns["watts"] = jobs.watts.given
     return packed(columns)

@@ -10,6 +10,7 @@ from fedsched.engine.choices import CURE, possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.shapes import Shapes
+from fedsched.engine.standing import standing_of
 from fedsched.errors import InfeasibleError
 from fedsched.search.packed import usable_placements
 
@@ -34,16 +35,18 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     each, _, which, table, row_of = possible = possible_shapes(workload, federation)
     problem = pack(each, federation, reading=reading, t0=t0)
     limits = np.minimum(table[row_of], each.tasks[:, None])
-    first = possible.first
+    first, standing = possible.first, standing_of(problem)
     shapes = Shapes(
         first=first,
         tasks=problem.tasks,
         runtime=problem.runtime,
         estimate=problem.estimate,
+        on_nodes=np.zeros(0, dtype=np.int64) if standing is None else standing.tasks,
         choosers=np.flatnonzero(np.diff(first) > 1),
         own_tasks=problem.tasks,  # each thread gets its own
         own_runtime=problem.runtime,
         own_estimate=problem.estimate,
+        own_on_nodes=np.zeros(0, dtype=np.int64),
     )
     for array in shapes:
         array.setflags(write=False)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.standing import tasks_in_all
+from fedsched.model.layout import tasks_in_clusters
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,9 +22,11 @@ def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
     bandwidth. So a job that shares no uplink runs exactly runtime × time cost; one that shares some may run longer.
     """
     groups, sigma = problem.groups, problem.sigma[jobs]
-    tasks, bandwidth = problem.tasks[jobs, None], problem.bandwidth[jobs, None]
+    bandwidth = problem.bandwidth[jobs, None]
+    each, whole = tasks_in_all(problem, jobs)
     processing = np.where(counts > 0, groups.slowdown, 0.0).max(axis=1)
-    here = np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1)
+    here = tasks_in_clusters(np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1), each, whole)
+    tasks = whole[:, None]
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     communication = np.maximum(demand / groups.uplink, 1.0).max(axis=1)
     return sigma * processing + (1.0 - sigma) * communication

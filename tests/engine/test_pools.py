@@ -28,6 +28,7 @@ from fedsched.engine.holds import Held, Holds
 from fedsched.engine.moldable import Moldable, Molded
 from fedsched.engine.power import Powered
 from fedsched.engine.reserved import Apart, Reserved
+from fedsched.engine.standing import Standing
 from fedsched.model.node_stack import Saving, new_stacks
 
 pools = plain("fedsched.engine.pools")
@@ -38,7 +39,7 @@ def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
     before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Holds, Moldable)
     of_one_tier = np.zeros(0, dtype=np.int64)
-    parts = (*before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_ceilings())
+    parts = (*before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_ceilings(), nothing_of(Standing))
     extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
     others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Held, Molded))

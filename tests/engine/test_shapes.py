@@ -23,10 +23,12 @@ def some_shapes() -> Shapes:
         tasks=np.array([4, 2, 1, 2, 1, 3]),
         runtime=np.array([10.0, 18.0, 30.0, 6.0, 3.0, 1.5]),
         estimate=np.array([12.0, 20.0, 40.0, 6.0, 3.0, 2.0]),
+        on_nodes=nothing,
         choosers=np.array([0, 2]),
         own_tasks=nothing,
         own_runtime=never,
         own_estimate=never,
+        own_on_nodes=nothing,
     )
 
 
