@@ -189,11 +189,11 @@ def test_demand_by_hand() -> None:
     """Eq. 1.2: of four tasks three here and one there, each task talking at 3 bytes/s: 3·3·1/3 on either uplink."""
     problem, _, _ = begun(jobs([4], [1.0]), clusters(((4, 1.0),), ((4, 1.0),), ((4, 1.0),)))
     demand = np.full(3, 9.9)
-    assert placement.fill_demand(problem.groups, 4, 3.0, np.array([3, 0, 1]), demand)
+    assert placement.fill_demand(None, problem.groups, 0, 4, 3.0, np.array([3, 0, 1]), demand)
     assert demand.tolist() == [3.0, 0.0, 3.0]
-    assert not placement.fill_demand(problem.groups, 4, 3.0, np.array([0, 4, 0]), demand)
+    assert not placement.fill_demand(None, problem.groups, 0, 4, 3.0, np.array([0, 4, 0]), demand)
     assert demand.tolist() == [0.0, 0.0, 0.0]
-    assert not placement.fill_demand(problem.groups, 4, 0.0, np.array([2, 2, 0]), demand)
+    assert not placement.fill_demand(None, problem.groups, 0, 4, 0.0, np.array([2, 2, 0]), demand)
 
 
 def test_durations_by_hand() -> None:
