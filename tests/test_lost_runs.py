@@ -117,7 +117,7 @@ def test_charts_draw_recorded_outages_on_their_nodes() -> None:
     one = replace(MACHINE, calendar=(NODE,))
     schedule = fs.simulate(replace(JOBS, pools=None), one, "easy")
     schedule.verify(claimed=schedule.metrics())
-    _, lost, spans, closed = numbered(schedule)
+    _, lost, spans, closed, *_ = numbered(schedule)
     assert spans.start.tolist() == [30.0, 30.0]
     assert sorted(closed.first.tolist()) == sorted(closed.last.tolist()) == [1, 6]
     assert schedule.lost.runs >= 1
@@ -217,7 +217,7 @@ def test_files_of_downtimes_say_whom_they_take(tmp_path: Path) -> None:
 
 def test_nodes_of_lost_runs_are_nobody_elses() -> None:
     """Jobs, lost runs and closed nodes are given distinct numbers at every time; slots for a market keep off all."""
-    jobs, lost, spans, closed = numbered(made())
+    jobs, lost, spans, closed, *_ = numbered(made())
     of_jobs, of_lost = (jobs, made().start, made().finish), (lost, made().lost.start, made().lost.end)
     columns = (of_jobs, of_lost, (closed, spans.start, spans.finish))
     for time in np.unique(np.concatenate([made().start, made().lost.start])):

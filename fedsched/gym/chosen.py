@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.compiled import inlined
+from fedsched.engine.arrays import Limits
 from fedsched.engine.shapes import seen
+from fedsched.engine.standing import Standing
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, State
+    from fedsched.engine.arrays import Extras, Floats, Ints, State
+    from fedsched.engine.moldable import Moldable
 
 
 @by_reference
@@ -30,3 +34,46 @@ class ChosenShapes(NamedTuple):
             return cls(whole, real, real, whole)
         molded = states.extras.molded
         return cls(seen(molded.tasks), seen(molded.runtime), seen(molded.estimate), seen(molded.on_nodes))
+
+
+@inlined
+def standing_as_chosen(
+    standing: Standing, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
+) -> Standing:
+    """Return how many tasks stand on the nodes of each job of a run, in the shape that it has."""
+    tasks = standing.tasks[first:last]
+    if moldable.on_nodes.size > 0:
+        tasks = chosen.on_nodes[b]
+    return Standing(standing.each[first:last], tasks)
+
+
+@inlined
+def limits_as_chosen(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int) -> Limits:
+    """Return the limits of a run's jobs, which count tasks of the shapes that these have."""
+    tasks = limits.tasks
+    if moldable.which.size > 0 and tasks.size > 0:
+        tasks = chosen.tasks[b]
+    return Limits(
+        limits.amount, limits.kind, limits.first, limits.counter, limits.weight, limits.first_kind, limits.of_counter,
+        limits.kind_weight, limits.first_place, limits.first_node, tasks,
+    )  # fmt: skip
+
+
+@inlined
+def tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints:
+    """Return the tasks of the jobs of a run, in the shapes that they have where they choose them."""
+    if extras is None:
+        return recorded
+    if extras.moldable.which.size > 0:
+        return chosen
+    return recorded
+
+
+@inlined
+def times_as_chosen(extras: Extras | None, recorded: Floats, chosen: Floats) -> Floats:
+    """Return the same of their times: a compiled function takes arrays of one kind."""
+    if extras is None:
+        return recorded
+    if extras.moldable.which.size > 0:
+        return chosen
+    return recorded

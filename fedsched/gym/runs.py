@@ -20,7 +20,6 @@ from fedsched.engine.arrays import (
     ExtraState,
     Heap,
     Limited,
-    Limits,
     Lost,
     Packing,
     Plan,
@@ -43,7 +42,7 @@ from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
-from fedsched.engine.standing import Standing
+from fedsched.gym.chosen import limits_as_chosen, standing_as_chosen, tasks_as_chosen, times_as_chosen
 from fedsched.model.metrics import Measured
 from fedsched.model.node_stack import NodeStacks
 from fedsched.references import by_reference
@@ -120,7 +119,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         needs,
         extras.precedence,
         extras.calendar,
-        _limits_of(extras.limits, moldable, chosen, b),
+        limits_as_chosen(extras.limits, moldable, chosen, b),
         extras.reserved,
         extras.cancellations,
         extras.holds,
@@ -131,49 +130,8 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         extras.tier[first:last],
         extras.saving,
         extras.ceilings,
-        _standing_of(extras.standing, moldable, chosen, b, first, last),
+        standing_as_chosen(extras.standing, moldable, chosen, b, first, last),
     )
-
-
-@inlined
-def _standing_of(
-    standing: Standing, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
-) -> Standing:
-    tasks = standing.tasks[first:last]
-    if moldable.on_nodes.size > 0:
-        tasks = chosen.on_nodes[b]
-    return Standing(standing.each[first:last], tasks)
-
-
-@inlined
-def _limits_of(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int) -> Limits:
-    tasks = limits.tasks
-    if moldable.which.size > 0 and tasks.size > 0:
-        tasks = chosen.tasks[b]
-    return Limits(
-        limits.amount, limits.kind, limits.first, limits.counter, limits.weight, limits.first_kind, limits.of_counter,
-        limits.kind_weight, limits.first_place, limits.first_node, tasks,
-    )  # fmt: skip
-
-
-@inlined
-def _tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints:
-    # The tasks of the jobs of a run, in the shapes that they have where they choose them.
-    if extras is None:
-        return recorded
-    if extras.moldable.which.size > 0:
-        return chosen
-    return recorded
-
-
-@inlined
-def _times_as_chosen(extras: Extras | None, recorded: Floats, chosen: Floats) -> Floats:
-    # The same of their times: a compiled function takes arrays of one kind.
-    if extras is None:
-        return recorded
-    if extras.moldable.which.size > 0:
-        return chosen
-    return recorded
 
 
 @inlined
@@ -183,9 +141,9 @@ def problem_of(runs: Runs, b: int) -> Problem:
     last = first + jobs
     return Problem(
         log.submit[first:last],
-        _tasks_as_chosen(log.extras, log.tasks[first:last], chosen.tasks[b]),
-        _times_as_chosen(log.extras, log.runtime[first:last], chosen.runtime[b]),
-        _times_as_chosen(log.extras, log.estimate[first:last], chosen.estimate[b]),
+        tasks_as_chosen(log.extras, log.tasks[first:last], chosen.tasks[b]),
+        times_as_chosen(log.extras, log.runtime[first:last], chosen.runtime[b]),
+        times_as_chosen(log.extras, log.estimate[first:last], chosen.estimate[b]),
         log.sigma[first:last],
         log.bandwidth[first:last],
         log.origin[first:last],
