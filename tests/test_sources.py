@@ -64,10 +64,14 @@ SHARED = {"model/metrics.py", "model/integrals.py", "model/node_stack.py"}  # wh
 
 
 def test_families_share_nothing_but_what_they_import() -> None:
-    """Tests that engine with search or environments, gang, and market are made of no file of each other's."""
+    """Tests that engine with search or environments, gang, and market are made of no file of each other's.
+
+    Slurm's scheduler is of its own, but for nodes that jobs share.
+    """
+    beside = {"search": "engine", "gym": "engine", "sharing": "engine", "slurm": "sharing"}
     for path in KERNELS:
         home = path.relative_to(PACKAGE).parts[0]
-        rooms = {home, "engine"} if home in ("search", "gym", "sharing") else {home}
+        rooms = {home, beside.get(home, home)}
         others = {name for name in made_of(path) if "/" in name} - SHARED
         assert {name.partition("/")[0] for name in others} <= rooms
     of_engine = made_of(PACKAGE / "engine/evaluate.py")
