@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.bounds.shut import closed_steps
 from fedsched.engine.numbers import Awaits
 from fedsched.errors import InfeasibleError
 
@@ -119,17 +119,10 @@ def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:
 
 
 def _breaks(calendar: Calendar, nodes: Ints, relaxation: Relaxation) -> Iterator[Break]:
-    # Step by step as many nodes as are closed together, which are never more than there are. Each group that closes is
-    # a class of its own.
-    begin, end = np.maximum(calendar.begin, relaxation.t0), calendar.end
-    for g in np.unique(calendar.group).tolist():
-        here = calendar.group == g
-        times = np.unique(np.concatenate([begin[here], end[here]])).tolist()
-        for first, last in pairwise(times):
-            covering = here & (begin <= first) & (first < end)
-            closed = min(int(calendar.nodes[covering].sum()), int(nodes[g]))
-            if closed:
-                yield Break(int(relaxation.group_class[g]), closed, first, last)
+    # Each group that closes is a class of its own.
+    everything = np.ones(calendar.begin.size, dtype=np.bool_)
+    for g, closed, first, last in closed_steps(calendar, nodes, relaxation.t0, everything):
+        yield Break(int(relaxation.group_class[g]), closed, first, last)
 
 
 def _waits(precedence: Precedence) -> Iterator[Wait]:

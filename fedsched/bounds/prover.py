@@ -88,11 +88,10 @@ class Prover:
                 until = shut.reached(base.constant, base.multipliers.area, levels)
                 self.floor = max(self.floor, rounded_down(until, t0))
             self.problem = replace(self.problem, floor=self.floor, reached=self.floor)
-            best = max((dual_value(self.problem, prices) for prices in known), key=lambda found: found.constant)
             if self.method == "closed" or self.floor <= before * (1.0 + RISES):
                 break
             known = [*known, self._solve(self.problem, None).multipliers]
-        return best
+        return max((dual_value(self.problem, prices) for prices in known), key=lambda found: found.constant)
 
     def _by_modes(self, known: list[Multipliers]) -> float:
         """Return the bound on T by modes that a shorter one rules out: by known prices, then by those of a few LPs."""

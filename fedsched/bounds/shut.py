@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from fedsched.bounds.relaxation import Floats, Ints
-    from fedsched.engine.arrays import Problem
+    from fedsched.engine.arrays import Calendar, Problem
 
 
 class Shut(NamedTuple):
@@ -61,18 +65,29 @@ def surely_shut(problem: Problem, group_class: Ints, tick: float) -> Shut:
     """
     if problem.extras is None:
         return NOTHING
-    calendar, nodes = problem.extras.calendar, problem.groups.nodes
+    calendar = problem.extras.calendar
     known = (calendar.known_from <= problem.t0) & (calendar.reservation < 0) & (calendar.end > problem.t0)
     known &= np.isfinite(calendar.end)  # where nodes never come back some jobs may never start
-    rows: list[tuple[float, float, int, int]] = []
-    for g in np.unique(calendar.group[known]).tolist():
-        here = known & (calendar.group == g)
-        begin, end = np.maximum(calendar.begin, problem.t0), calendar.end
-        for first, last in pairwise(np.unique(np.concatenate([begin[here], end[here]])).tolist()):
-            closed = int(calendar.nodes[here & (begin <= first) & (first < end)].sum())
-            if closed and last - first > tick:
-                rows.append((first - problem.t0, last - problem.t0 - tick, group_class[g], min(closed, int(nodes[g]))))
+    rows = [
+        (first - problem.t0, last - problem.t0 - tick, group_class[g], closed)
+        for g, closed, first, last in closed_steps(calendar, problem.groups.nodes, problem.t0, known)
+        if last - first > tick
+    ]
     if not rows:
         return NOTHING
     first, last, of_class, shut = zip(*rows, strict=True)
     return Shut(np.array(first), np.array(last), np.array(of_class, dtype=np.int64), np.array(shut, dtype=np.int64))
+
+
+def closed_steps(
+    calendar: Calendar, nodes: Ints, t0: float, which: NDArray[np.bool_]
+) -> Iterator[tuple[int, int, float, float]]:
+    """Give group, closed nodes, begin and end of the steps of some closures, never more nodes than there are."""
+    begin, end = np.maximum(calendar.begin, t0), calendar.end
+    for g in np.unique(calendar.group[which]).tolist():
+        here = which & (calendar.group == g)
+        for first, last in pairwise(np.unique(np.concatenate([begin[here], end[here]])).tolist()):
+            covering = here & (begin <= first) & (first < end)
+            closed = min(int(calendar.nodes[covering].sum()), int(nodes[g]))
+            if closed:
+                yield g, closed, first, last

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.model.lost_nodes import whose
-from fedsched.model.switching import Reserve, Timeout
+from fedsched.model.switching import Reserve, is_switching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ class _Followed:
         power = self.power
         while self.coming and self.coming[0] <= now:
             insort(self.idle, self.coming.pop(0))
-        if isinstance(power, Timeout | Reserve):
+        if is_switching(power):
             while len(self.idle) + len(self.coming) > power.keep:
                 due = max(self.idle[0] + power.seconds, self.changed)
                 if due >= now:
@@ -125,7 +125,7 @@ class _Followed:
 
     def _used(self, since: float, now: float) -> None:
         group = self.group
-        if isinstance(self.power, Timeout | Reserve):
+        if is_switching(self.power):
             return
         asleep = now - since - group.shutdown_seconds - group.boot_seconds
         closing, boot = _closing(group) * group.shutdown_seconds, _booting(group) * group.boot_seconds
@@ -135,7 +135,7 @@ class _Followed:
     def end(self) -> None:
         self._doze(self.last)
         self.nights += [(went, math.inf) for went in self.off]
-        if isinstance(self.power, Timeout | Reserve):
+        if is_switching(self.power):
             return
         for since in self.idle:
             gap, closing = self.last - since, min(self.last - since, self.group.shutdown_seconds)

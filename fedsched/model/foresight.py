@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fedsched.model.signal import CARBON, PRICE
+from fedsched.model.signal import KIND_OF
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.signal import Signal
     from fedsched.model.workload import Workload
-
-KIND_OF = {"cost": PRICE, "carbon": CARBON}  # what is sought, and which signals make it
 
 
 def as_forecast(federation: Federation) -> Federation:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.model.lost import held
-from fedsched.model.signal import CARBON, PRICE, Curve, signals_of
+from fedsched.model.signal import KIND_OF, Curve, signals_of
 from fedsched.model.switched import spans_of, watts_off
 from fedsched.model.watts import NOBODY_SAYS, extra_watts, watts_of
 
@@ -155,7 +155,7 @@ class Pricing:
 
     def __init__(self, federation: Federation, watts: Floats = NOBODY_SAYS) -> None:
         self.federation, self.watts = federation, watts
-        tariffs = {metric: Tariff(federation, kind) for metric, kind in (("cost", PRICE), ("carbon", CARBON))}
+        tariffs = {metric: Tariff(federation, kind) for metric, kind in KIND_OF.items()}
         self.tariffs = {metric: tariff for metric, tariff in tariffs.items() if tariff.signals}
 
     def measures(

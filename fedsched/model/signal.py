@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BEYOND = ("refuse", "repeat", "last")
 PRICE, CARBON, CAP = "price", "carbon", "cap"
 KINDS = (PRICE, CARBON, CAP)
+KIND_OF = {"cost": PRICE, "carbon": CARBON}  # the metrics that signals make of energy
 JOULES = {"kWh": 3.6e6, "MWh": 3.6e9}
 KILOGRAMS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
 WATTS = {"W": 1.0, "kW": 1e3, "MW": 1e6}

@@ -28,7 +28,8 @@ class Told(NamedTuple):
         """Return the signals of a kind in such files, each told as FILE or CLUSTER=FILE."""
         from fedsched.io.signals import USUAL_UNITS
 
-        return [self.signal(file, USUAL_UNITS[kind], cluster) for cluster, _, file in map(_parted, files)]
+        told = (one.rpartition("=") for one in files)
+        return [self.signal(file, USUAL_UNITS[kind], cluster) for cluster, _, file in told]
 
     def signal(self, file: str, unit: str, cluster: str) -> Signal:
         """Return the signal in a file."""
@@ -38,10 +39,6 @@ class Told(NamedTuple):
         return read_signal(
             file, unit, workload=self.workload, origin=self.origin, zone=zone, cluster=cluster, beyond=beyond
         )
-
-
-def _parted(text: str) -> tuple[str, str, str]:
-    return text.rpartition("=")
 
 
 def with_forecasts(signals: list[Signal], forecasts: list[Signal]) -> list[Signal]:
