@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from slurm_naive_site import Job, Site
 
+FIRST = 4294901759  # the priority of the first job, to priority/basic
+
 
 @dataclass
 class Play:
@@ -21,6 +23,7 @@ class Play:
     waiting: list[Job] = field(default_factory=list)
     hopeless: set[int] = field(default_factory=set)
     tests: int = 0
+    numbered: int = 0  # how many numbers of priority/basic have been given
 
     def run(self) -> None:
         site, first = self.site, min(job.submit for job in self.jobs)
@@ -39,6 +42,7 @@ class Play:
         while quiet < 700:
             self.now += 1
             now = self.now
+            self._number(now)
             if now < blocked:
                 continue
             edges = [e for one in site.windows for e in (one.known, one.begin, one.end) if before < e <= now]
@@ -46,9 +50,10 @@ class Play:
                 if job.cancel is not None and job.cancel <= now and job.start is None and job.gone is None:
                     self._leaves(job, job.cancel)
             for job in list(self.waiting):
-                if job.released(now) > now:
+                begun = [begin for begin, _ in job.held if before < begin <= now]
+                if begun:
                     self.waiting.remove(job)
-                    job.freed = job.released(now)
+                    job.freed = job.released(begun[0])
             freed = any(before < one.end <= now and one.broken for one in site.windows)
             for number, job in enumerate(self.jobs):
                 if number not in cleared and job.start is not None and self.end(job) + job.completing <= now:
@@ -132,6 +137,22 @@ class Play:
             moments.append(come + (max(lag, 1) if kind == "after" else lag))
         return job.released(max(moments))
 
+    def _number(self, second: int) -> None:
+        """Give numbers to who is released in a second, then to who is submitted in it and not held."""
+
+        def waits(job: Job) -> bool:
+            return job.submit < second and job.start is None and (job.cancel is None or job.cancel >= second)
+
+        let_go = [job for job in self.jobs if waits(job) and any(end == second for _, end in job.held)]
+        came = [job for job in self.jobs if job.submit == second and job.released(second) == second]
+        for jobs in (let_go, came):
+            records: dict[str, int] = {}
+            for k, job in enumerate(jobs):
+                record = job.array or f"job {k}"
+                if record not in records:
+                    records[record], self.numbered = self.numbered, self.numbered + 1
+                job.number = records[record]
+
     def _leaves(self, job: Job, when: int) -> None:
         job.gone = when
         if job in self.waiting:
@@ -188,6 +209,7 @@ class Play:
 
     def _prioritise(self, job: Job, now: int) -> None:
         if not self.site.period:
+            job.priority = max(1, FIRST - job.number - job.nice)
             return
         size = (job.tasks / self.site.nodes + job.tasks / self.site.nodes) / 2
         age = min(1.0, (now - job.moment) / self.site.max_age)

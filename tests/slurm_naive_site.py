@@ -37,6 +37,7 @@ class Job:
     gone: int | None = None  # when it was cancelled, or could never start
     held: tuple[tuple[int, int], ...] = ()  # from when until when, in order
     nice: int = 0
+    number: int = 0  # to priority/basic
     freed: int | None = None  # when it is, or was, let go by a hold that took it out of the queue
 
     def released(self, moment: int) -> int:

@@ -163,3 +163,18 @@ def test_bounds_hold_where_jobs_are_held() -> None:
                     assert getattr(row, metric) >= known - 1e-9 * max(1.0, abs(known)), (seed, dispatch, metric)
                     checked += 1
     assert checked > tries(50)
+
+
+def test_whoever_is_released_stands_behind_those_who_came_before(tmp_path: Path) -> None:
+    """With priority/basic: of five jobs of all nodes the second is submitted held, the third is held as it waits."""
+    path = tmp_path / "slurm.conf"
+    path.write_text("ClusterName=m\nNodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
+    jobs = fs.Workload(
+        submit=[0.0, 1.0, 2.0, 3.0, 20.0], tasks=4, runtime=60.0, estimate=60.0, held={2: [(0, 10)], 3: [(5, 15)]}
+    )
+    schedule = fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path))
+    schedule.verify()
+    assert schedule.workload.id[schedule.start.argsort()].tolist() == [1, 4, 2, 3, 5]
+    nice = replace(jobs, nice=[0, 0, -2, 0, 0])
+    schedule = fs.simulate(nice, fs.read_federation(path), fs.policies.Slurm(path))
+    assert schedule.workload.id[schedule.start.argsort()].tolist() == [1, 3, 4, 2, 5]

@@ -91,6 +91,8 @@ class Counter(IntEnum):
     VISIBLE = 21  # windows that are known of and not over
     LAST_FULL = 22  # main pass over all
     HELD = 23  # holds whose begins have come
+    RELEASED = 24  # and whose ends
+    NUMBERED = 25  # what the next job is that is submitted or released, to priority/basic
 
 
 @by_reference
@@ -138,6 +140,7 @@ class Holds(NamedTuple):
     end: Ints
     job: Ints  # whose each is
     by_begin: Ints  # the holds in the order in which they begin
+    by_end: Ints  # and end
 
 
 @by_reference

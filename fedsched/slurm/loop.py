@@ -11,6 +11,7 @@ from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
 from fedsched.slurm.conditions import CANCELLED, lose, next_due, next_moment, released, settle, submitted, wait_until
 from fedsched.slurm.main_pass import main_pass
+from fedsched.slurm.numbers import give_number, give_released_numbers
 from fedsched.slurm.queue import join, leave, order
 from fedsched.slurm.running import NEVER, next_end, take_ends
 from fedsched.slurm.ticks import first_priority, next_tick, tick
@@ -169,7 +170,7 @@ def _take_cancellations(problem: Problem, state: State, now: int) -> None:
 
 @part
 def _take_holds(problem: Problem, state: State, now: int) -> None:
-    """Let those leave the queue until they are not held who are from now on [73]: their age begins anew then."""
+    """Let those leave the queue until they are released whose holds have begun [73]: their age begins anew then."""
     counter, holds, waiting = state.counter, problem.holds, state.waiting
     while counter[Counter.HELD] < holds.by_begin.size:
         hold = holds.by_begin[counter[Counter.HELD]]
@@ -179,10 +180,9 @@ def _take_holds(problem: Problem, state: State, now: int) -> None:
         job = holds.job[hold]
         if waiting.inside[job] == 0 or not np.isnan(state.start[job]) or waiting.gone[job] == 1:
             continue
-        if holds.end[hold] > now:
-            waiting.inside[job], waiting.away[job] = 0, 1
-            leave(problem, state, job)
-            wait_until(problem, state, job, now)
+        waiting.inside[job], waiting.away[job] = 0, 1
+        leave(problem, state, job)
+        wait_until(problem, state, job, holds.begin[hold])
 
 
 @part
@@ -205,9 +205,11 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
         if jobs.submit[job] > now:
             break
         counter[Counter.ARRIVED] += 1
-        if state.waiting.open[job] < GONE:
+        give_number(problem, state, job)
+        if state.waiting.open[job] < GONE // 2:  # what else it waited for may have come since it was lost
             submitted(problem, state, job)
             came = True
+    give_released_numbers(problem, state, now)
     return came
 
 

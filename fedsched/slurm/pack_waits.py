@@ -51,11 +51,12 @@ def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
     nobody = _ints(np.zeros(0))
     held = None if workload.held is None else workload.held.take(rows)
     if held is None:
-        return Holds(nobody, nobody, nobody, nobody, nobody)
+        return Holds(nobody, nobody, nobody, nobody, nobody, nobody)
     begin = _ints([_second(time, base, down=True) for time in held.begin.tolist()])
     end = _ints([_second(time, base, down=False) for time in held.end.tolist()])
     first, owner = (np.array(values, dtype=np.int64) for values in (held.first, held.owner))  # theirs are read-only
-    return Holds(first, begin, end, owner, _ints(np.argsort(begin, kind="stable")))
+    by_begin, by_end = (_ints(np.argsort(times, kind="stable")) for times in (begin, end))
+    return Holds(first, begin, end, owner, by_begin, by_end)
 
 
 def cancelled_by(workload: Workload, base: int) -> Ints:

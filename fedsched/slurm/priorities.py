@@ -83,7 +83,7 @@ class Priorities(NamedTuple):
     """All that priorities depend on, and what they are; jobs are in the order of their ids.
 
     `fixed` has a job's factors that no clock changes, by `Factor`; `accrue` the moment from which on its age counts:
-    NaN until it is submitted, infinite as long as it may not.
+    NaN until it is submitted, infinite as long as it may not; `number` which one it is to `priority/basic`.
     """
 
     association: Ints
@@ -92,6 +92,7 @@ class Priorities(NamedTuple):
     accrue: Floats
     fixed: Floats
     value: Floats
+    number: Ints
     waiting: Ints
     is_waiting: Ints
     order: Ints  # room to sort who runs
@@ -155,6 +156,7 @@ def pack(
         accrue=np.full(n, math.nan),
         fixed=fixed,
         value=np.zeros(n),
+        number=np.arange(n),
         waiting=np.zeros(n, np.int64),
         is_waiting=np.zeros(n, np.int64),
         order=np.zeros(n, np.int64),

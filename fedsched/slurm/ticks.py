@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.priorities import Floats, Ints, Priorities
 
 HIGHEST = 4294967295.0  # of 32 bits
-OF_FIRST = 4294901759.0  # what priority/basic gives the first job; each later one has one less
+OF_FIRST = 4294901759.0  # what priority/basic gives the first job that is not nice; each later one has one less
 LEAST_LEFT = 2.2250738585072014e-308  # of a use, whatever its age
 NOBODY = constant(0)
 
@@ -160,7 +160,8 @@ def _fairshare(priorities: Priorities, job: int) -> float:
 def _value(priorities: Priorities, job: int, now: float) -> None:
     # Takes a job's priority anew: a whole number from 1 to the highest of 32 bits.
     if priorities.switch[Switch.MULTIFACTOR] == 0:
-        priorities.value[job] = max(1.0, OF_FIRST - job)
+        value = OF_FIRST - priorities.number[job] + priorities.fixed[job, Factor.NICE]
+        priorities.value[job] = min(max(value, 1.0), HIGHEST)
         return
     total = 0.0
     for k in range(priorities.fixed.shape[1]):

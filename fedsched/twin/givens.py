@@ -88,6 +88,12 @@ def subjects(site: Site, name: str) -> Mask:
             return waited & ~np.isnan(records.start)
 
 
+def released(site: Site) -> Mask:
+    """Return which runs were held by whomever, as Slurm says, until they were eligible."""
+    by_somebody = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
+    return by_somebody & subjects(site, "held")
+
+
 def begins_of(site: Site, given: Collection[str]) -> Column:
     """Return when each run may begin at the earliest, on the jobs' clock; 0 = as soon as it is submitted."""
     records, zero = site.records, site.zero

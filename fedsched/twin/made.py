@@ -203,6 +203,8 @@ def _settled(folder: Path, facts: _Facts, federation: Federation, policy: str) -
     submit = facts.work.submit.copy()
     eligible = np.maximum(submit, facts.held)
     follows = np.flatnonzero((facts.depends >= 0) | (facts.again >= 0))
+    held = np.setdiff1d(np.flatnonzero(facts.held > submit), follows)
+    ids = _ids(facts)
     machine = replace(federation, calendar=facts.calendar)
     chosen = policy_in(folder, policy, zero=EPOCH)
     for _ in range(ROUNDS if follows.size else 1):
@@ -210,9 +212,10 @@ def _settled(folder: Path, facts: _Facts, federation: Federation, policy: str) -
         labels = {"user": _names("u", facts.user), "account": _names("a", facts.user % 5),
                   "qos": np.where(facts.urgent, "urgent", "normal").astype(object)}  # fmt: skip
         workload = Workload(
-            submit=submit, tasks=facts.work.tasks, runtime=facts.work.runtime, estimate=facts.limit, id=_ids(facts),
-            begin=np.where(eligible > submit, eligible, 0.0), cancel_at=facts.gone, user=facts.user, labels=labels,
-            name=CLUSTER, nodes=federation.nodes,
+            submit=submit, tasks=facts.work.tasks, runtime=facts.work.runtime, estimate=facts.limit, id=ids,
+            begin=np.where(eligible > submit, eligible, 0.0), cancel_at=facts.gone,
+            held={int(ids[row]): [(submit[row], eligible[row])] for row in held.tolist()}, user=facts.user,
+            labels=labels, name=CLUSTER, nodes=federation.nodes,
         )  # fmt: skip
         schedule = simulate(workload, machine, chosen)
         before = (submit.copy(), eligible.copy())

@@ -25,7 +25,7 @@ from fedsched.text import counted, first_of
 from fedsched.twin.calendar import reservation_meant
 from fedsched.twin.commands import ACCOUNTS, QOS
 from fedsched.twin.folder import Dump
-from fedsched.twin.givens import begins_of, passes_of
+from fedsched.twin.givens import begins_of, passes_of, released
 from fedsched.twin.machine import machine_of
 from fedsched.twin.site import open_to_all
 
@@ -143,6 +143,9 @@ def problem_of(
     submit, start = records.submit - site.zero, records.start - site.zero
     running = start < site.begin
     begin = begins_of(site, given)
+    queued = submit
+    if "held" in given and isinstance(chosen, Slurm) and not chosen.priority.multifactor:
+        queued = np.where(released(site), records.eligible - site.zero, submit)  # [73]
     run = _run_times(site, notes)
     limit = site.limits
     if "preempted" in given:
@@ -158,7 +161,7 @@ def problem_of(
     if after is not None:
         after[running] = ""
     whole = Workload(
-        submit=np.where(running, start, submit),
+        submit=np.where(running, start, queued),
         tasks=records.nodes,
         runtime=np.maximum(run, 1.0),
         estimate=np.maximum(limit, 1.0),
@@ -167,6 +170,7 @@ def problem_of(
         labels=labels,
         after=None if after is None or not (after != "").any() else Dependencies.of(after.tolist(), records.id),
         begin=np.where(running, 0.0, begin),
+        nice=records.nice if records.nice.any() else None,
         cancel_at=cancel,
         demand={name.partition(".")[2]: _whole(values) for name, values in records.demand.items()} or None,
         log={"wait": np.where(np.isnan(start), -1.0, np.maximum(start - submit, 0.0)) * ~running - running,

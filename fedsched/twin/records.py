@@ -66,6 +66,7 @@ class Records:
     user: NDArray[np.int64]
     after: NDArray[Any] | None  # conditions in the words of a workload
     begin: Column  # what --begin asks for; NaN: nothing
+    nice: NDArray[np.int64]  # what --nice takes off the priority
     demand: dict[str, NDArray[Any]]
     notes: tuple[str, ...]
 
@@ -166,6 +167,7 @@ def _taken(
         user=distinct(labels["user"])[1],
         after=None if after is None else after[order],
         begin=np.full(len(order), np.nan) if begin is None else np.where(begin[order] > submit, begin[order], np.nan),
+        nice=_nice(read)[order],
         demand={name: read[name][order] for name in read if field_of(name) == "demand"},
         notes=tuple(notes),
     )
@@ -191,6 +193,10 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
     if name == "state":
         said = [text.partition(" ")[0].rstrip("+").upper() for text in said]
     return as_objects(said)[codes.astype(np.int64)]
+
+
+def _nice(read: dict[str, Column]) -> NDArray[np.int64]:
+    return read.get(PREFIX + "nice", np.zeros(len(read["submit"]))).astype(np.int64)
 
 
 def _numbers(texts: NDArray[Any]) -> Column:

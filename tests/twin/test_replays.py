@@ -11,6 +11,7 @@ import pytest
 from fedsched.errors import TwinError, UnknownNameError
 from fedsched.twin import explain, made_dump, read_site, replay
 from fedsched.twin.causes import EQUAL, UNEXPLAINED
+from fedsched.twin.problem import problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,3 +139,22 @@ def test_a_limit_is_given_by_others_runs_alone(tmp_path: Path) -> None:
     assert found.cause.tolist()[1] == "limit reached"
     assert found.own.tolist() == [False, True, False, False]
     assert np.isnan(site.records.start[3])
+
+
+def test_who_was_released_stands_behind_who_came_before(tmp_path: Path) -> None:
+    """Tests that holds given are those of reading 73, and that what users took off their priorities is read."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, seed=1, priority="basic", troubles=False)
+    lines = (folder / "jobs.sacct").read_text().splitlines()
+    names = lines[0].split("|")
+    one, other = (lines[row].split("|") for row in (4, 6))
+    one[names.index("Reason")], one[names.index("Eligible")] = "JobHeldUser", other[names.index("Submit")]
+    other[names.index("SubmitLine")] = "sbatch --nice=7 job.sh"
+    lines[4], lines[6] = "|".join(one), "|".join(other)
+    (folder / "jobs.sacct").write_text("\n".join(lines) + "\n")
+    site = read_site(folder)
+    assert site.records.nice.tolist()[3:7] == [0, 0, 7, 0]
+    jobs = problem_of(site, given=("held",)).workload
+    assert jobs.nice is not None
+    assert jobs.submit[3] == jobs.submit[5]
+    for others in (problem_of(site), problem_of(site, "easy", given=("held",))):
+        assert others.workload.submit[3] < jobs.submit[3]
