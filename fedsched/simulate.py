@@ -18,6 +18,7 @@ from fedsched.errors import TraceError
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.reading import USUAL, Reading
+from fedsched.model.uneven import refuse_uneven
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.policies.list_heuristics import OpenShapes
 
@@ -92,6 +93,8 @@ def begun(
     `progress` is called while a list heuristic binds the jobs, of which none has finished.
     """
     seen = reading.seen(workload)
+    if isinstance(policy, ListHeuristic | OnlinePolicy):
+        refuse_uneven(f"policy {policy}", workload)
     if isinstance(policy, ListHeuristic):
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
@@ -164,7 +167,9 @@ def _on_slurm(
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
     if sharing is None:
-        return scheduled(shaped(in_nodes(workload, cluster), reading), cluster, policy, reading, progress)
+        workload = in_nodes(workload, cluster)
+        refuse_uneven("policy slurm", workload)
+        return scheduled(shaped(workload, reading), cluster, policy, reading, progress)
     from fedsched.sharing import NodeSharing
 
     workload = shaped(as_asked(workload, cluster), reading)

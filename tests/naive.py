@@ -186,6 +186,7 @@ class Job:
     together: int = 0  # its tasks are nodes, so many tasks stand on each, and
     stands: int = 0  # so many on all
     standing: tuple[int, ...] = ()  # of each of its shapes
+    fits: tuple[int, ...] = ()  # nodes of different groups hold different numbers of its tasks: these
     reservation: int | None = None  # (reading 46)
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
     watts: float | None = None  # of each of its nodes; None: those of its group (reading 69)
@@ -315,6 +316,16 @@ def processing_slowdown(counts: Counts, machine: Machine) -> float:
     return 1.0 / slowest_speed(counts, machine)
 
 
+def together(job: Job, g: int) -> int:
+    """Return how many of a job's tasks stand on a node of a group; one where its tasks are nodes (reading 76)."""
+    return job.fits[g] if job.fits else 1
+
+
+def wanted(job: Job) -> int:
+    """Return how many tasks a placement puts on nodes: those that stand there, where nodes hold different numbers."""
+    return job.stands if job.fits else job.tasks
+
+
 def tasks_per_cluster(counts: Counts, machine: Machine) -> list[int]:
     """Return t_jk for every cluster k."""
     tasks = [0 for _ in machine.uplinks]
@@ -331,6 +342,12 @@ def demands(job: Job, counts: Counts, machine: Machine) -> list[float]:
         for k, nodes in enumerate(here):
             here[k] = min(left, nodes * job.together)
             left -= here[k]
+    if job.fits:
+        tasks = job.stands
+        here = [sum(counts[g] * job.fits[g] for g in inside) for inside in machine.inside]
+        over = sum(here) - tasks
+        last = max(g for g, x in enumerate(counts) if x > 0 and job.fits[g] > over)
+        here[machine.groups[last].cluster] -= over
     return [t * job.bandwidth * (tasks - t) / (tasks - 1) if tasks > 1 and t < tasks else 0.0 for t in here]
 
 
@@ -402,8 +419,8 @@ def shortest_duration(job: Job, machine: Machine) -> float:
     caps = effective_caps(job, machine)
     found = 0
     for g in sorted(range(len(machine.groups)), key=lambda g: -machine.groups[g].speed):
-        found += caps[g]
-        if found >= job.tasks:
+        found += caps[g] * together(job, g)
+        if found >= wanted(job):
             return job.estimate * (job.sigma * (1.0 / machine.groups[g].speed) + (1.0 - job.sigma))
     raise ValueError(f"Job {job.id}: tasks={job.tasks} exceeds its caps.")
 
@@ -435,12 +452,15 @@ def extra_watts(group: Group) -> float:
     return (group.busy - group.idle) / group.speed
 
 
-def fill(groups: Iterable[int], usable: Counts, tasks: int) -> Counts | None:
+def fill(groups: Iterable[int], usable: Counts, job: Job) -> Counts | None:
     """Return the nodes taken from the groups, one group after the other; None when they do not suffice."""
-    counts = [0 for _ in usable]
+    counts, left = [0 for _ in usable], wanted(job)
     for g in groups:
-        counts[g] = min(usable[g], tasks - sum(counts))
-    return counts if sum(counts) == tasks else None
+        k = together(job, g)
+        if k > 0 and left > 0:
+            counts[g] = min(usable[g], math.ceil(left / k))
+            left -= counts[g] * k
+    return counts if left <= 0 else None
 
 
 def order_inside(cluster: int, machine: Machine, rule: str) -> list[int]:
@@ -455,20 +475,25 @@ def single_clusters(job: Job, usable: Counts, machine: Machine, rule: str) -> li
     """Return every cluster that can hold the whole job, with the nodes it would take there (reading 15)."""
     held = []
     for k in range(len(machine.uplinks)):
-        counts = fill(order_inside(k, machine, rule), usable, job.tasks)
+        counts = fill(order_inside(k, machine, rule), usable, job)
         if counts is not None:
             held.append((k, counts))
     return held
 
 
-def left_over(cluster: int, free: Counts, job: Job, machine: Machine) -> int:
+def left_over(cluster: int, free: Counts, counts: Counts, machine: Machine) -> int:
     """Return the free nodes that would stay free in a cluster that takes the whole job."""
-    return sum(free[g] for g in machine.inside[cluster]) - job.tasks
+    return sum(free[g] for g in machine.inside[cluster]) - sum(counts)
 
 
-def largest_first(usable: Counts, machine: Machine) -> list[int]:
-    """Return the clusters by usable nodes, most first."""
-    return sorted(range(len(machine.uplinks)), key=lambda k: (-sum(usable[g] for g in machine.inside[k]), k))
+def held_by(cluster: int, usable: Counts, job: Job, machine: Machine) -> int:
+    """Return how many of a job's tasks the usable nodes of a cluster hold."""
+    return sum(usable[g] * together(job, g) for g in machine.inside[cluster])
+
+
+def largest_first(usable: Counts, job: Job, machine: Machine) -> list[int]:
+    """Return the clusters by usable nodes, or by how many of the job's tasks they hold (reading 76), most first."""
+    return sorted(range(len(machine.uplinks)), key=lambda k: (-held_by(k, usable, job, machine), k))
 
 
 def efficiency_cost(job: Job, counts: Counts, machine: Machine) -> float:
@@ -480,7 +505,7 @@ def efficiency_cost(job: Job, counts: Counts, machine: Machine) -> float:
     cost = 0.0
     for group, x in zip(machine.groups, counts, strict=True):
         cost += x * (group.busy - group.idle) * seconds
-    return cost + (job.tasks / machine.nodes) * idle_total * seconds
+    return cost + (sum(counts) / machine.nodes) * idle_total * seconds
 
 
 def place_single(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
@@ -488,7 +513,7 @@ def place_single(job: Job, free: Counts, usable: Counts, machine: Machine) -> Co
     held = single_clusters(job, usable, machine, "fastest")
     if not held:
         return None
-    return min(held, key=lambda at: (-slowest_speed(at[1], machine), left_over(at[0], free, job, machine), at[0]))[1]
+    return min(held, key=lambda at: (-slowest_speed(at[1], machine), left_over(at[0], free, at[1], machine), at[0]))[1]
 
 
 def place_fastest(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
@@ -501,23 +526,23 @@ def place_fastest(job: Job, free: Counts, usable: Counts, machine: Machine) -> C
         k = machine.groups[g].cluster
         return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside[k]), k, machine.turns[g], g)
 
-    return fill(sorted(range(len(free)), key=key), usable, job.tasks)
+    return fill(sorted(range(len(free)), key=key), usable, job)
 
 
 def place_home(job: Job, usable: Counts, machine: Machine) -> Counts | None:
     """Return the nodes in the job's origin cluster (reading 17)."""
     if job.origin is None:
         raise ValueError(f"Job {job.id}: placement='home' needs an origin.")
-    return fill(order_inside(job.origin, machine, "home"), usable, job.tasks)
+    return fill(order_inside(job.origin, machine, "home"), usable, job)
 
 
 def place_best_fit(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
     """Return the nodes of the tightest cluster, else the largest chunks (reading 18)."""
     held = single_clusters(job, usable, machine, "best_fit")
     if held:
-        return min(held, key=lambda at: (left_over(at[0], free, job, machine), at[0]))[1]
-    order = [g for k in largest_first(usable, machine) for g in order_inside(k, machine, "best_fit")]
-    return fill(order, usable, job.tasks)
+        return min(held, key=lambda at: (left_over(at[0], free, at[1], machine), at[0]))[1]
+    order = [g for k in largest_first(usable, job, machine) for g in order_inside(k, machine, "best_fit")]
+    return fill(order, usable, job)
 
 
 def place_efficient(job: Job, usable: Counts, machine: Machine) -> Counts | None:
@@ -527,14 +552,14 @@ def place_efficient(job: Job, usable: Counts, machine: Machine) -> Counts | None
         return min(held, key=lambda at: (efficiency_cost(job, at[1], machine), at[0]))[1]
     groups = machine.groups
     order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, machine.turns[g], g))
-    return fill(order, usable, job.tasks)
+    return fill(order, usable, job)
 
 
 def place_powerful(job: Job, usable: Counts, machine: Machine) -> Counts | None:
     """Return the fastest nodes, whatever their cluster (reading 20)."""
     groups = machine.groups
     order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, machine.turns[g], g))
-    return fill(order, usable, job.tasks)
+    return fill(order, usable, job)
 
 
 def place_big_small(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
@@ -542,11 +567,11 @@ def place_big_small(job: Job, free: Counts, usable: Counts, machine: Machine) ->
     counts = place_single(job, free, usable, machine)
     if counts is not None:
         return counts
-    clusters = largest_first(usable, machine)
-    if sum(usable[g] for g in machine.inside[clusters[0]]) < math.ceil(0.75 * job.tasks):
+    clusters = largest_first(usable, job, machine)
+    if held_by(clusters[0], usable, job, machine) < math.ceil(0.75 * wanted(job)):
         return None
     order = [g for k in clusters for g in order_inside(k, machine, "big_small")]
-    return fill(order, usable, job.tasks)
+    return fill(order, usable, job)
 
 
 def overloads(job: Job, counts: Counts, loads: list[float], machine: Machine) -> bool:
@@ -655,32 +680,51 @@ def in_shape(job: Job, which: int) -> Job:
     return replace(job, tasks=tasks, runtime=runtime, estimate=estimate, stands=stands)
 
 
-def tasks_to_a_node(job: Job, machine: Machine) -> int:
-    """Return how many of a job's tasks stand on each of its nodes but the last (reading 76)."""
+def tasks_to_a_node(job: Job, machine: Machine) -> list[int]:
+    """Return how many of a job's tasks stand on each of its nodes but the last, group by group (reading 76)."""
     widest = max([job.tasks, *(shape[0] for shape in job.alternatives)])
     if job.per_node:
-        return min(job.per_node, widest)
+        return [min(job.per_node, widest) for _ in machine.groups]
     told = {name for group in machine.groups for name, _ in group.resources}
     if not job.alone or "cpu" not in told:
-        return 1
-    fits = set()
+        return [1 for _ in machine.groups]
+    fits = []
     for group, cap in zip(machine.groups, effective_caps(replace(job, caps=None), machine), strict=True):
-        if cap:
-            has, task = dict(group.resources), {"cpu": 1} | dict(job.demand)
-            room = [has.get(name, 0) // amount for name, amount in task.items() if name in told]
-            fits.add(min(widest, *room))
-    if len(fits - {0}) > 1:
+        has, task = dict(group.resources), {"cpu": 1} | dict(job.demand)
+        room = [has.get(name, 0) // amount for name, amount in task.items() if name in told]
+        fits.append(min(widest, *room) if cap else 0)
+    if len({*fits} - {0}) < 2:
+        return [max(fits) or 1 for _ in fits]
+    if job.alternatives:
         raise ValueError(f"Job {job.id}: how many of its tasks stand on a node depends on the node.")
-    return max(fits, default=1) or 1
+    return fits
+
+
+def fewest_nodes(job: Job, machine: Machine) -> int:
+    """Return on how few nodes of the empty machine a job's tasks stand of which nodes hold different numbers."""
+    caps, left, nodes = effective_caps(replace(job, caps=None), machine), job.stands, 0
+    for g in sorted(range(len(caps)), key=lambda g: -job.fits[g]):
+        taken = min(caps[g], math.ceil(left / job.fits[g])) if job.fits[g] else 0
+        left, nodes = max(0, left - taken * job.fits[g]), nodes + taken
+    if left > 0:
+        raise ValueError(f"Job {job.id}: there are too few nodes.")
+    return nodes
 
 
 def on_whole_nodes(job: Job, machine: Machine) -> Job:
     """Return a job with several tasks to a node as one of as many tasks as it has nodes (reading 76)."""
-    k = tasks_to_a_node(job, machine)
+    fits = tasks_to_a_node(job, machine)
+    needs = {"cpu": 1} | dict(job.demand)
+    if len({*fits}) > 1:
+        held = replace(
+            job, demand=tuple(needs.items()), per_node=0, alone=False, stands=job.tasks, fits=tuple(fits)
+        )
+        return replace(held, tasks=fewest_nodes(held, machine))
+    k = fits[0]
     if k == 1:
         return replace(job, per_node=0, alone=False)
     nodes = math.ceil(job.tasks / k)
-    demand = tuple((name, k * amount) for name, amount in ({"cpu": 1} | dict(job.demand)).items())
+    demand = tuple((name, k * amount) for name, amount in needs.items())
     shapes = tuple((math.ceil(tasks / k), *times) for tasks, *times in job.alternatives)
     return replace(
         job, tasks=nodes, alternatives=shapes, demand=demand, per_node=0, alone=False,
@@ -1566,7 +1610,7 @@ class Simulation:
         rest = self.sorted_by(self.backfill_order, blocked[1:])
         alone = [(j, self.place_beside(j, shadow, extra)) for j in rest]
         able = [(j, counts) for j, counts in alone if counts is not None][:LOOKAHEAD]
-        sizes = [(self.jobs[j].tasks, self.ends_after(shadow, j, counts)) for j, counts in able]
+        sizes = [(sum(counts), self.ends_after(shadow, j, counts)) for j, counts in able]
         chosen = best_packing(sizes, sum(self.free_at(self.now)), sum(extra.nodes))
         extra = self.backfill([able[i][0] for i in chosen], shadow, extra)
         self.backfill([j for j in rest if j in self.queue], shadow, extra)

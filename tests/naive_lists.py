@@ -95,7 +95,7 @@ class Predictor:
             k, turn = groups[g].cluster, self.machine.turns[g]
             return (-groups[g].speed, -sum(free[h] for h in self.machine.inside[k]), k, turn, g)
 
-        counts = naive.fill(sorted(level, key=key), usable, job.tasks)
+        counts = naive.fill(sorted(level, key=key), usable, job)
         assert counts is not None
         return counts
 

@@ -144,7 +144,7 @@ def lost_nodes(result: Result, stays: list[Stay], now: float) -> int:
             continue
         open_ = [g for g, cap in enumerate(naive.effective_caps(replace(job, caps=None), result.machine)) if cap > 0]
         until = now + naive.shortest_duration(replace(job, caps=None), result.machine)
-        kept = kept_away(result.machine, present, now, until, job.tasks, open_)
+        kept = kept_away(result.machine, present, now, until, job, open_)
         if kept is not None:
             tasks += job.tasks
             lost = [max(nodes, kept[g]) if g in open_ else nodes for g, nodes in enumerate(lost)]
@@ -152,21 +152,21 @@ def lost_nodes(result: Result, stays: list[Stay], now: float) -> int:
 
 
 def kept_away(
-    machine: naive.Machine, present: list[Stay], now: float, until: float, tasks: int, open_: list[int]
+    machine: naive.Machine, present: list[Stay], now: float, until: float, job: naive.Job, open_: list[int]
 ) -> naive.Counts | None:
     """Return what stays free of each group until a closure leaves these too few nodes; None where none does first."""
     known = [one for one in machine.closures if one.known_from <= now]
     least = free_of(machine, known, present, now, started=True)
     times = {time for stay in present for time in (stay.start, stay.end)} | {one.begin for one in known}
-    if sum(least[g] for g in open_) < tasks:
+    if sum(least[g] * naive.together(job, g) for g in open_) < naive.wanted(job):
         return None
     for time in sorted(time for time in times if now < time < until):
         before = free_of(machine, known, present, time, started=False)
         closed = [min(nodes) for nodes in zip(least, before, strict=True)]
-        if sum(closed[g] for g in open_) < tasks:
+        if sum(closed[g] * naive.together(job, g) for g in open_) < naive.wanted(job):
             return least
         least = [min(nodes) for nodes in zip(closed, free_of(machine, known, present, time, started=True), strict=True)]
-        if sum(least[g] for g in open_) < tasks:
+        if sum(least[g] * naive.together(job, g) for g in open_) < naive.wanted(job):
             return None
     return None
 

@@ -808,6 +808,23 @@ def on_whole_nodes(scenario: Scenario, seed: int) -> Scenario:
     return replace(scenario, machine=machine, jobs=jobs)
 
 
+def on_uneven_nodes(scenario: Scenario, seed: int) -> Scenario:
+    """Return the scenario on nodes of different sizes, most of its jobs alone there: on so many as come."""
+    rng = random.Random(-76 - seed)
+    groups = [
+        replace(group, resources=(("cpu", rng.choice((1, 2, 3, 4, 8))), ("gpu", rng.choice((0, 1, 4)))))
+        for group in scenario.machine.groups
+    ]
+    machine = replace(scenario.machine, groups=groups)
+    jobs = []
+    for j, job in enumerate(scenario.jobs):
+        packed = replace(job, demand=rng.choice(OF_TASKS), alternatives=())
+        packed = replace(packed, tasks=job.tasks * rng.choice((1, 2, 3, 5)) + rng.choice((0, 1)), alone=True)
+        alone = rng.random() < 0.8 and _can_be(packed, j, machine, scenario.settings.placement)
+        jobs.append(packed if alone else replace(job, demand=()))
+    return replace(scenario, machine=machine, jobs=jobs)
+
+
 def _of_so_many(job: naive.Job, packed: naive.Job, rng: random.Random) -> tuple[naive.Shape, ...]:
     """Return the shapes of a job, each of as many times the tasks, or some less."""
     times = max(1, packed.tasks // job.tasks)
@@ -824,6 +841,8 @@ def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> b
     except ValueError:
         return False  # and the package refuses it by name
     limits = [limit for limit in machine.limits if j in limit.parts]
+    if held.fits and any(limit.about[2] != "jobs" for limit in limits):
+        return False
     shapes = [replace(held, tasks=tasks) for tasks, *_ in held.alternatives] or [held]
     bound = all(naive.part_of(one, limit.about[2]) <= limit.amount for limit in limits for one in shapes)
     return bound and all(naive.feasible(one, machine, placement) for one in shapes)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import naive
-import naive_measures
 import numpy as np
 import pytest
 import strategies
 from deciding import by_engine, first_waiting
 from interpreted import tries
+from whole_node_cases import EIGHT, against, machine, nodes_of, work
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError, ScheduleError
@@ -32,51 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def machine(*groups: tuple[int, dict[str, int]], **options: object) -> fs.Federation:
-    """Return one cluster of groups with these resources."""
-    return fs.Federation((fs.Cluster("A", tuple(fs.NodeGroup(n, resources=has) for n, has in groups)),), **options)
-
-
-def work(tasks: list[int], **options: object) -> fs.Workload:
-    """Return jobs of ten seconds that are submitted at once."""
-    return fs.Workload(submit=[0.0 for _ in tasks], tasks=tasks, runtime=10.0 * np.ones(len(tasks)), **options)
-
-
-EIGHT = machine((4, {"cpu": 8, "memory": 100, "gpu": 2}))
-
-
-def nodes_of(jobs: fs.Workload, federation: fs.Federation = EIGHT) -> list[int]:
-    """Return how many nodes the jobs hold in a run, having had it checked."""
-    schedule = fs.simulate(jobs, federation, "greedy")
-    schedule.verify(claimed=schedule.metrics())
-    return schedule.counts.sum(axis=1).tolist()
-
-
-def against(scenario: strategies.Scenario) -> naive.Result:
-    """Return the reference's result, having compared the package's with it and had that checked."""
-    result = scenario.simulate()
-    workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
-    chosen = scenario.settings
-    rules = fs.Rules(
-        order=chosen.order, dispatch=chosen.dispatch, placement=chosen.placement, backfill_order=chosen.backfill_order
-    )
-    schedule = fs.simulate(
-        workload, federation, rules, same_time=chosen.same_time, saturation=chosen.saturation,
-        kill_at_estimate=chosen.kill_at_estimate, alternatives=chosen.alternatives, caps=caps,
-    )  # fmt: skip
-    for name in ("start", "finish", "counts"):
-        ours, theirs = (np.asarray(getattr(one, name)) for one in (schedule, result))
-        assert np.array_equal(ours, theirs, equal_nan=True), (name, scenario)
-    lines = schedule.violations(caps=caps, claimed=schedule.metrics() if result.ran else None)
-    assert [line for line in lines if "never started" not in line] == []
-    if result.ran:
-        measured = schedule.metrics().as_dict()
-        for name, value in naive_measures.metrics(result).items():
-            same = math.isclose(measured[name], value, rel_tol=1e-9, abs_tol=1e-9)
-            assert same or (math.isnan(value) and math.isnan(measured[name])), (name, scenario)
-    return result
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_random_systems_agree(part: int) -> None:
@@ -85,7 +39,7 @@ def test_random_systems_agree(part: int) -> None:
     for seed in range(part, tries(600), 4):
         scenario = strategies.on_whole_nodes(strategies.random_scenario(seed, restless=True), seed)
         against(scenario)
-        packed += sum(naive.tasks_to_a_node(job, scenario.machine) > 1 for job in scenario.jobs)
+        packed += sum(max(naive.tasks_to_a_node(job, scenario.machine)) > 1 for job in scenario.jobs)
     assert packed > tries(600) // 4
 
 
@@ -122,22 +76,22 @@ def test_a_node_must_have_what_its_tasks_demand_together() -> None:
     assert fs.simulate(jobs, two, "greedy").counts.tolist() == [[2, 0], [0, 1]]
     with pytest.raises(InfeasibleError, match=r"Job 1: tasks=1 exceeds the 0 nodes with at least cpu 9"):
         fs.simulate(work([9], layout={"tasks_per_node": 9}), two, "greedy")
-    wide = work([8, 20, 24], layout={"tasks_per_node": [4, 8, 0], "exclusive": [0, 0, 1]})
+    wide = work([8, 20, 29], layout={"tasks_per_node": [4, 8, 0], "exclusive": [0, 0, 1]})
     assert two.admits(wide).tolist() == [True, False, False]
     assert len(fs.simulate(wide.filter(two.admits(wide)), two)) == 1
     endless = in_nodes(work([4], demand={"cpu": 2**60}, layout={"tasks_per_node": 4}), two)
     assert endless.demand.columns()["cpu"][0] > 2**53
 
 
-def test_nodes_that_hold_different_numbers_are_refused_where_that_matters() -> None:
-    """Tests that an exclusive job says so by name, unless its tasks, its partition or its layout settle it."""
+def test_what_settles_how_many_stand_on_nodes_of_different_sizes() -> None:
+    """Tests that an exclusive job's tasks, its partition or its layout may, and that its nodes are then one number."""
     two = machine((3, {"cpu": 4}), (2, {"cpu": 8}))
-    with pytest.raises(InfeasibleError, match=r"Job 1: exclusive: some nodes that it may have hold 4 of its 6 "):
-        fs.simulate(work([6], layout={"exclusive": 1}), two)
     assert nodes_of(work([4, 6], layout={"exclusive": 1, "tasks_per_node": [0, 2]}), two) == [1, 3]
     large = replace(two, partitions=(fs.Partition("large", nodes={"A": "3-4"}),))
     kept = work([6], layout={"exclusive": 1}, labels={"partition": ["large"]})
-    assert fs.simulate(kept, large).counts.tolist() == [[0, 1]]
+    schedule = fs.simulate(kept, large)
+    assert schedule.counts.tolist() == [[0, 1]]
+    assert schedule.workload.layout.columns()["tasks_per_node"].tolist() == [6]
     small = machine((1, {"cpu": 4}), (3, {"cpu": 8}))
     assert nodes_of(work([3], demand={"cpu": 5}, layout={"exclusive": 1}), small) == [3]
 
@@ -400,6 +354,8 @@ def test_bounds_hold() -> None:
         result = scenario.simulate()
         if any(np.isnan(result.finish)):
             continue
+        if any(job.fits for job in result.jobs):
+            continue  # see test_uneven_nodes.py
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         killed = scenario.settings.kill_at_estimate
         bounds = fs.bounds.lower_bounds(workload, federation, kill_at_estimate=killed, caps=caps, method="closed")

@@ -25,6 +25,7 @@ from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.uneven import refuse_uneven
 from fedsched.text import counted
 from fedsched.values import origin, whole
 
@@ -101,6 +102,8 @@ def lower_bounds(
     t0 = origin("lower_bounds", t0)
     federation = as_little_as_idle(federation)
     workload = in_nodes(as_asked(workload, federation), federation)
+    if federation.signals or workload.watts is not None:  # where more nodes may be cheaper
+        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts", workload)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)
         workload, reading = shapes.least, reading.but(alternatives="fixed")

@@ -19,7 +19,7 @@ from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.bounds.own_watts import of_these_jobs
 from fedsched.bounds.shut import NOTHING, Shut, surely_shut
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.standing import tasks_in_all
+from fedsched.engine.standing import most_nodes, tasks_in_all
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _greatest_stretch(problem: Problem) -> Floats:
     """
     each, whole = tasks_in_all(problem, np.arange(problem.tasks.size))
     groups, tasks = problem.groups, whole.astype(np.float64)
-    sends = (problem.bandwidth > 0) & (problem.tasks > 1)
+    sends = (problem.bandwidth > 0) & (most_nodes(problem) > 1)
     if not sends.any() or groups.uplink.size == 1:
         return np.ones(tasks.size)
     nodes = np.bincount(groups.cluster, weights=groups.nodes, minlength=groups.uplink.size)

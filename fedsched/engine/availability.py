@@ -25,6 +25,7 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fill_demand, place, planned_duration
+from fedsched.engine.standing import nodes_taken
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Plan, Problem, State
@@ -167,7 +168,7 @@ def _fill_at_ends(problem: Problem, state: State) -> int:
                 profile.free[g, row] = profile.free[g, row - 1]
             pools.repeat_breakpoint(problem.extras, state.extras, row)
         j = state.ends.job[i]
-        profile.total[row] += problem.tasks[j]
+        profile.total[row] += nodes_taken(problem.extras, problem.tasks[j], j, state.counts[j])
         for g in range(groups):
             profile.free[g, row] += state.counts[j, g]
         pools.end_at(problem.extras, state.extras, row, j)
@@ -215,7 +216,7 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
         blocks.reserve(problem.extras, state.extras, profile, j, problem.tasks[j], profile.time[begin], end_time)
         return
     end = _break_at(problem.extras, state, end_time, begin, link_aware)
-    take(profile.total, begin, end, problem.tasks[j])
+    take(profile.total, begin, end, nodes_taken(problem.extras, problem.tasks[j], j, chosen))
     for g in range(profile.free.shape[0]):
         if chosen[g] > 0:
             take(profile.free[g], begin, end, chosen[g])

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.admission import open_groups
 from fedsched.model.federation import MOST_NODES
+from fedsched.model.uneven import are_uneven, together_on
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,8 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
         limits = np.where(allowed, nodes if limits is None else limits, 0)
     if federation.binds_by_labels:
         limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
+    if are_uneven(workload).any():
+        limits = np.where(together_on(workload, federation) > 0, nodes if limits is None else limits, 0)
     if limits is None:
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
     rows, row_of = np.unique(limits, axis=0, return_inverse=True)

@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.engine.capped import may_starve
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.pack import calendar_of
+from fedsched.engine.standing import most_nodes
 from fedsched.model.calendar import Closures
 from fedsched.model.cancellations import until
 from fedsched.model.held import begun_by
@@ -60,5 +61,5 @@ def may_miss(problem: Problem) -> bool:
     extras, calendar = problem.extras, problem.extras.calendar
     kills = (calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)
     missed = extras.reserved.of_job.size or extras.cancellations.place.size
-    missed = missed or may_starve(extras.ceilings, problem.tasks)
+    missed = missed or may_starve(extras.ceilings, most_nodes(problem))
     return bool(missed or (np.isinf(calendar.end) | kills).any())

@@ -15,6 +15,7 @@ from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 from fedsched.engine.scan import next_candidate
+from fedsched.engine.standing import nodes_taken
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Packing, Plan, Problem, Queue, State
@@ -47,7 +48,8 @@ def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: floa
             fit = place_apart(problem, plan, state, j, shadow)
             if fit != REFUSED:
                 candidate[CandidateRow.JOB, found] = j
-                candidate[CandidateRow.TASKS, found] = problem.tasks[j]
+                taken = nodes_taken(problem.extras, problem.tasks[j], j, state.scratch.chosen)
+                candidate[CandidateRow.TASKS, found] = taken
                 candidate[CandidateRow.LASTS, found] = 1 if fit == LASTING else 0
                 candidate[CandidateRow.CHOSEN, found] = 0
                 found += 1

@@ -16,7 +16,7 @@ from fedsched.engine.kinds import limits_of
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.numbers import Awaits
 from fedsched.engine.reserved import Reserved
-from fedsched.engine.standing import Standing
+from fedsched.engine.standing import Standing, of_rows
 from fedsched.engine.switching import refuse_unswitched
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import tiers_of_jobs
@@ -24,13 +24,14 @@ from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
 from fedsched.model.layout import layout_of, own_tasks, tasks_on_nodes
-from fedsched.model.limits import counters_of
+from fedsched.model.limits import counted_in_nodes, counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
 from fedsched.model.power_cap import is_capped
 from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 from fedsched.model.switched import saving_of
 from fedsched.model.switching import is_switching
+from fedsched.model.uneven import fits_of, refuse_uneven
 from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ def _extras(
     running: Sequence[int],
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
+    refuse_uneven("limits in nodes or CPUs", workload.take(counted_in_nodes(workload, federation)))
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
     counters, tier = counters_of(workload, federation), tiers_of_jobs(workload, federation)
     bound = need.any() or counters.amount.size or tier.size
@@ -204,11 +206,18 @@ def _extras(
 
 
 def _standing(workload: Workload, federation: Federation) -> Standing:
-    tasks = tasks_on_nodes(workload)
-    counted = (tasks > 0) & (workload.task_bandwidth > 0)
-    if len(federation.clusters) == 1 or not counted.any():
-        return Standing(_ints(np.zeros(0)), _ints(np.zeros(0)))
-    return Standing(_ints(np.where(counted, layout_of(workload)[0], 0)), _ints(tasks))
+    tasks, (uneven, fits) = tasks_on_nodes(workload), fits_of(workload, federation)
+    counted = (tasks > 0) & (workload.task_bandwidth > 0) & (len(federation.clusters) > 1)
+    none = _ints(np.zeros(0))
+    if not counted.any() and not uneven.size:
+        return Standing(none, none, none, _ints(np.zeros((0, 0))))
+    each = _ints(np.where(counted, layout_of(workload)[0], 0))
+    if not uneven.size:
+        return Standing(each, _ints(tasks), none, _ints(np.zeros((0, 0))))
+    rows, row_of = np.unique(fits, axis=0, return_inverse=True)
+    row = np.full(len(workload), -1)
+    row[uneven] = row_of.reshape(-1)
+    return Standing(each, _ints(tasks), _ints(row), _ints(rows))
 
 
 def _reserved(workload: Workload, federation: Federation) -> Reserved:
@@ -369,10 +378,10 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     needs = pools._replace(need=_ints(pools.need[jobs]))
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
-    standing = Standing(*(_ints(column[jobs] if column.size else column) for column in problem.extras.standing))
     return Extras(
         needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
-        _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0), standing,
+        _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
+        of_rows(problem.extras.standing, jobs),
     )
 
 

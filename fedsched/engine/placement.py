@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import standing
+from fedsched.engine import standing, uneven
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
@@ -262,6 +262,12 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
         usable += min(free[g], caps[row, g])
     if usable < tasks:  # the commonest answer by far where plans bind jobs to clusters
         return False
+    if standing.is_uneven(problem.extras, j):
+        placed = uneven.place(problem.extras, problem, plan, j, free, state.scratch)
+        return placed and (
+            plan.placement != Placement.LINK_AWARE
+            or _links_bear(problem.extras, problem.groups, j, tasks, problem.bandwidth[j], load, state.scratch)
+        )
     return _place_on_groups(
         problem.extras,
         problem.groups,
@@ -339,6 +345,9 @@ def shortest_duration(problem: Problem, j: int, caps: Ints, row: int) -> float:
     groups = problem.groups
     need = problem.tasks[j]
     slowdown = 0.0
+    if standing.is_uneven(problem.extras, j):
+        slowdown = uneven.slowest_needed(problem.extras, groups, j, caps, row)
+        return problem.estimate[j] * (problem.sigma[j] * slowdown + (1.0 - problem.sigma[j]))
     for i in range(groups.fast.size):
         g = groups.fast[i]
         usable = min(groups.nodes[g], caps[row, g])

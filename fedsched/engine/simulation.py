@@ -30,6 +30,7 @@ from fedsched.model.lost import LostRuns
 from fedsched.model.power_cap import is_capped
 from fedsched.model.promises import Promises
 from fedsched.model.schedule import Schedule
+from fedsched.model.uneven import are_uneven, counted_tasks, together_on
 from fedsched.text import counted, first_of
 from fedsched.values import origin
 
@@ -88,7 +89,7 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
         odd = f"row {int(rows.max())} is none of this workload's {counted(len(workload), 'job')}"
     elif counts.shape[1] != len(groups):
         odd = f"nodes in {counted(counts.shape[1], 'group')} are none of this federation's {len(groups)}"
-    elif (wrong := np.flatnonzero(counts.sum(axis=1) != workload.tasks[rows])).size:
+    elif (wrong := _of_other_sizes(counts, workload.take(rows), federation)).size:
         nodes, row = int(counts[wrong[0]].sum()), int(rows[wrong[0]])
         odd = f"{counted(nodes, 'node')} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
     elif (counts.sum(axis=0) > groups).any():
@@ -96,6 +97,12 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
     else:
         return
     raise ValueError(f"{noun}: running= is of another workload or federation ({odd}); give the one that it ran with.")
+
+
+def _of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
+    held = (counts * together_on(jobs, federation)).sum(axis=1)
+    wanted = counted_tasks(jobs)
+    return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
 
 
 def start_of(

@@ -59,9 +59,9 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
     )
 
 
-def _new_classes(jobs: int, groups: int, pools: int, needs: Needs) -> Classes:
-    # Pages that are never touched cost no memory.
-    room = jobs >= LONG_QUEUE and Needs.CLASSES in needs
+def _new_classes(jobs: int, groups: int, pools: int, needs: Needs, extras: Extras | None) -> Classes:
+    # Pages that are never touched cost no memory. Classes know jobs by the nodes they take.
+    room = jobs >= LONG_QUEUE and Needs.CLASSES in needs and (extras is None or not extras.standing.row.size)
     whole, other = room_for(jobs, groups, pools) if room else (len(ClassNumber), 0)
     return Classes(number=np.zeros(whole, dtype=np.int64), other=np.empty(other))
 
@@ -123,7 +123,8 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         load=np.zeros(clusters),
         queue=queue,
         backfill=backfill,
-        classes=_new_classes(jobs, groups, 0 if problem.extras is None else problem.extras.pools.amount.size, needs),
+        classes=_new_classes(jobs, groups, 0 if problem.extras is None else problem.extras.pools.amount.size, needs,
+                             problem.extras),
         profile=Profile(
             time=np.zeros(rows),
             total=np.zeros(rows, dtype=np.int64),

@@ -44,7 +44,7 @@ def standing_as_chosen(
     tasks = standing.tasks[first:last]
     if moldable.on_nodes.size > 0:
         tasks = chosen.on_nodes[b]
-    return Standing(standing.each[first:last], tasks)
+    return Standing(standing.each[first:last], tasks, standing.row[first:last], standing.fits)
 
 
 @inlined

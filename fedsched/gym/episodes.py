@@ -26,7 +26,7 @@ from fedsched.engine.simulation import (
     who_is_gone,
     without_end,
 )
-from fedsched.engine.standing import Standing
+from fedsched.engine.standing import of_rows
 from fedsched.engine.states import new_state
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, unknown_name
@@ -43,6 +43,7 @@ from fedsched.model.metrics import Column
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.model.schedule import Schedule
+from fedsched.model.uneven import refuse_uneven
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
 from fedsched.search.objectives import Objectives
@@ -87,6 +88,7 @@ class Episodes:
         noun = "environment"
         already = () if running is None else tuple(running.rows.tolist())
         workload = shaped(in_nodes(as_asked(workload, federation), federation), reading, running=already)
+        refuse_uneven(noun, workload)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)
@@ -277,7 +279,7 @@ class Episodes:
 
 def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     moldable = extras.moldable._replace(first=extras.moldable.first[first : last + 1])
-    standing = Standing(*(column[first:last] for column in extras.standing))
+    standing = of_rows(extras.standing, slice(first, last))
     return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
 
 

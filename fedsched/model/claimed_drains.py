@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.model.calendar import closures_of
 from fedsched.model.pools import needs_on
 from fedsched.model.shortest import usable_groups
+from fedsched.model.standing_checks import of_different_numbers, places_in, tasks_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,8 +35,12 @@ class Drains:
         self.job = runs.job.tolist() + gone.job.tolist()
         self.counts = runs.all.counts
         self.asked = [not inside[job] for job in self.job]
-        self.tasks = workload.tasks
+        self.tasks, self.wanted = workload.tasks, workload.tasks.copy()
         self.usable = usable_groups(workload, federation)
+        self.places = self.usable.astype(np.int64)  # of a node: one, or as many as it holds tasks (reading 76)
+        for row in of_different_numbers(workload).tolist():
+            self.wanted[row] = tasks_of(workload)[row]
+            self.places[row] *= places_in(workload, federation, row, self.places[row])
         self.planned = self._least(schedule)
         self.needs, self.shares = needs_on(workload, federation), shares
         self.nodes = np.array([group.count for group in federation.groups])
@@ -93,7 +98,7 @@ class Drains:
             for wait in self.waiting
             if self.asked[wait]
             and now + self.planned[job := self.job[wait]] > self.begins[coming]
-            and free @ self.usable[job] >= self.tasks[job]
+            and free @ self.places[job] >= self.wanted[job]
             and not (self.needs[job] > self.pools).any()
             and not self.shares.full_for(job)
         }
@@ -117,7 +122,7 @@ class Drains:
                     continue
                 for wait, until in list(fits.items()):
                     job = self.job[wait]
-                    if less @ self.usable[job] < self.tasks[job]:
+                    if less @ self.places[job] < self.wanted[job]:
                         del fits[wait]
                         if by_downtimes and time < until:
                             tasks += int(self.tasks[job])
@@ -130,8 +135,8 @@ class Drains:
         workload, groups = schedule.workload, schedule.federation.groups
         planned = schedule.reading.planned(workload)
         by_speed = sorted(range(len(groups)), key=lambda g: -groups[g].speed)
-        room = np.cumsum(self.usable[:, by_speed] * [groups[g].count for g in by_speed], axis=1)
-        enough = (room < workload.tasks[:, None]).sum(axis=1) % len(groups)  # where nowhere is, it never fits
+        room = np.cumsum(self.places[:, by_speed] * [groups[g].count for g in by_speed], axis=1)
+        enough = (room < self.wanted[:, None]).sum(axis=1) % len(groups)  # where nowhere is, it never fits
         slowest = np.array([groups[g].speed for g in by_speed])[enough]
         sigma = workload.compute_fraction
         least: list[float] = (planned * (sigma / slowest + (1.0 - sigma))).tolist()

@@ -13,6 +13,7 @@ from fedsched.model.calendar import RESERVATION
 from fedsched.model.dependencies import Condition, Kind, conditions_of
 from fedsched.model.held import held_at
 from fedsched.model.shortest import usable_groups
+from fedsched.model.standing_checks import of_different_numbers, places_in, tasks_of
 
 if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
@@ -75,7 +76,7 @@ def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[fl
     begins, workload = _not_before(schedule, rows), schedule.workload
     work = np.minimum(workload.runtime, workload.estimate) if schedule.kill_at_estimate else workload.runtime
     part = workload.take(np.array(rows))
-    usable = usable_groups(part, schedule.federation)
+    usable, uneven = usable_groups(part, schedule.federation), {*of_different_numbers(workload).tolist()}
     speeds = [(group.speed, group.count) for group in schedule.federation.groups]
     known: dict[int, tuple[float, float]] = {}
     open_ = list(rows)
@@ -92,8 +93,12 @@ def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[fl
         if (hold := held_at(workload, row, begin)) is not None:
             begin = hold.end
         # All nodes that it may have, each as often as there are of its group, the fastest first.
-        nodes = sorted((one for one, may in zip(speeds, usable[rows.index(row)], strict=True) if may), reverse=True)
-        left, slowest = int(workload.tasks[row]), np.inf
+        may = usable[rows.index(row)]
+        here, left, slowest = may.astype(np.int64), int(workload.tasks[row]), np.inf
+        if row in uneven:  # as many as these hold of its tasks (reading 76)
+            here, left = places_in(workload, schedule.federation, row, here), int(tasks_of(workload)[row])
+        nodes = sorted(((speed, many * k) for (speed, many), k in zip(speeds, here.tolist(), strict=True) if k),
+                       reverse=True)  # fmt: skip
         for speed, count in nodes:
             slowest = min(slowest, speed) if left > 0 else slowest
             left -= count

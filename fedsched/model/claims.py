@@ -178,7 +178,8 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], s
     finish, in_vain = schedule.finish, runs.in_vain
     tasks = workload.tasks.tolist() + runs.in_vain.tasks.tolist()
     last = float(finish.max())
-    free, held = [nodes], [[count] for count in tasks]  # where nothing closes all groups are one
+    # Where nothing closes all groups are one.
+    free, held = [nodes], schedule.counts.sum(axis=1, keepdims=True).tolist()
     closures = closures_of(schedule.federation)
     if closures.begin.size:
         free, held = [group.count for group in schedule.federation.groups], schedule.counts.tolist()

@@ -17,6 +17,7 @@ from fedsched.model.limits import counters_of
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
 from fedsched.model.shortest import least_stretch, usable_groups
+from fedsched.model.uneven import counted_tasks, together_on
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Told(NamedTuple):
     known_from: Floats
     tasks: Ints  # of each job
     duration: Floats  # what it is planned to run at least
-    usable: Ints  # job × group, 1: it may use the group
+    wanted: Ints  # and how many places, where nodes hold different numbers of its tasks [76]; else nodes
+    places: Ints  # job × group, of a node: one, or as many as tasks; 0: it may not use the group
     needs: Ints  # job × pool
     first: Ints  # where a job's parts of limits begin
     limit: Ints
@@ -170,7 +172,8 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
         known_from=closures.known_from,
         tasks=np.array(workload.tasks, dtype=np.int64),
         duration=np.asarray(planned, dtype=np.float64),
-        usable=np.ascontiguousarray(usable, dtype=np.int64),
+        wanted=np.array(counted_tasks(workload), dtype=np.int64),
+        places=np.ascontiguousarray(usable * together_on(workload, federation), dtype=np.int64),
         needs=np.ascontiguousarray(needs_on(workload, federation), dtype=np.int64),
         first=np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1)),
         limit=np.array(counters.counter[by_job], dtype=np.int64),
@@ -319,7 +322,7 @@ def _lost_now(told: Told, now: Now, instant: float, waiting: int, begin: float) 
                 elif time < instant + told.duration[j]:
                     tasks += told.tasks[j]
                     for g in range(told.nodes.size):
-                        if told.usable[j, g] == 1:
+                        if told.places[j, g] > 0:
                             now.lost[g] = max(now.lost[g], now.before[g])
             fits = left
         less = False
@@ -365,8 +368,8 @@ def _lessen(told: Told, now: Now) -> bool:
 def _room(told: Told, free: Ints, j: int) -> bool:
     room = 0
     for g in range(free.size):
-        room += free[g] * told.usable[j, g]
-    return room >= told.tasks[j]
+        room += free[g] * told.places[j, g]
+    return room >= told.wanted[j]
 
 
 @inlined

@@ -24,6 +24,7 @@ class NodeLayout(JobAmounts):
     """How many tasks stand on each node, 0 = as it comes, and whether nobody else does, 1 = nobody.
 
     Of a job whose `tasks` count whole nodes already `tasks_on_nodes` is how many tasks stand on these; 0: of no other.
+    Where such a job does not say how many stand on each, nodes hold different numbers: its `tasks` are the fewest.
     """
 
     __slots__ = ()
@@ -45,8 +46,8 @@ class NodeLayout(JobAmounts):
         for row in np.flatnonzero(alone > 1)[:1].tolist():
             raise ValueError(f"Job {ids[row]}: {EXCLUSIVE}={alone[row]} must be 0 or 1 (nobody else on its nodes).")
         there = columns.get(ON_NODES, none)
-        for row in np.flatnonzero((there > 0) & (columns.get(PER_NODE, none) == 0))[:1].tolist():
-            raise ValueError(f"Job {ids[row]}: {ON_NODES}={there[row]} says nothing without {PER_NODE}.")
+        for row in np.flatnonzero((there > 0) & (columns.get(PER_NODE, none) == 0) & (alone == 0))[:1].tolist():
+            raise ValueError(f"Job {ids[row]}: {ON_NODES}={there[row]} says nothing without {PER_NODE} or {EXCLUSIVE}.")
         return found
 
 
@@ -82,7 +83,8 @@ def tasks_in_clusters(
 def nodes_for(workload: Workload, rows: NDArray[np.int64], tasks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return what so many tasks of these jobs make in what the jobs are counted in: whole nodes, or tasks."""
     each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]
-    return np.asarray(-(-tasks // each))
+    known = -(-tasks // np.maximum(each, 1))
+    return np.asarray(np.where(each > 0, known, workload.tasks[rows]))  # where that is 0 they have one shape alone
 
 
 def standing_on(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:

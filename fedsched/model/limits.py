@@ -127,6 +127,12 @@ def counters_of(workload: Workload, federation: Federation) -> Counters:
     )
 
 
+def counted_in_nodes(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the rows of jobs that are under a limit in nodes or CPUs."""
+    found = [rows for _, what, _, rows, _ in _of_limits(workload, federation) if what != "jobs"]
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+
+
 def someones(workload: Workload, federation: Federation) -> str:
     """Return whose limit binds some of these jobs, the first one's; '' where none does."""
     return next(iter(counters_of(workload, federation).names), "")

@@ -15,6 +15,7 @@ from fedsched.model.eligible import ready_since
 from fedsched.model.labels import Labels
 from fedsched.model.lost import no_runs
 from fedsched.model.reservations import in_reservations
+from fedsched.model.standing_checks import of_different_numbers, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         feedback=None,
         alternatives=None,
         labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
-        demand=None,
+        demand=workload.demand.take(rows) if workload.demand is not None and workload.layout is not None else None,
         layout=None if workload.layout is None else workload.layout.take(rows),
         slack=None,
         log=None,
@@ -146,13 +147,17 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
     if not lost.runs and not (closures.on_running != 0).any():
         return
     last = {row: float(start) for row, start in enumerate(schedule.start.tolist()) if start == start}
+    uneven = {*of_different_numbers(workload).tolist()}
     for run in np.lexsort((-lost.start, lost.job)).tolist():
         row, name = int(lost.job[run]), f"Job {workload.id[lost.job[run]]}: its run from {lost.start[run]:g}"
         becomes = REQUEUE if lost.requeued[run] else KILL
         taking = (closures.begin == lost.end[run]) & (closures.on_running == becomes)
         if not (taking & (lost.counts[run][closures.group] > 0)).any():
             yield f"{name} is cut at {lost.end[run]:g}, where no downtime takes nodes from it in that way."
-        if lost.counts[run].sum() != workload.tasks[row]:
+        if row in uneven:
+            if reason := why_not(workload, schedule.federation, row, lost.counts[run]):
+                yield f"{name}: {reason}."
+        elif lost.counts[run].sum() != workload.tasks[row]:
             yield f"{name} has {lost.counts[run].sum()} nodes for {workload.tasks[row]} tasks."
         if not workload.submit[row] <= lost.start[run] < lost.end[run] <= last.get(row, np.inf):
             yield f"{name} to {lost.end[run]:g} is not between its submit and what follows."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.lost_nodes import whose
+from fedsched.model.standing_checks import most_together, of_different_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,10 @@ def _partitions(
         room = int(sum(those.sum() for those in members.values()))
         rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
         account, qos = workload.label("account")[rows], workload.label("qos")[rows]
-        many, called = (workload.tasks, "tasks") if nodes is None else (nodes, "nodes")
+        many, called = (workload.tasks.copy(), "tasks") if nodes is None else (nodes, "nodes")
+        if nodes is None:
+            uneven = of_different_numbers(workload)  # as many as it has
+            many[uneven] = schedule.counts[uneven].sum(axis=1)
         refused = partition.refusals(many[rows], workload.estimate[rows], account, qos, room, called=called)
         for i, reason in refused.items():
             yield f"{whose(schedule, rows[i])}: {reason}."
@@ -107,28 +111,13 @@ def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.
         nodes, fit = int(counts[run].sum()), int(each[row])
         if not nodes:
             continue
+        if told[row] > 0 and fit == 0:
+            continue  # nodes hold different numbers of its tasks: see verification.py
         if fit == 0 and columns.get("exclusive", none)[row] and nodes > 1:
-            fit = min(_most_together(schedule, row, g) for g in np.flatnonzero(counts[run]).tolist())
+            used = np.flatnonzero(counts[run]).tolist()
+            fit = min(most_together(workload, schedule.federation, row, g) for g in used)
         if fit > 0 and nodes != -(-int(tasks[row]) // fit):
             yield f"{whose(schedule, row)}: it has {nodes} nodes for {tasks[row]} tasks, {fit} to a node."
-
-
-def _most_together(schedule: Schedule, row: int, g: int) -> int:
-    # How many of a job's tasks a node of a group holds.
-    groups = schedule.federation.groups
-    told = {name for group in groups for name, _ in group.resources}
-    has, demand = dict(groups[g].resources), schedule.workload.demand
-    wants = {} if demand is None else {name: int(column[row]) for name, column in demand.columns().items()}
-    if "cpu" not in told:
-        return 1
-    room = [has.get("cpu", 0) // max(1, wants.pop("cpu", 1))]
-    share = wants.pop("gpu_share", 0) if "gpu" in told else 0
-    if 0 < share < 1000:
-        room.append(1000 // share * has.get("gpu", 0))
-    elif share:
-        wants["gpu"] = -(-share // 1000)
-    room += [has.get(name, 0) // want for name, want in wants.items() if want and name in told]
-    return max(1, min(room))
 
 
 def _sites(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:

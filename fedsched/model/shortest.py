@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.admission import asked_groups
+from fedsched.model.uneven import counted_tasks, together_on
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,11 +27,12 @@ def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool
 def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the least σ·PS + (1 − σ) of every job, on its fastest groups; infinite where those do not hold it."""
     groups = federation.groups
-    left, slowdown = np.array(workload.tasks), np.full(len(workload), np.inf)
+    left, slowdown = counted_tasks(workload).copy(), np.full(len(workload), np.inf)
+    held = usable * together_on(workload, federation)
     for g in sorted(range(len(groups)), key=lambda g: -groups[g].speed):
-        enough = (left > 0) & (left <= groups[g].count * usable[:, g])
+        enough = (left > 0) & (left <= groups[g].count * held[:, g])
         slowdown[enough] = 1.0 / groups[g].speed
-        left -= groups[g].count * usable[:, g]
+        left -= groups[g].count * held[:, g]
     sigma = workload.compute_fraction
     with np.errstate(invalid="ignore"):  # where nothing is computed and nothing holds it
         return np.asarray(sigma * slowdown + (1.0 - sigma))

@@ -28,6 +28,7 @@ from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 from fedsched.model.places import broken_places
 from fedsched.model.reservations import reservation_of_jobs
+from fedsched.model.standing_checks import of_different_numbers, tasks_by_cluster, why_not
 from fedsched.model.starts import broken_conditions, broken_pools, broken_starts, eligible_in, hopeless_in
 
 if TYPE_CHECKING:
@@ -91,8 +92,13 @@ def _nodes_per_job(schedule: Schedule) -> Iterator[str]:
     sizes = np.array([group.count for group in schedule.federation.groups])
     for row, g in np.argwhere(counts < 0):
         yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
-    for row in np.flatnonzero((counts.sum(axis=1) != tasks) & ~np.isnan(schedule.start)):
+    alike, uneven = np.ones(len(schedule), dtype=np.bool_), of_different_numbers(schedule.workload)
+    alike[uneven] = False
+    for row in np.flatnonzero((counts.sum(axis=1) != tasks) & ~np.isnan(schedule.start) & alike):
         yield f"{whose(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
+    for row in uneven[~np.isnan(schedule.start[uneven])].tolist():
+        if reason := why_not(schedule.workload, schedule.federation, row, counts[row]):
+            yield f"{whose(schedule, row)}: {reason}."
     for row, g in np.argwhere(counts > sizes):
         yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
 
@@ -140,7 +146,7 @@ def _calendar(schedule: Schedule, reserved: NDArray[np.int64]) -> Iterator[str]:
 def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[str]:
     for row, intervals in enumerate(nodes):
         held = sum(last - first + 1 for first, last in intervals)
-        if held != schedule.workload.tasks[row]:
+        if held != schedule.counts[row].sum():
             yield f"{whose(schedule, row)}: it is given {held} node numbers for its tasks."
     # The runs of nodes that are held as time goes by, by their first nodes, none overlapping: runs are few, nodes many.
     # At one instant ends come before starts.
@@ -177,12 +183,16 @@ def _demand(schedule: Schedule) -> NDArray[np.float64]:
     tasks = schedule.workload.tasks[:, None]
     layout = {} if schedule.workload.layout is None else schedule.workload.layout.columns()
     if "tasks_on_nodes" in layout:
-        told, each = layout["tasks_on_nodes"][:, None], layout["tasks_per_node"][:, None]
+        told = layout["tasks_on_nodes"][:, None]
+        each = layout.get("tasks_per_node", np.zeros(len(schedule), dtype=np.int64))[:, None]
         tasks = np.where(told > 0, told, tasks)
         full = here * np.where(told > 0, each, 1)
         behind = np.cumsum(here[:, ::-1], axis=1)[:, ::-1] - here  # nodes in later clusters
         lacking = np.where((here > 0) & (behind == 0), full.sum(axis=1, keepdims=True) - tasks, 0)
         here = full - np.where(told > 0, lacking, 0)
+        for row in of_different_numbers(schedule.workload).tolist():
+            if schedule.counts[row].any():
+                here[row] = tasks_by_cluster(schedule.workload, schedule.federation, row, schedule.counts[row])
     bandwidth = schedule.workload.task_bandwidth[:, None]
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     return np.asarray(np.where((here > 0) & (here < tasks), demand, 0.0))

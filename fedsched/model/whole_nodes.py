@@ -10,7 +10,9 @@ import numpy as np
 from fedsched.errors import InfeasibleError
 from fedsched.model.layout import EXCLUSIVE, ON_NODES, PER_NODE, NodeLayout, layout_of, tasks_on_nodes
 from fedsched.model.resources import MOST, NodeDemands, counted_on
-from fedsched.model.shares import CORES, GPU, SHARE, WHOLE, gpus_asked
+from fedsched.model.room import ANY, needs_of_tasks, on_one_gpu, room_on_nodes
+from fedsched.model.shares import CORES, GPU, SHARE
+from fedsched.model.uneven import CURE, are_uneven, fewest_nodes
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
-
-ANY = np.iinfo(np.int64).max  # tasks that a node takes of which nothing is said
 
 
 def who_may_share_a_node(workload: Workload) -> NDArray[np.int64]:
@@ -52,81 +52,45 @@ def on_whole_nodes(
         Whether each of them may have nodes of each group.
     """
     jobs = workload.take(rows)
+    fits = _to_a_node(jobs, federation, usable)
+    most = fits.max(axis=1)
+    least = np.where(fits > 0, fits, ANY).min(axis=1)
+    uneven = (most > 0) & (least < most)
+    sizes = np.where(usable, [group.count for group in federation.groups], 0)
+    fewest, lacking = fewest_nodes(fits, sizes, jobs.tasks)
     refused: dict[int, str] = {}
-    each, odd = _to_a_node(jobs, federation, usable)
-    for i, reason in odd.items():
-        refused[int(rows[i])] = reason
-    packed = (each > 1) & ~np.isin(rows, list(refused))
+    several = np.zeros(len(jobs), np.bool_) if jobs.alternatives is None else np.diff(jobs.alternatives.first) > 1
+    for i in np.flatnonzero(uneven & (several | (lacking > 0))).tolist():
+        held = f"some nodes that it may have hold {least[i]} of its {_widest(jobs)[i]} tasks, others {most[i]}"
+        odd = f"so that how many each of its shapes takes is not known beforehand; {CURE}"
+        few = f"and all together {jobs.tasks[i] - lacking[i]} of its {jobs.tasks[i]}"
+        refused[int(rows[i])] = f"{EXCLUSIVE}: {held}, {odd if several[i] else few}"
+    packed = ((most > 1) | uneven) & ~np.isin(rows, list(refused))
     if not packed.any():
         return workload, refused
-    return _in_nodes(workload, federation, rows[packed], each[packed]), refused
+    each = np.where(uneven, 0, most)[packed]
+    nodes = np.where(uneven, fewest, -(-jobs.tasks // np.maximum(most, 1)))[packed]
+    return _in_nodes(workload, federation, rows[packed], each, nodes), refused
 
 
-def _to_a_node(
-    jobs: Workload, federation: Federation, usable: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], dict[int, str]]:
-    """Return how many tasks of each job stand on each of its nodes, and of whom nodes of several kinds hold several."""
+def _to_a_node(jobs: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return jobs × groups: how many tasks of a job stand on a node of each group that it may have."""
     each, _ = layout_of(jobs)
     unsaid, widest = np.flatnonzero(each == 0), _widest(jobs)
-    each = np.minimum(each, widest)
-    if not unsaid.size:
-        return each, {}
-    some = jobs.take(unsaid)
-    room = np.minimum(_room(some, federation), widest[unsaid, None])
-    room = np.where(usable[unsaid], room, 0)
-    most = room.max(axis=1)
-    least = np.where(room > 0, room, ANY).min(axis=1)
-    each[unsaid] = np.maximum(most, 1)  # a job without any nodes is refused elsewhere
-    odd = {
-        int(unsaid[i]): (
-            f"{EXCLUSIVE}: some nodes that it may have hold {least[i]} of its {widest[unsaid[i]]} tasks, others "
-            f"{most[i]}, so that how many it takes is not known beforehand; say how many stand on each ({PER_NODE}), "
-            "or ask for nodes of one kind"
-        )
-        for i in np.flatnonzero((most > 0) & (least < most)).tolist()
-    }
-    return each, odd
-
-
-def _needs(jobs: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:
-    """Return what each task takes of a node, of whole things that some node tells of."""
-    known = counted_on(federation)
-    columns = {} if jobs.demand is None else jobs.demand.columns()
-    needs = {name: column for name, column in columns.items() if name in known}
-    needs[CORES] = np.maximum(columns.get(CORES, np.ones(len(jobs), dtype=np.int64)), 1)
-    if GPU in known:
-        needs[GPU] = gpus_asked(jobs)[0]
-    return needs
-
-
-def _shares(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return how many tasks of each job share a GPU, 0 where none do."""
-    if GPU not in counted_on(federation):
-        return np.zeros(len(jobs), dtype=np.int64)
-    share = gpus_asked(jobs)[1]
-    return np.asarray(np.where(share > 0, WHOLE // np.maximum(share, 1), 0))
-
-
-def _room(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks a node of the group holds that nobody else is on."""
-    needs, together = _needs(jobs, federation), _shares(jobs, federation)
-    usual = {} if CORES in counted_on(federation) else {CORES: 1}  # nodes that say nothing hold one task
-    room = np.full((len(jobs), len(federation.groups)), ANY)
-    for g, group in enumerate(federation.groups):
-        has = usual | dict(group.resources)
-        for name, need in needs.items():
-            fit = has.get(name, 0) // np.maximum(need, 1)
-            room[:, g] = np.where(need > 0, np.minimum(room[:, g], fit), room[:, g])
-        devices = has.get(GPU, 0) * together
-        room[:, g] = np.where(together > 0, np.minimum(room[:, g], devices), room[:, g])
-    return room
+    found = np.repeat(np.minimum(each, widest)[:, None], len(federation.groups), axis=1)
+    if unsaid.size:
+        room = np.minimum(room_on_nodes(jobs.take(unsaid), federation), widest[unsaid, None])
+        found[unsaid] = np.where(usable[unsaid], room, 0)
+    return found
 
 
 def _in_nodes(
-    workload: Workload, federation: Federation, rows: NDArray[np.int64], each: NDArray[np.int64]
+    workload: Workload,
+    federation: Federation,
+    rows: NDArray[np.int64],
+    each: NDArray[np.int64],
+    nodes: NDArray[np.int64],
 ) -> Workload:
-    jobs = workload.take(rows)
-    nodes = -(-jobs.tasks // each)
     tasks = workload.tasks.copy()
     tasks[rows] = nodes
     return replace(
@@ -140,23 +104,38 @@ def _in_nodes(
 def _demand(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], each: NDArray[np.int64]
 ) -> NodeDemands | None:
-    """Return what each node of the jobs must have: of those, what all tasks take that stand on it."""
-    jobs, known = workload.take(rows), counted_on(federation)
+    """Return what each node of the jobs must have: what all tasks take that stand on it, or one where that differs."""
     columns = {} if workload.demand is None else {name: one.copy() for name, one in workload.demand.columns().items()}
+    uneven, even = rows[each == 0], each > 0
+    if uneven.size:
+        one = columns.setdefault(CORES, np.zeros(len(workload), dtype=np.int64))
+        one[uneven] = np.maximum(one[uneven], 1)
+    if even.any():
+        _add_together(columns, workload, federation, rows[even], each[even])
+    return NodeDemands.of(columns, workload.id)
+
+
+def _add_together(
+    columns: dict[str, NDArray[np.int64]],
+    workload: Workload,
+    federation: Federation,
+    rows: NDArray[np.int64],
+    each: NDArray[np.int64],
+) -> None:
+    jobs, known = workload.take(rows), counted_on(federation)
     for column in columns.values():
         column[rows] = _times(column[rows], each)
-    some = _needs(jobs, federation)
+    some = needs_of_tasks(jobs, federation)
     if CORES not in known and CORES not in columns and all(limit.cpus is None for limit in federation.limits):
         del some[CORES]  # nobody counts them
     together = {name: _times(need, each) for name, need in some.items()}
     if GPU in known and SHARE in columns:
-        on_one = _shares(jobs, federation)
+        on_one = on_one_gpu(jobs, federation)
         together[GPU] += np.where(on_one > 0, -(-each // np.maximum(on_one, 1)), 0)
         columns[SHARE][rows] = 0
     for name, need in together.items():
         if need.any():
             columns.setdefault(name, np.zeros(len(workload), dtype=np.int64))[rows] = need
-    return NodeDemands.of(columns, workload.id)
 
 
 def _times(need: NDArray[np.int64], each: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -189,7 +168,8 @@ def in_words(workload: Workload) -> list[str]:
         return []
     rows = on_nodes > 0
     tasks, nodes = int(on_nodes[rows].sum()), int(workload.tasks[rows].sum())
+    least = "at least " if are_uneven(workload).any() else ""
     return [
         f"several tasks to a node: {counted(tasks, 'task')} of {counted(int(rows.sum()), 'job')} on "
-        f"{counted(nodes, 'node')}"
+        f"{least}{counted(nodes, 'node')}"
     ]

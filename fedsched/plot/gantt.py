@@ -8,13 +8,14 @@ import numpy as np
 
 from fedsched.model import assumed
 from fedsched.model.closed_spans import numbered
-from fedsched.model.layout import layout_of, own_tasks, tasks_in_clusters, tasks_on_nodes
+from fedsched.model.layout import own_tasks
 from fedsched.model.lost import held
 from fedsched.model.nodes import NodeRuns
 from fedsched.model.off_spans import bands
 from fedsched.model.power import power_of
 from fedsched.model.power_cap import cap_over_time
 from fedsched.model.reservations import kept_nodes
+from fedsched.model.uneven import tasks_in_clusters
 from fedsched.model.units import scaled
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
@@ -320,11 +321,9 @@ def few_steps(
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants, and from each on the load on cluster k's uplink (eqs. 1.2 and 1.3)."""
     runs = held(schedule)
-    workload, cluster = schedule.workload, np.array(schedule.federation.group_cluster)
+    workload = schedule.workload
     tasks, bandwidth = own_tasks(workload)[runs.job], workload.task_bandwidth[runs.job]
-    each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[runs.job]
-    nodes = np.stack([runs.counts[:, cluster == c].sum(axis=1) for c in range(cluster.max() + 1)], axis=1)
-    here = tasks_in_clusters(nodes, each, tasks)[:, k]
+    here = tasks_in_clusters(workload, schedule.federation, runs.job, runs.counts)[:, k]
     # Nothing crosses where no task or every task is here.
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     return steps_of(runs, demand, schedule.t0, unit)

@@ -146,9 +146,15 @@ function withLost(bars, lost) {
   return { ...all, count: all.job.length };
 }
 
-// How many tasks of a job stand on each of its nodes, and how many it has.
+// How many tasks of a job stand on each of its nodes of a group.
+function onNode(jobs, job, group) {
+  if (jobs.fits) return jobs.fits[job * groups.length + group];
+  return jobs.each && jobs.each[job] > 0 ? jobs.each[job] : 1;
+}
+
+// And how many it has.
 function tasksOf(jobs, job) {
-  return jobs.each && jobs.each[job] > 0 ? [jobs.each[job], jobs.on_nodes[job]] : [1, jobs.tasks[job]];
+  return jobs.on_nodes && jobs.on_nodes[job] > 0 ? jobs.on_nodes[job] : jobs.tasks[job];
 }
 
 function exactSteps(bars, jobs, plan, until) {
@@ -159,6 +165,7 @@ function exactSteps(bars, jobs, plan, until) {
     found[plan.offCluster[i]].changes.push(more, -more);
   });
   let here = new Map();
+  let holds = []; // of each bar: its cluster, and how many tasks a node of it holds
   for (let b = 0; b < bars.count; b += 1) {
     const group = groups[bars.group[b]];
     const one = found[group.cluster];
@@ -166,20 +173,23 @@ function exactSteps(bars, jobs, plan, until) {
     const extra = ((own < 0 ? group.busy : own) - group.idle) * bars.height[b];
     one.times.push(bars.begin[b], bars.end[b]);
     one.changes.push(extra, -extra);
-    here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b]);
+    const each = onNode(jobs, bars.job[b], bars.group[b]);
+    here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b] * each);
+    holds.push([group.cluster, each]);
     if (bars.job[b + 1] !== bars.job[b] || bars.begin[b + 1] !== bars.begin[b]) {
-      const [each, tasks] = tasksOf(jobs, bars.job[b]);
+      const tasks = tasksOf(jobs, bars.job[b]);
       if (jobs.bandwidth && here.size > 1) {
-        const last = Math.max(...here.keys()); // whose last node takes the rest of the tasks
-        const over = [...here.values()].reduce((sum, nodes) => sum + nodes * each, 0) - tasks;
-        for (const [k, nodes] of here) {
-          const there = nodes * each - (k === last ? over : 0);
+        const over = [...here.values()].reduce((sum, places) => sum + places, 0) - tasks;
+        const last = Math.max(...holds.filter(([, most]) => most > over).map(([k]) => k)); // whose last node is not full
+        for (const [k, places] of here) {
+          const there = places - (k === last ? over : 0);
           const demand = (there * jobs.bandwidth[bars.job[b]] * (tasks - there)) / Math.max(tasks - 1, 1);
           found[k].loadTimes.push(bars.begin[b], bars.end[b]);
           found[k].loads.push(demand, -demand);
         }
       }
       here = new Map();
+      holds = [];
     }
   }
   return found.map((one) => {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.layout import layout_of, tasks_on_nodes
+from fedsched.model.uneven import are_uneven, together_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +75,9 @@ def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = No
         columns["bandwidth"] = jobs.task_bandwidth
         if (on_nodes := tasks_on_nodes(jobs)).any():
             columns |= {"each": layout_of(jobs)[0] * (on_nodes > 0), "on_nodes": on_nodes}
+            if (uneven := are_uneven(jobs)).any():  # jobs × groups
+                each = np.maximum(columns["each"], 1)[:, None]
+                columns["fits"] = np.where(uneven[:, None], together_on(jobs, schedule.federation), each).ravel()
     if jobs.watts is not None:
         columns["watts"] = jobs.watts.given
     return packed(columns)

@@ -24,6 +24,7 @@ from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.foresight import as_forecast
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
+from fedsched.model.uneven import refuse_uneven
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
@@ -98,6 +99,7 @@ class SearchProblem(PackedProblem, Read):
         )
         self.reading = words.settled("optimize", whole_instants=True)
         workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
+        refuse_uneven("optimize", workload)
         threads = whole("optimize", "threads", threads, least=1)
         self.federation = as_forecast(federation) if objectives.priced else federation
         self.submits = submits

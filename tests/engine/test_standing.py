@@ -75,7 +75,7 @@ def test_some_of_the_jobs_are_counted_alike() -> None:
     problem = packed()
     some = extras_of(problem, np.array([1, 0]), 0.0)
     assert some is not None
-    assert [column.tolist() for column in some.standing] == [[0, 3], [0, 11]]
+    assert [column.tolist() for column in some.standing] == [[0, 3], [0, 11], [], []]
     fewer = with_tasks(problem, np.array([10, 0, 0]))
     each, whole = tasks_in_all(fewer, np.array([0, 1]))
     assert (each.tolist(), whole.tolist()) == ([3, 1], [10, 5])
