@@ -183,6 +183,7 @@ class Classes(NamedTuple):
 
     number: Ints  # indexed by ClassNumber; in a long queue Tables of whole numbers follow (engine/class_tables.py)
     other: Floats  # the tables of numbers that need not be whole
+    rooms: Ints  # what is free of each row of caps, and the trees of those rows (engine/rooms.py)
 
 
 @by_reference

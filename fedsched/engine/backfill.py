@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import newcomers
+from fedsched.engine import newcomers, rooms
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.codes import Dispatch
@@ -23,7 +23,7 @@ from fedsched.engine.reservation import (
     reserve_for_head,
     start_beside_reservation,
 )
-from fedsched.engine.scan import next_candidate, next_small
+from fedsched.engine.rooms import next_candidate, next_small
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, Queue, State
@@ -43,9 +43,10 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
             return
         newcomers.wait_behind(problem, plan, state, head)
     queue, free = state.backfill if plan.separate_backfill else state.queue, state.counter[Counter.FREE]
-    position, in_vain = next_small(problem, state, queue, first, free), NONE
+    rooms.let_join(problem, plan, state)
+    position, in_vain = next_small(problem, plan, state, queue, first, free), NONE
     while position >= 0 and in_vain < CHEAP and could_not_start(problem, plan, state, queue.order[position]):
-        position, in_vain = next_small(problem, state, queue, position + 1, free), in_vain + 1
+        position, in_vain = next_small(problem, plan, state, queue, position + 1, free), in_vain + 1
     if position >= 0:
         _go_on_from(problem, plan, state, queue, position, in_vain)
     newcomers.are_awaited(state)
@@ -62,7 +63,7 @@ def _go_on_from(problem: Problem, plan: Plan, state: State, queue: Queue, first:
     if plan.dispatch == Dispatch.LOOKAHEAD:
         start_packed(problem, plan, state, head, shadow, window, first)
     number, beside = state.classes.number, free_beside_reservation(state)
-    position = next_candidate(problem, state, queue, first, state.counter[Counter.FREE], window, beside)
+    position = next_candidate(problem, plan, state, queue, first, state.counter[Counter.FREE], window, beside)
     while position >= 0:
         j = queue.order[position]
         if j != head:
@@ -79,7 +80,8 @@ def _go_on_from(problem: Problem, plan: Plan, state: State, queue: Queue, first:
                     if number[ClassNumber.PATIENCE] < 0:
                         _go_on_by_class(problem, plan, state, head, shadow, window, position + 1)
                         break
-        position = next_candidate(problem, state, queue, position + 1, state.counter[Counter.FREE], window, beside)
+        free = state.counter[Counter.FREE]
+        position = next_candidate(problem, plan, state, queue, position + 1, free, window, beside)
 
 
 @part

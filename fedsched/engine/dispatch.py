@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine import ceilings, limits, pools, power, precedence
+from fedsched.engine import ceilings, limits, pools, power, precedence, rooms
 from fedsched.engine.calendar import place_from_now
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.clock import end_after
@@ -41,6 +41,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     rates.work_left[j] = problem.runtime[j]
     rates.estimate_left[j] = problem.estimate[j]
     dequeue(plan, state, j)
+    rooms.leaves(plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
     precedence.has_started(problem.extras, state.extras, problem.arrival_rank, j, start)

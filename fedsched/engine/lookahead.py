@@ -14,7 +14,7 @@ from fedsched.engine.classes import first_of_classes, next_of_classes
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
-from fedsched.engine.scan import next_candidate
+from fedsched.engine.rooms import next_candidate
 from fedsched.engine.standing import nodes_taken
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _candidate_from(
         if position == first:
             return first_of_classes(problem, plan, state, queue, first, window)
         return next_of_classes(problem, plan, state, queue, window)
-    return next_candidate(problem, state, queue, position, state.counter[Counter.FREE], window, beside)
+    return next_candidate(problem, plan, state, queue, position, state.counter[Counter.FREE], window, beside)
 
 
 @inlined

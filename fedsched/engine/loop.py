@@ -19,6 +19,7 @@ from fedsched.engine import (
     power,
     precedence,
     reserved,
+    rooms,
 )
 from fedsched.engine import queue as queues
 from fedsched.engine.classes import begin_ungrouped
@@ -69,6 +70,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     begin_ungrouped(plan, state)
+    rooms.begin(problem, plan, state)
     queues.begin(state.queue, plan.order, plan.order_key)
     if plan.separate_backfill:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)

@@ -37,6 +37,8 @@ class ClassNumber(IntEnum):
     SEEN = 2  # of the jobs that have joined the queue, those that have joined their classes
     ROOM_AT = 3  # free nodes when the rooms were measured
     SCANNED = 4  # class of the job that was handed out last
+    ROWS = 5  # rows of caps that scans tell apart; 0: none
+    ROOMED = 6  # of the jobs that have joined the queue, those that have joined the trees of their rows
 
 
 class Awaits(IntEnum):

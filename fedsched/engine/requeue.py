@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import kernel
-from fedsched.engine import limits
+from fedsched.engine import limits, rooms
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.numbers import Counter
 from fedsched.engine.placement import shortest_duration
@@ -22,6 +22,7 @@ def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints
     The places are those that these jobs held, in ascending order: whoever is not yet submitted keeps a later one.
     """
     begin_ungrouped(plan, state)
+    rooms.begin(problem, plan, state)
     limits.keep_awake(problem.extras, state.extras, state)
     state.counter[Counter.PLAN_HOLDS] = 0
     for i in range(jobs.size):

@@ -117,7 +117,7 @@ def _queued_apart(apart: Apart, state: State) -> State:
             backfill.key,
             backfill.members,
         ),
-        Classes(apart.classes, apart.durations),
+        Classes(apart.classes, apart.durations, state.classes.rooms),
         state.profile,
         state.packing,
         state.scratch,

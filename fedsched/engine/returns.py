@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import flag, inlined, part
-from fedsched.engine import cancellations, holds, limits, precedence, reserved
+from fedsched.engine import cancellations, holds, limits, precedence, reserved, rooms
 from fedsched.engine import queue as queues
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.numbers import Clock, Counter
@@ -29,6 +29,7 @@ def come_back(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
     holds.has_joined(extra_state, j)
     cancellations.queued_again(extras, extra_state, j, state.clock[Clock.NOW])
     begin_ungrouped(plan, state)
+    rooms.comes_back(plan, state, j)
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine import blocks, floors
+from fedsched.engine import blocks, floors, rooms
 from fedsched.engine.arrays import (
     Classes,
     Closed,
@@ -47,8 +47,12 @@ if TYPE_CHECKING:
     from fedsched.engine.reserved import Reserved
 
 
+def _leaves_for(jobs: int) -> int:
+    return 1 << max(jobs - 1, 0).bit_length()
+
+
 def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
-    leaves = 1 << max(jobs - 1, 0).bit_length()
+    leaves = _leaves_for(jobs)
     return Queue(
         order=np.zeros(jobs, dtype=np.int64),
         position=np.zeros(jobs, dtype=np.int64),
@@ -63,7 +67,12 @@ def _new_classes(jobs: int, groups: int, pools: int, needs: Needs, extras: Extra
     # Pages that are never touched cost no memory. Classes know jobs by the nodes they take.
     room = jobs >= LONG_QUEUE and Needs.CLASSES in needs and (extras is None or not extras.standing.row.size)
     whole, other = room_for(jobs, groups, pools) if room else (len(ClassNumber), 0)
-    return Classes(number=np.zeros(whole, dtype=np.int64), other=np.empty(other))
+    leaves = _leaves_for(jobs) if groups > 1 and Needs.ENDS | Needs.CLASSES in needs else 0
+    return Classes(
+        number=np.zeros(whole, dtype=np.int64),
+        other=np.empty(other),
+        rooms=np.empty(rooms.room_for(leaves) if leaves else 0, dtype=np.int64),
+    )
 
 
 def _new_blocks(jobs: int, rows: int) -> Blocks:

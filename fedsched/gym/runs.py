@@ -349,7 +349,7 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
         states.load[b],
         _queue_of(states.queue, b),
         _queue_of(states.backfill, b),
-        Classes(states.classes.number[b], states.classes.other[b]),
+        Classes(states.classes.number[b], states.classes.other[b], states.classes.rooms[b]),
         Profile(
             profile.time[b],
             profile.total[b],

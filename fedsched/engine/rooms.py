@@ -1,0 +1,177 @@
+"""Rooms: what is free of the nodes that a job may use, where jobs of several sets of nodes wait in one queue.
+
+The tree over a queue knows the least tasks of a stretch, but not whose nodes are free: where partitions bind jobs to
+nodes a scan would look at many that cannot start. Here each row of caps has a tree of its own over the same positions,
+and a scan passes over all whose row has too little room, now or beside the reservation. The trees are interleaved,
+node by node: a scan goes down all of them at once.
+
+The rest of the engine knows little of it: a scan first lets join who has joined the queue since the last one, and whom
+it meets that is queued no more is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine import limits, scan
+from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.moldable import choose_shapes
+from fedsched.engine.numbers import ClassNumber, Counter
+from fedsched.engine.precedence import joined_as, joined_until
+from fedsched.engine.queue import ABSENT, NEVER
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, Queue, State
+
+MOST_ROWS = 8  # more would be dearer to look at than whom they tell apart
+BESIDE = MOST_ROWS  # where the rooms beside the reservation begin, behind those of now
+TREES = 2 * MOST_ROWS  # and the trees
+ROOT = constant(1)
+
+
+def room_for(leaves: int) -> int:
+    """Return how many numbers the rooms take of a queue with so many leaves."""
+    return TREES + MOST_ROWS * 2 * leaves
+
+
+@inlined
+def _have_queues_of_their_own(extras: Extras | None) -> bool:
+    if extras is None:
+        return False
+    return extras.reserved.of_job.size > 0
+
+
+@inlined
+def begin(problem: Problem, plan: Plan, state: State) -> None:
+    """Let nobody have joined the queue of a run, or of another plan; tell rows apart where a scan is helped by it."""
+    number, rows, leaves = state.classes.number, plan.caps.shape[0], state.backfill.tasks.size >> 1
+    number[ClassNumber.ROWS] = number[ClassNumber.ROOMED] = 0
+    scanned_around_head = plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD
+    told_apart = 1 < rows <= MOST_ROWS and state.classes.rooms.size >= TREES + rows * 2 * leaves
+    if not (scanned_around_head and told_apart and plan.backfill_key == QueueKey.FIXED):
+        return
+    if limits.bind(state.extras) or choose_shapes(state.extras) or _have_queues_of_their_own(problem.extras):
+        return
+    number[ClassNumber.ROWS] = rows
+    for i in range(rows * 2 * leaves):
+        state.classes.rooms[TREES + i] = ABSENT
+
+
+@inlined
+def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
+    # Puts a job's tasks at a leaf of its row's tree, and mends the path above it.
+    rooms[TREES + node * rows + row] = tasks
+    while node > 1:
+        node >>= 1
+        least = min(rooms[TREES + 2 * node * rows + row], rooms[TREES + (2 * node + 1) * rows + row])
+        if rooms[TREES + node * rows + row] == least:
+            break
+        rooms[TREES + node * rows + row] = least
+
+
+@inlined
+def comes_back(plan: Plan, state: State, j: int) -> None:
+    """Let a job that was in the queue join it again."""
+    rows, queue = state.classes.number[ClassNumber.ROWS], state.backfill
+    if rows > 0:
+        leaf = (queue.tasks.size >> 1) + queue.position[j]
+        _set_path(state.classes.rooms, rows, plan.cap_row[j], leaf, queue.tasks[leaf])
+
+
+@inlined
+def leaves(plan: Plan, state: State, j: int) -> None:
+    """Let a job leave the queue."""
+    rows, queue = state.classes.number[ClassNumber.ROWS], state.backfill
+    if rows > 0:
+        _set_path(state.classes.rooms, rows, plan.cap_row[j], (queue.tasks.size >> 1) + queue.position[j], ABSENT)
+
+
+@inlined
+def let_join(problem: Problem, plan: Plan, state: State) -> None:
+    """Let join whoever has joined the queue since the last scan."""
+    number, queue = state.classes.number, state.backfill
+    rows, first = number[ClassNumber.ROWS], number[ClassNumber.ROOMED]
+    if rows == 0:
+        return
+    joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
+    for i in range(first, joined):
+        j = joined_as(state.extras, problem.arrival, i)
+        leaf = (queue.tasks.size >> 1) + queue.position[j]
+        if queue.tasks[leaf] != ABSENT:
+            _set_path(state.classes.rooms, rows, plan.cap_row[j], leaf, queue.tasks[leaf])
+    number[ClassNumber.ROOMED] = joined
+
+
+@inlined
+def next_small(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int) -> int:
+    """Return the first position from `position` on whose job may fit into what is free, or -1."""
+    if state.classes.number[ClassNumber.ROWS] > 0:
+        return _next_with_room(plan.caps, state.free, state.scratch.extra, state.classes.number, state.classes.rooms,
+                               queue.tasks, queue.shortest, position, NEVER)  # fmt: skip
+    return scan.next_small(problem, state, queue, position, free)
+
+
+@inlined
+def next_candidate(
+    problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int, window: float, beside: int
+) -> int:
+    """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
+    if state.classes.number[ClassNumber.ROWS] > 0:
+        return _next_with_room(plan.caps, state.free, state.scratch.extra, state.classes.number, state.classes.rooms,
+                               queue.tasks, queue.shortest, position, window)  # fmt: skip
+    return scan.next_candidate(problem, state, queue, position, free, window, beside)
+
+
+@inlined
+def _measure(caps: Ints, free: Ints, extra: Ints, rows: int, rooms: Ints) -> None:
+    for row in range(rows):
+        room = beside = 0
+        for g in range(free.size):
+            usable = min(free[g], caps[row, g])
+            room += usable
+            beside += min(usable, extra[g])
+        rooms[row], rooms[BESIDE + row] = room, beside
+
+
+@inlined
+def _some_may(rooms: Ints, rows: int, node: int, short: bool) -> bool:
+    for row in range(rows):
+        least = rooms[TREES + node * rows + row]
+        if least <= rooms[row] and (short or least <= rooms[BESIDE + row]):
+            return True
+    return False
+
+
+@inlined
+def _forget(rooms: Ints, rows: int, leaf: int) -> None:
+    for row in range(rows):
+        if rooms[TREES + leaf * rows + row] != ABSENT:
+            _set_path(rooms, rows, row, leaf, ABSENT)
+
+
+@part
+def _next_with_room(
+    caps: Ints, free: Ints, extra: Ints, number: Ints, rooms: Ints, tasks: Ints, shortest: Floats, position: int,
+    window: float,
+) -> int:  # fmt: skip
+    rows, size = number[ClassNumber.ROWS], tasks.size >> 1
+    if position >= size:
+        return -1
+    _measure(caps, free, extra, rows, rooms)
+    if not _some_may(rooms, rows, ROOT, shortest[ROOT] <= window):
+        return -1
+    node = size + position if position > 0 else ROOT
+    while True:
+        if _some_may(rooms, rows, node, shortest[node] <= window):
+            if node < size:
+                node *= 2
+                continue
+            if tasks[node] != ABSENT:
+                return node - size
+            _forget(rooms, rows, node)
+        while node & 1:
+            node >>= 1
+        if node == 0:
+            return -1
+        node += 1
