@@ -1,0 +1,202 @@
+"""Rooms: a scan passes over jobs whose nodes are not free, and the same jobs start as where it looks at them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from interpreted import tries
+from plain import arrived, begun, jobs, plain
+
+import fedsched as fs
+from fedsched.engine.codes import SameTime
+from fedsched.engine.numbers import ClassNumber
+from fedsched.engine.queue import ABSENT
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Plan, Problem, State
+
+backfill = plain("fedsched.engine.backfill")
+dispatch = plain("fedsched.engine.dispatch")
+loop = plain("fedsched.engine.loop")
+queues = plain("fedsched.engine.queue")
+requeue = plain("fedsched.engine.requeue")
+rooms = plain("fedsched.engine.rooms")
+PARTS = (fs.Partition("left", {"cluster": "0-3"}), fs.Partition("right", {"cluster": "4-9"}))
+NESTED = (fs.Partition("left", {"cluster": "all"}), PARTS[1])
+EVERYBODYS = tuple(fs.Partition(name, {"cluster": "all"}) for name in ("left", "right"))
+TEN = replace(fs.Federation.homogeneous(10), partitions=PARTS)
+
+
+def waiting(
+    tasks: list[int], where: list[str], federation: fs.Federation = TEN, **options: object
+) -> tuple[Problem, Plan, State]:
+    """Return jobs of partitions that have joined the queue, of 10 s, 20 s and so on."""
+    work = jobs(tasks, [float(10 * k + 10) for k in range(len(tasks))], labels={"partition": where})
+    problem, plan, state = arrived(work, federation, **{"dispatch": "easy", **options})
+    rooms.let_join(problem, plan, state)
+    return problem, plan, state
+
+
+def found(problem: Problem, plan: Plan, state: State, window: float | None = None) -> list[int]:
+    """Return the positions that a scan meets."""
+    positions, position = [], -1
+    while True:
+        if window is None:
+            position = rooms.next_small(problem, plan, state, state.queue, position + 1, 10)
+        else:
+            position = rooms.next_candidate(problem, plan, state, state.queue, position + 1, 10, window, 10)
+        if position < 0:
+            return positions
+        positions.append(position)
+
+
+def test_a_scan_meets_those_whose_nodes_are_free() -> None:
+    """Four nodes are free on the left and one on the right: jobs of the right that need two are passed over."""
+    problem, plan, state = waiting([4, 2, 1, 5, 2], ["left", "right", "right", "right", "left"])
+    assert state.classes.number[ClassNumber.ROWS] == 2
+    assert found(problem, plan, state) == [0, 1, 2, 3, 4]
+    state.free[:] = [4, 1]
+    assert found(problem, plan, state) == [0, 2, 4]
+    state.free[:] = [3, 0]
+    assert found(problem, plan, state) == [4]
+
+
+def test_beside_a_reservation_they_are_short_or_small_enough() -> None:
+    """Jobs of 10 to 50 s: within 25 s the first two are done, of the others one has what stays free."""
+    problem, plan, state = waiting([4, 2, 1, 5, 2], ["left", "right", "right", "right", "left"])
+    state.scratch.extra[:] = [1, 1]
+    assert found(problem, plan, state, 25.0) == [0, 1, 2]
+    state.scratch.extra[:] = [2, 0]
+    assert found(problem, plan, state, 25.0) == [0, 1, 4]
+
+
+def test_whoever_is_queued_no_more_is_forgotten_when_it_is_met() -> None:
+    """Two leave: a scan does not hand them out, and takes them out of the trees; one that starts is out at once."""
+    problem, plan, state = waiting([1, 2, 3, 1], ["left", "right", "right", "left"])
+    queues.dequeue(plan, state, 1)
+    queues.dequeue(plan, state, 0)
+    assert found(problem, plan, state) == [2, 3]
+    trees = state.classes.rooms[rooms.TREES : rooms.TREES + 16].reshape(8, 2)
+    assert trees[4:].tolist() == [[ABSENT, ABSENT], [ABSENT, ABSENT], [3, ABSENT], [ABSENT, 1]]
+    assert dispatch.fits_now(problem, plan, state, 3)
+    dispatch.start_job(problem, plan, state, 3)
+    assert trees[1:4].tolist() == [[3, ABSENT], [ABSENT, ABSENT], [3, ABSENT]]
+
+
+def test_whoever_comes_back_is_met_again() -> None:
+    """A job that left and was forgotten joins once more, at its place."""
+    problem, plan, state = waiting([1, 2, 3], ["left", "right", "right"])
+    queues.dequeue(plan, state, 1)
+    assert found(problem, plan, state) == [0, 2]
+    queues.join_again(problem, plan, state, 1)
+    rooms.comes_back(plan, state, 1)
+    assert found(problem, plan, state) == [0, 1, 2]
+
+
+def test_another_order_begins_anew() -> None:
+    """Jobs that change places in the midst of a run are met at their new ones."""
+    problem, plan, state = waiting([1, 5], ["left", "right"])
+    requeue.requeue(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
+    rooms.let_join(problem, plan, state)
+    state.free[:] = [4, 0]
+    assert found(problem, plan, state) == [1]
+    state.free[:] = [0, 6]
+    assert found(problem, plan, state) == [0]
+
+
+@pytest.mark.parametrize(
+    ("federation", "options"),
+    [
+        (replace(TEN, partitions=EVERYBODYS), {}),
+        (TEN, {"dispatch": "greedy"}),
+        (TEN, {"order": "wfp3"}),
+        (TEN, {"backfill_order": "wfp3"}),
+        (replace(TEN, partitions=NESTED), {"caps": [[4, 6], [4, 5], [3, 6], [3, 5], *([4, k] for k in range(2, 7))]}),
+        (replace(TEN, limits=(fs.Limit("user", jobs=3),)), {}),
+    ],
+)
+def test_elsewhere_rows_are_not_told_apart(federation: fs.Federation, options: dict[str, object]) -> None:
+    """One row or many, another rule, an order that changes, and jobs that sleep with their kind."""
+    work = jobs([2] * 9, [1.0] * 9, labels={"partition": ["left"] * 4 + ["right"] * 5}, user=[1] * 9)
+    *_, state = arrived(work, federation, **{"dispatch": "easy", **options})
+    assert state.classes.number[ClassNumber.ROWS] == 0
+
+
+def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, object]]:
+    """Return jobs of overlapping partitions, some of which lose their nodes, are held or cancelled; and rules."""
+    count = rng.randint(5, 40)
+    runtime = [float(rng.randint(1, 30)) for _ in range(count)]
+    groups = (fs.NodeGroup(5, rng.choice((1.0, 2.0))), fs.NodeGroup(5))
+    other = (fs.Cluster("other", (fs.NodeGroup(4),)),) if rng.random() < 0.3 else ()
+    machine = fs.Federation((fs.Cluster("cluster", groups), *other), pools=(fs.Pool("licence", 3),))
+    spans = [sorted(rng.sample(range(10), 2)) for _ in range(rng.randint(1, 3))]
+    parts = [fs.Partition(f"p{k}", {"cluster": f"{a}-{b}"}) for k, (a, b) in enumerate(spans)]
+    parts.append(fs.Partition("all", {cluster.name: "all" for cluster in machine.clusters}))
+    machine = replace(machine, partitions=tuple(parts))
+    tasks, where = [], []
+    for _ in range(count):
+        k = rng.randrange(len(parts))
+        tasks.append(rng.randint(1, 10 if k == len(spans) else 1 + spans[k][1] - spans[k][0]))
+        where.append(parts[k].name)
+    columns: dict[str, object] = {"labels": {"partition": where}}
+    if rng.random() < 0.3:
+        columns["pools"] = {"licence": [rng.choice((0, 0, 1, 2)) for _ in range(count)]}
+    if rng.random() < 0.3:
+        columns["after"] = {k + 1: f"afterany:{rng.randint(1, k)}" for k in range(1, count) if rng.random() < 0.3}
+    if rng.random() < 0.4:
+        times = sorted(float(rng.randint(1, 80)) for _ in range(3))
+        loses = rng.choice(({"on_running": "requeue"}, {"on_running": "wait"}))
+        nodes = f"{rng.randint(1, 5)} of all"
+        closures = (fs.Downtime("cluster", at, at + 9.0, nodes, "outage", **loses) for at in times)
+        machine = replace(machine, calendar=tuple(closures))
+    work = jobs(
+        tasks,
+        runtime,
+        submit=sorted(float(rng.randint(0, 60)) for _ in range(count)),
+        estimate=[max(1.0, seconds + rng.randint(-5, 20)) for seconds in runtime],
+        compute_fraction=[rng.choice((0.5, 1.0)) for _ in range(count)],
+        **columns,
+    )
+    rules: dict[str, object] = {
+        "dispatch": rng.choice(("easy", "easy", "lookahead")),
+        "order": rng.choice(("fcfs", "sjf")),
+        "backfill_order": rng.choice((None, None, "sjf")),
+        "placement": rng.choice(("fastest", "single", "efficient")),
+        "same_time": rng.choice((SameTime.BATCH, SameTime.SEQUENTIAL)),
+    }
+    if rules["placement"] == "single":
+        work = replace(work, tasks=np.minimum(work.tasks, 10))
+    return work, machine, rules
+
+
+def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random logs: every start is that of scans that tell no rows apart, which look at many more jobs."""
+    rng, looks = random.Random(0), [0, 0]
+    begin, could_not_start = rooms.begin, backfill.could_not_start
+
+    def untold(problem: Problem, plan: Plan, state: State) -> None:
+        begin(problem, plan, state)
+        state.classes.number[ClassNumber.ROWS] = 0
+
+    for _ in range(tries(160)):
+        work, machine, rules = drawn(rng)
+        starts = []
+        for way, answer in enumerate((begin, untold)):
+
+            def counted(problem: Problem, plan: Plan, state: State, j: int, way: int = way) -> bool:
+                looks[way] += 1
+                return bool(could_not_start(problem, plan, state, j))
+
+            monkeypatch.setattr(rooms, "begin", answer)
+            monkeypatch.setattr(backfill, "could_not_start", counted)
+            problem, plan, state = begun(work, machine, **rules)
+            told = state.classes.number[ClassNumber.ROWS]
+            assert told == (0 if way or len(plan.caps) == 1 else len(plan.caps))
+            loop.run(problem, plan, state, 10_000, np.inf)
+            starts.append(state.start.tolist())
+        assert starts[0] == starts[1]
+    assert 2 * looks[0] < looks[1]
