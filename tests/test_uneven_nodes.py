@@ -23,6 +23,8 @@ from fedsched.model.schedule import Schedule
 from fedsched.model.uneven import are_uneven, most_nodes
 from fedsched.plot.gantt import link_load
 from fedsched.report.packing import jobs_of
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -190,7 +192,8 @@ def test_what_has_to_know_their_nodes_refuses_them_by_name(tmp_path: Path) -> No
     jobs = work([6, 2], layout={"exclusive": [1, 0]}, user=[1, 1])
     cure = r"job 1 is exclusive on nodes that hold different numbers of its tasks.*tasks_per_node"
     for refused in (
-        lambda: fs.optimize(jobs, TWO, evaluations=10),
+        lambda: fs.optimize(jobs, TWO, method="ga-slowdown", evaluations=10),
+        lambda: fs.optimize(jobs, TWO, method="ga", encoding="assignment", evaluations=10),
         lambda: fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO),
         lambda: fs.bounds.exact(jobs, TWO),
         lambda: Episodes(jobs, TWO, runs=1),
@@ -228,6 +231,33 @@ def test_bounds_hold() -> None:
             assert not bounds.of(name) > measured[name] * (1 + 1e-12), (seed, name)
         checked += any(job.fits for job in result.jobs)
     assert checked > tries(60) // 4
+
+
+def test_searches_plan_them() -> None:
+    """Tests that plans hold in a run, whatever they are written in, and end no later than in the order of arrival."""
+    jobs = work([16, 5, 30, 9, 4, 6], layout={"exclusive": [1, 0, 1, 1, 0, 1]})
+    longer = replace(jobs, runtime=[10.0, 20.0, 10.0, 30.0, 5.0, 20.0], estimate=[10.0, 20.0, 10.0, 30.0, 5.0, 20.0])
+    clusters = (*TWO.clusters, fs.Cluster("B", (fs.NodeGroup(2, 2.0, resources={"cpu": 2}),)))
+    three = fs.Federation(clusters)
+    first = fs.simulate(longer, three, "fcfs")
+    for method in ("ga", "moga", "memetic", "sa", "hc", "pso-ea", "mpso-fga"):
+        result = fs.optimize(longer, three, method=method, evaluations=80, seed=1)
+        best = result.best("energy" if method == "pso-ea" else "makespan")
+        best.verify(claimed=best.metrics())
+        assert are_uneven(best.workload).sum() == 4
+        assert method == "pso-ea" or best.makespan <= first.makespan + 1e-9, method
+
+
+def test_no_plan_leaves_a_job_too_few_places() -> None:
+    """Tests that caps on which fewer tasks stand than a job has are widened, however many nodes they leave."""
+    problem = SearchProblem(work([24, 3], layout={"exclusive": [1, 0]}), TWO, Objectives(("makespan",)))
+    assert problem.space.limits.tolist() == [[3, 2], [3, 2]]
+    assert problem.problem.tasks.tolist() == [4, 3]
+    rows = problem.layout.pack(np.array([[0, 1]]), np.array([[[2, 1], [3, 0]]]), np.array([problem.default_rules()]))
+    (caps,) = problem.layout.caps(problem.repaired(rows))
+    assert caps.tolist() == [[3, 2], [3, 0]]
+    enough = problem.layout.pack(np.array([[0, 1]]), np.array([[[2, 2], [3, 0]]]), np.array([problem.default_rules()]))
+    assert problem.layout.caps(problem.repaired(enough))[0].tolist() == [[2, 2], [3, 0]]
 
 
 def test_partitions_go_by_the_fewest_and_the_most() -> None:

@@ -13,6 +13,7 @@ from fedsched.engine.pack import measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import needs_of
 from fedsched.engine.simulation import running_without_end, without_end
+from fedsched.engine.standing import most_of_groups
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import Column
@@ -62,7 +63,7 @@ class Evaluator:
 
     def default_caps(self) -> NDArray[np.int64]:
         """Return the caps that forbid nothing: min(count, tasks) for every job and group."""
-        return np.minimum(self.problem.groups.nodes, self.problem.tasks[:, None])
+        return np.minimum(self.problem.groups.nodes, most_of_groups(self.problem, self.problem.tasks))
 
     def __call__(
         self,

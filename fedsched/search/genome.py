@@ -11,6 +11,7 @@ from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import Common, plan_of
 from fedsched.engine.placement import place
 from fedsched.engine.shapes import shape_job, tasks_in
+from fedsched.engine.standing import is_uneven
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
     base = jobs + j * groups
     tasks = tasks_in(space.common.shapes, problem, groups, row, j)
     placement = row[jobs * (1 + groups) + 1]
+    if is_uneven(problem.extras, j):  # whose nodes are not known by their number
+        make_placeable(problem, space, row, j, state)
+        return
     begin = problem.groups.cluster_begin
     allowed = 0
     for k in range(begin.size - 1):
@@ -75,7 +79,7 @@ def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
         row[base + g] = min(max(row[base + g], 0), space.limits[j, g])
         allowed += row[base + g]
     tasks = tasks_in(space.common.shapes, problem, groups, row, j)
-    anywhere = takes_any_nodes(row[jobs * (1 + groups) + 1])
+    anywhere = takes_any_nodes(row[jobs * (1 + groups) + 1]) and not is_uneven(problem.extras, j)
     while True:
         if allowed >= tasks and (anywhere or _fits_empty(problem, space, row, j, state)):
             return

@@ -17,6 +17,7 @@ from fedsched.engine.moldable import widest_of
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
+from fedsched.engine.standing import most_of_groups
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
@@ -24,7 +25,6 @@ from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.foresight import as_forecast
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
-from fedsched.model.uneven import refuse_uneven
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
@@ -99,7 +99,6 @@ class SearchProblem(PackedProblem, Read):
         )
         self.reading = words.settled("optimize", whole_instants=True)
         workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
-        refuse_uneven("optimize", workload)
         threads = whole("optimize", "threads", threads, least=1)
         self.federation = as_forecast(federation) if objectives.priced else federation
         self.submits = submits
@@ -130,7 +129,7 @@ class SearchProblem(PackedProblem, Read):
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which
         widest = widest_of(problem) if choice is None else choice.widest
-        limits = np.ascontiguousarray(np.minimum(table[row_of], widest[:, None]))
+        limits = np.ascontiguousarray(np.minimum(table[row_of], most_of_groups(problem, widest)))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
         if choice is not None:
             placements = np.intersect1d(placements, choice.placements)
