@@ -118,6 +118,7 @@ class Machine:
     cap_at_start: bool = False  # whether they bind at starts alone
     timeout: tuple[float, int] | None = None  # idle nodes go off after so long, but for so many of each group (66)
     ahead: bool = False  # so many of each group are kept ready, by boots ahead
+    rates: tuple[int, int] = (0, 0)  # so many nodes of a cluster may begin to go off, and to boot, a minute; 0: any
 
     def foreseen(self, time: float) -> Machine:
         """Return the machine as plans know it that are made then (reading 48); every closure keeps its place."""
@@ -613,6 +614,29 @@ def less(left: Sequence[int], job: Job) -> list[int]:
     return [amount - need for need, amount in zip(job.needs, left, strict=True)]
 
 
+def next_of(begun: list[float], rate: int) -> float:
+    """Return when one more node of a cluster may begin to go off, or to boot, after these (reading 66)."""
+    since, nodes = -math.inf, 0  # so many since then, without a rest that is long enough for all of them
+    for time in begun:
+        rested = time >= since + nodes * (60.0 / rate)
+        since, nodes = (time, 1) if rested else (since, nodes + 1)
+    return since + (nodes + 1 - rate) * (60.0 / rate)
+
+
+def next_between(begun: list[float], rate: int, now: float, wanted: float) -> float:
+    """Return when one more may begin from a time on, so that all others may begin when they do."""
+    past, to_come = (sorted(time for time in begun if (time > now) is later) for later in (False, True))
+    for k in range(len(to_come) + 1):
+        before, behind = past + to_come[:k], to_come[k:]
+        begin = max(wanted, next_of(before, rate))
+        all_of_them = [*before, begin, *behind]
+        if all_of_them[k + len(past):] == sorted(all_of_them[k + len(past):]) and all(
+            time >= next_of(all_of_them[: len(before) + 1 + i], rate) for i, time in enumerate(behind)
+        ):
+            return begin
+    raise AssertionError("whoever comes behind all others disturbs none")
+
+
 def milliwatts(watts: float) -> int:
     """Return watts as caps count them (reading 70)."""
     return round(1000 * watts)
@@ -904,6 +928,8 @@ class Simulation:
         self.idle = [[t0 for _ in range(group.count)] for group in machine.groups]  # since when each idle node is so
         self.off: list[list[float]] = [[] for _ in machine.groups]  # since when each that is off goes off
         self.settled = [t0 for _ in machine.groups]
+        self.gone: list[list[float]] = [[] for _ in machine.uplinks]  # when nodes of each cluster began to go off,
+        self.woken: list[list[float]] = [[] for _ in machine.uplinks]  # and to boot, in the order they were asked to
         self.nights: list[Night] = []
 
     def run(self) -> Result:
@@ -1056,7 +1082,9 @@ class Simulation:
 
     def doze(self, g: int, now: float) -> None:
         """Let the nodes of a group go off, the longest idle first, whose time came before now."""
-        if self.machine.timeout is not None:
+        if self.machine.rates[0]:
+            self.doze_in_turn(self.machine.inside[self.machine.groups[g].cluster], now)
+        elif self.machine.timeout is not None:
             seconds, keep = self.machine.timeout
             while len(self.idle[g]) > keep:  # those that boot ahead stand there too, by when they will be on
                 due = max(min(self.idle[g]) + seconds, self.settled[g])
@@ -1065,6 +1093,21 @@ class Simulation:
                 self.idle[g].remove(min(self.idle[g]))
                 self.off[g].append(due)
         self.settled[g] = now
+
+    def doze_in_turn(self, groups: list[int], now: float) -> None:
+        """Let the nodes of a cluster's groups go off likewise, as its rate allows."""
+        seconds, keep = self.machine.timeout
+        gone = self.gone[self.machine.groups[groups[0]].cluster]
+        while there := [(min(self.idle[g]), g) for g in groups if len(self.idle[g]) > keep]:
+            since, g = min(there)
+            due = max(since + seconds, self.settled[g], next_of(gone, self.machine.rates[0]))
+            if due >= now:
+                break
+            gone.append(due)
+            self.idle[g].remove(since)
+            self.off[g].append(due)
+        for g in groups:
+            self.settled[g] = now
 
     def ready(self, counts: Counts) -> float:
         """Take nodes from the idle ones, and return when the last of them is on."""
@@ -1091,6 +1134,9 @@ class Simulation:
         group, begin = self.machine.groups[g], min(self.off[g])
         self.off[g].remove(begin)
         boot = max(self.now, begin + group.shutdown[0])
+        if rate := self.machine.rates[1]:
+            boot = next_between(self.woken[group.cluster], rate, self.now, boot)
+            self.woken[group.cluster].append(boot)
         self.nights.append(Night(g, begin, boot))
         return boot + group.boot[0]
 

@@ -727,6 +727,9 @@ def random_scenario(
     return scenario
 
 
+RATES = (0, 1, 7, 40, 200)  # nodes a minute that go off or boot; 0: any
+
+
 def saving_power(seed: int) -> Scenario:
     """Return the scenario of a seed whose idle nodes go off, without what that does not go with (reading 66)."""
     dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local"))
@@ -745,6 +748,8 @@ def saving_power(seed: int) -> Scenario:
     timeout = rng.choice((0, 0.5, 2)) * grain, rng.choice((0, 0, 1, 2))
     ahead = rng.random() < 0.4
     machine = replace(scenario.machine, groups=groups, closures=(), timeout=timeout, ahead=ahead)
+    if not ahead and rng.random() < 0.6:
+        machine = replace(machine, rates=(rng.choice(RATES), rng.choice(RATES)))
     jobs = [replace(job, reservation=None, bandwidth=0.0) for job in scenario.jobs]
     return replace(scenario, machine=machine, jobs=jobs)
 
@@ -959,7 +964,9 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     saving = None
     if machine.timeout is not None:
         seconds, keep = machine.timeout
-        saving = Reserve(keep, seconds) if machine.ahead else Timeout(seconds, keep)
+        off, boot = machine.rates
+        timed = Timeout(seconds, keep, suspend_rate=off, resume_rate=boot)
+        saving = Reserve(keep, seconds) if machine.ahead else timed
     shared |= {"signals": tuple(signal_of(cap, machine) for cap in machine.caps)}
     shared |= {"cap": "now"} if machine.cap_at_start else {}
     federation = Federation(tuple(clusters), name="naive", **shared, power=saving)

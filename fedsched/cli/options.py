@@ -121,8 +121,9 @@ Power = Annotated[
     str | None,
     Parameter(
         help="Whether idle nodes go off: always (when not given), timeout:10m (after so long; timeout:10m:4 keeps 4 "
-        "of each group on), reserve:4 (4 of each group are kept ready, others boot for jobs to come), planned (where a "
-        "gap in the schedule saves energy). Groups say off_watts, boot_seconds, …"
+        "of each group on; timeout:10m:suspend=20:resume=30: only 20 nodes of a cluster go off a minute, and 30 boot), "
+        "reserve:4 (4 of each group are kept ready, others boot for jobs to come), planned (where a gap in the "
+        "schedule saves energy). Groups say off_watts, boot_seconds, …"
     ),
 ]
 Communication = Annotated[

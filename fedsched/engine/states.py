@@ -165,7 +165,8 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
 def _all_on(problem: Problem, extras: Extras) -> Powered:
     groups = extras.saving.timeout.size
     most = int(problem.groups.nodes.max()) if groups else 0
-    return Powered(new_stacks(groups, most, 0), np.full(problem.submit.size if groups else 0, np.nan))
+    stacks = new_stacks(groups, most, 0, paced=extras.saving.rate.size > 0)
+    return Powered(stacks, np.full(problem.submit.size if groups else 0, np.nan))
 
 
 def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue) -> ExtraState:

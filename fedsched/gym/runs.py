@@ -299,6 +299,8 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
                 stacks.on_at[b],
                 stacks.booting_count[b],
                 stacks.changed[b],
+                stacks.pace[b],
+                stacks.to_boot[b],
                 stacks.span[b],
             ),
             extras.powered.promised[b],

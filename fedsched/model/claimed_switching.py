@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.model.lost_nodes import whose
-from fedsched.model.switching import Reserve, is_switching
+from fedsched.model.switching import Reserve, Timeout, is_switching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,13 +56,15 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
     turn = list(range(len(since))) if schedule.promises is None else schedule.promises.turn[runs.job].tolist()
     last = float(of_all.finish.max())
     switches = 0
-    for g, group in enumerate(federation.groups):
-        mine = np.flatnonzero(of_all.counts[:, g]).tolist()
+    for cluster in range(len(federation.clusters)):
+        inside = [g for g, its in enumerate(federation.group_cluster) if its == cluster]
+        follow = _Cluster([federation.groups[g] for g in inside], federation.power, schedule.t0, last)
+        counts = of_all.counts[:, inside]
+        mine = np.flatnonzero(counts.any(axis=1)).tolist()
         events = [(float(of_all.finish[i]), 0, 0, i) for i in mine]
         events += [(since[i], 1, -1 if of_all.start[i] < schedule.t0 else turn[i], i) for i in mine]
-        follow = _Followed(group, federation.power, schedule.t0, last)
         for time, begins, _, i in sorted(events):
-            nodes = int(of_all.counts[i, g])
+            nodes = counts[i].tolist()
             if begins and not follow.can_take(nodes):
                 found.short.append(i)
                 return found
@@ -70,56 +73,126 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
             else:
                 follow.free(nodes, time)
         follow.end()
-        switches += len(follow.nights)
-        cluster = federation.group_cluster[g]
-        found.stretches.extend(_drawn(group, cluster, follow.nights, last))
+        switches += sum(len(one.nights) for one in follow.groups)
+        for one in follow.groups:
+            found.stretches.extend(_drawn(one.group, cluster, one.nights, last))
     return found._replace(switches=switches)
+
+
+class _Gate:
+    # So many nodes may pass at once, then one each 60 / rate seconds; where there is no rate, all at once.
+
+    def __init__(self, rate: int | None) -> None:
+        self.rate, self.first, self.passed = rate, -math.inf, 0
+        self.to_come: list[float] = []
+
+    def opens(self) -> float:
+        return self.first + (self.passed + 1 - self.rate) * (60.0 / self.rate) if self.rate else -math.inf
+
+    def let(self, at: float) -> float:
+        if self.rate:
+            if at >= self.first + self.passed * (60.0 / self.rate):
+                self.first, self.passed = at, 0
+            self.passed += 1
+        return at
+
+    def admit(self, now: float, wanted: float) -> float:
+        """Let one more pass at the first time from `wanted` on at which none that is to come is held up."""
+        if not self.rate:
+            return wanted
+        while self.to_come and self.to_come[0] <= now:
+            self.let(self.to_come.pop(0))
+        ahead = copy(self)
+        for k in range(len(self.to_come) + 1):
+            at, behind = max(wanted, ahead.opens()), self.to_come[k:]
+            trial = copy(ahead)
+            if at <= min(behind, default=at) and all(begin >= trial.opens() for begin in _after(trial, at, behind)):
+                break
+            ahead.let(behind[0])
+        self.to_come.insert(k, at)
+        return at
+
+
+def _after(gate: _Gate, at: float, behind: list[float]) -> Iterator[float]:
+    for before, begin in zip([at, *behind], behind, strict=False):
+        gate.let(before)
+        yield begin
+
+
+class _Cluster:
+    # The groups of a cluster, whose nodes go off and boot by the cluster's rates.
+
+    def __init__(self, groups: list[NodeGroup], power: object, t0: float, last: float) -> None:
+        self.power, self.last, self.changed = power, last, t0
+        rates = (power.suspend_rate, power.resume_rate) if isinstance(power, Timeout) else (None, None)
+        self.off_gate, boots = map(_Gate, rates)
+        self.groups = [_Followed(group, power, t0, boots) for group in groups]
+
+    def can_take(self, nodes: list[int]) -> bool:
+        return all(group.can_take(some) for group, some in zip(self.groups, nodes, strict=True))
+
+    def free(self, nodes: list[int], now: float) -> None:
+        self._doze(now)
+        for group, some in zip(self.groups, nodes, strict=True):
+            group.idle += [now] * some
+
+    def take(self, nodes: list[int], now: float) -> float:
+        self._doze(now)
+        return max([now, *(group.take(some, now) for group, some in zip(self.groups, nodes, strict=True) if some)])
+
+    def end(self) -> None:
+        self._doze(self.last)
+        for group in self.groups:
+            group.end(self.last)
+
+    def _doze(self, now: float) -> None:
+        power = self.power
+        for group in self.groups:
+            group.come(now)
+        if is_switching(power):
+            while waiting := [(one.idle[0], k) for k, one in enumerate(self.groups) if one.awake() > power.keep]:
+                since, k = min(waiting)
+                due = max(since + power.seconds, self.changed, self.off_gate.opens())
+                if due >= now:
+                    break
+                self.groups[k].idle.pop(0)
+                self.groups[k].off.append(self.off_gate.let(due))
+        self.changed = now
 
 
 class _Followed:
     # The idle nodes of a group: when each became so; those that are off: when each began to be; and those that boot for
     # nobody yet: when each is on.
 
-    def __init__(self, group: NodeGroup, power: object, t0: float, last: float) -> None:
-        self.group, self.power, self.last, self.changed = group, power, last, t0
+    def __init__(self, group: NodeGroup, power: object, t0: float, boots: _Gate) -> None:
+        self.group, self.power, self.boots = group, power, boots
         self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
         self.nights: list[tuple[float, float]] = []  # of a node: it goes off, it begins to boot
 
     def can_take(self, nodes: int) -> bool:
         return nodes <= len(self.idle) + len(self.off) + len(self.coming)
 
-    def free(self, nodes: int, now: float) -> None:
-        self._doze(now)
-        self.idle += [now] * nodes
+    def awake(self) -> int:
+        return len(self.idle) + len(self.coming)
 
-    def _doze(self, now: float) -> None:
-        power = self.power
+    def come(self, now: float) -> None:
         while self.coming and self.coming[0] <= now:
             insort(self.idle, self.coming.pop(0))
-        if is_switching(power):
-            while len(self.idle) + len(self.coming) > power.keep:
-                due = max(self.idle[0] + power.seconds, self.changed)
-                if due >= now:
-                    break
-                self.idle.pop(0)
-                self.off.append(due)
-        self.changed = now
 
     def take(self, nodes: int, now: float) -> float:
-        self._doze(now)
         ready = now
         for _ in range(nodes):
             if self.idle:
                 self._used(self.idle.pop(), now)
                 continue
             ready = max(ready, self.coming.pop(0) if self.coming else self._boot(now))
-        while isinstance(self.power, Reserve) and self.off and len(self.idle) + len(self.coming) < self.power.nodes:
+        while isinstance(self.power, Reserve) and self.off and self.awake() < self.power.nodes:
             self.coming.append(self._boot(now))
         return ready
 
     def _boot(self, now: float) -> float:
         went = self.off.pop(0)
-        boot = max(now, went + self.group.shutdown_seconds)
+        boot = self.boots.admit(now, max(now, went + self.group.shutdown_seconds))
         self.nights.append((went, boot))
         return boot + self.group.boot_seconds
 
@@ -132,13 +205,12 @@ class _Followed:
         if asleep >= 0 and closing + boot + _off(group) * asleep < group.idle_watts * (now - since):
             self.nights.append((since, now - group.boot_seconds))
 
-    def end(self) -> None:
-        self._doze(self.last)
+    def end(self, last: float) -> None:
         self.nights += [(went, math.inf) for went in self.off]
         if is_switching(self.power):
             return
         for since in self.idle:
-            gap, closing = self.last - since, min(self.last - since, self.group.shutdown_seconds)
+            gap, closing = last - since, min(last - since, self.group.shutdown_seconds)
             if _closing(self.group) * closing + _off(self.group) * (gap - closing) < self.group.idle_watts * gap:
                 self.nights.append((since, math.inf))
 

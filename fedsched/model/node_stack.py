@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined
+from fedsched.compiled import constant, inlined, part
+from fedsched.model.switch_rates import Often, Pace, book, count, may_begin
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
+
+ONE = constant(1)
 
 
 @by_reference
@@ -30,6 +34,8 @@ class Saving(NamedTuple):
     ahead: Ints  # so many are to be on or to boot ahead, when a job has taken its own
     boot: Floats
     shutdown: Floats
+    cluster: Ints  # of each group, where the rates below hold
+    rate: Ints  # by `Pace`: so many nodes of a cluster may begin a minute; 0: any; without rates of no size
 
 
 class Place(IntEnum):
@@ -57,6 +63,8 @@ class NodeStacks(NamedTuple):
     on_at: Floats  # when nodes that boot ahead are on
     booting_count: Ints
     changed: Floats  # when the group's idle nodes last became other ones
+    pace: Floats  # rows of clusters: since when so many have begun to go off, and to boot, as `switch_rates` counts
+    to_boot: Floats  # and when others will begin to boot; of no size without rates
     span: Floats  # rows of SpanRow x stretches off; of no size where nobody asks for them
 
 
@@ -69,8 +77,8 @@ class SpanRow(IntEnum):
     NODES = auto()
 
 
-def new_stacks(groups: int, most: int, spans: int) -> NodeStacks:
-    """Return room for the stacks of groups of at most so many nodes, and for so many stretches."""
+def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks:
+    """Return room for the stacks of groups of at most so many nodes, for so many stretches, and for rates."""
     rows = (groups, 2 * (most + 2))
     return NodeStacks(
         place=np.zeros((groups, len(Place)), dtype=np.int64),
@@ -81,6 +89,8 @@ def new_stacks(groups: int, most: int, spans: int) -> NodeStacks:
         on_at=np.zeros(rows),
         booting_count=np.zeros(rows, dtype=np.int64),
         changed=np.zeros(groups),
+        pace=np.zeros((groups, len(Pace), len(Often))),
+        to_boot=np.zeros((groups, groups * most if paced else 0)),
         span=np.zeros((len(SpanRow), spans)),
     )
 
@@ -107,14 +117,17 @@ def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
     place = stacks.place[g]
     place[:] = 0
     stacks.changed[g] = now
+    stacks.pace[g, :, Often.SINCE] = -np.inf
+    stacks.pace[g, :, Often.NODES] = 0.0
+    stacks.pace[g, :, Often.TO_COME] = 0.0
     if nodes > 0:
         _push(stacks.on_since[g], stacks.on_count[g], place, Place.ON_FIRST, Place.ON_END, now, nodes)
         place[Place.ON] = nodes
 
 
 @inlined
-def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
-    """Let nodes of a group be on whose boot is over, and go off whose time came before now: now they are had still."""
+def _let_be_on(stacks: NodeStacks, g: int, now: float) -> None:
+    # Let nodes idle that booted ahead, from when each was on.
     place, since, count = stacks.place[g], stacks.on_since[g], stacks.on_count[g]
     while place[Place.BOOTING_FIRST] < place[Place.BOOTING_END]:
         first = place[Place.BOOTING_FIRST]
@@ -122,6 +135,16 @@ def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
             break
         _push(since, count, place, Place.ON_FIRST, Place.ON_END, stacks.on_at[g, first], stacks.booting_count[g, first])
         place[Place.BOOTING_FIRST] += 1
+
+
+@inlined
+def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
+    """Let nodes of a group be on whose boot is over, and go off whose time came before now: now they are had still."""
+    if saving.rate.size > 0 and saving.rate[Pace.OFF] > 0:
+        _settle_cluster(saving, stacks, saving.cluster[g], now)
+        return
+    place, since, count = stacks.place[g], stacks.on_since[g], stacks.on_count[g]
+    _let_be_on(stacks, g, now)
     while place[Place.ON] > saving.keep[g]:
         first = place[Place.ON_FIRST]
         due = max(since[first] + saving.timeout[g], stacks.changed[g])
@@ -134,6 +157,47 @@ def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
         place[Place.ON] -= nodes
         _push(stacks.off_since[g], stacks.off_count[g], place, Place.OFF_FIRST, Place.OFF_END, due, nodes)
     stacks.changed[g] = now
+
+
+@part
+def _settle_cluster(saving: Saving, stacks: NodeStacks, c: int, now: float) -> None:
+    # The same of all groups of a cluster that may not switch off as many nodes as it likes: one after the other goes.
+    for g in range(saving.cluster.size):
+        if saving.cluster[g] == c:
+            _let_be_on(stacks, g, now)
+    while True:
+        g = _longest_idle(saving, stacks, c)
+        if g < 0:
+            break
+        place = stacks.place[g]
+        first = place[Place.ON_FIRST]
+        due = max(stacks.on_since[g, first] + saving.timeout[g], stacks.changed[g])
+        due = max(due, may_begin(stacks.pace[c, Pace.OFF], saving.rate[Pace.OFF]))
+        if due >= now:
+            break
+        count(stacks.pace[c, Pace.OFF], saving.rate[Pace.OFF], due)
+        stacks.on_count[g, first] -= 1
+        if stacks.on_count[g, first] == 0:
+            place[Place.ON_FIRST] += 1
+        place[Place.ON] -= 1
+        _push(stacks.off_since[g], stacks.off_count[g], place, Place.OFF_FIRST, Place.OFF_END, due, ONE)
+    for g in range(saving.cluster.size):
+        if saving.cluster[g] == c:
+            stacks.changed[g] = now
+
+
+@inlined
+def _longest_idle(saving: Saving, stacks: NodeStacks, c: int) -> int:
+    # Return whose node of a cluster idles longest among groups that need not keep theirs; -1: nobody's.
+    longest = -1
+    oldest = np.inf
+    for g in range(saving.cluster.size):
+        place = stacks.place[g]
+        if saving.cluster[g] == c and place[Place.ON] > saving.keep[g]:
+            since = stacks.on_since[g, place[Place.ON_FIRST]]
+            if since < oldest:
+                longest, oldest = g, since
+    return longest
 
 
 @inlined
@@ -195,12 +259,16 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
 
 @inlined
 def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> tuple[int, float]:
-    # Let those nodes boot that went off first, at most so many; return how many, and when they are on.
+    # Let those nodes boot that went off first, at most so many, one by one where a rate holds; return how many, and
+    # when they are on.
     place = stacks.place[g]
     first = place[Place.OFF_FIRST]
     nodes = min(most, stacks.off_count[g, first])
     off_at = stacks.off_since[g, first]
     boot_at = max(now, off_at + saving.shutdown[g])
+    if saving.rate.size > 0 and saving.rate[Pace.BOOT] > 0:
+        nodes, c = 1, saving.cluster[g]
+        boot_at = book(stacks.pace[c, Pace.BOOT], stacks.to_boot[c], saving.rate[Pace.BOOT], now, boot_at)
     record(stacks, g, off_at, boot_at, nodes)
     stacks.off_count[g, first] -= nodes
     if stacks.off_count[g, first] == 0:

@@ -21,7 +21,7 @@ from fedsched.model.node_stack import (
     settle,
     take,
 )  # fmt: skip
-from fedsched.model.switching import Reserve, is_switching
+from fedsched.model.switching import Reserve, Timeout, is_switching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation, NodeGroup
     from fedsched.model.lost import Held
     from fedsched.model.promises import Promises
+    from fedsched.model.switching import PowerSaving
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -72,10 +73,19 @@ def saving_of(federation: Federation) -> Saving:
         np.full(len(groups), keep if isinstance(power, Reserve) else 0, dtype=np.int64),
         np.array([group.boot_seconds for group in groups], dtype=np.float64),
         np.array([group.shutdown_seconds for group in groups], dtype=np.float64),
+        np.array(federation.group_cluster if groups else (), dtype=np.int64),
+        np.array(_rates_of(power), dtype=np.int64),
     )
     for array in saving:
         array.setflags(write=False)
     return saving
+
+
+def _rates_of(power: PowerSaving | None) -> tuple[int, ...]:
+    # How many nodes may begin to go off, and to boot; of no size where any may, which costs kernels one look at that.
+    if not isinstance(power, Timeout) or not (power.suspend_rate or power.resume_rate):
+        return ()
+    return power.suspend_rate or 0, power.resume_rate or 0
 
 
 def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: float) -> Spans:
@@ -118,9 +128,10 @@ def _spans(found: list[tuple[int, float, float, int]]) -> Spans:
 
 def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> Spans:
     # Replayed twice: how many stretches there are is not known before.
-    counted = new_stacks(nodes.size, int(nodes.max()), 0)
+    most, paced = int(nodes.max()), saving.rate.size > 0
+    counted = new_stacks(nodes.size, most, 0, paced=paced)
     replay(saving, nodes, when, change, float(t0), end, counted)
-    stacks = new_stacks(nodes.size, int(nodes.max()), int(counted.place[0, Place.SPANS]))
+    stacks = new_stacks(nodes.size, most, int(counted.place[0, Place.SPANS]), paced=paced)
     replay(saving, nodes, when, change, float(t0), end, stacks)
     span = stacks.span
     return Spans(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from fedsched.errors import FederationError, shortened
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from fedsched.model.federation import NodeGroup
 
 STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # what a group says of them
-_TIMEOUT = re.compile(r"timeout:(\d+(?:\.\d*)?)([smh]?)(?::(\d{1,9}))?", re.ASCII)
+_TIMEOUT = re.compile(
+    r"timeout:(\d+(?:\.\d*)?)([smh]?)(?::(\d{1,9}))?(?::suspend=(\d{1,9}))?(?::resume=(\d{1,9}))?", re.ASCII
+)
 _RESERVE = re.compile(r"reserve:(\d{1,9})(?::(\d+(?:\.\d*)?)([smh]?))?", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -30,14 +32,23 @@ class Timeout:
         Of idleness; a job that gets the node before has it at once, one that comes later waits for its boot.
     keep
         How many idle nodes of each group stay on, however long they idle.
+    suspend_rate
+        How many nodes of a cluster may begin to go off in a minute, as by Slurm's SuspendRate: so many at once, then
+        one each 60 / suspend_rate seconds. None, or 0: as many as there are.
+    resume_rate
+        How many may begin to boot, likewise, as by Slurm's ResumeRate.
     """
 
     seconds: float
     keep: int = 0
+    suspend_rate: int | None = field(default=None, kw_only=True)
+    resume_rate: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", _seconds("Timeout", self.seconds))
         object.__setattr__(self, "keep", _nodes("Timeout: keep", self.keep))
+        for name, value in (("suspend_rate", self.suspend_rate), ("resume_rate", self.resume_rate)):
+            object.__setattr__(self, name, _nodes(f"Timeout: {name}", 0 if value is None else value) or None)
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -45,7 +56,9 @@ class Timeout:
         return ()
 
     def __str__(self) -> str:
-        return f"timeout:{self.seconds:.10g}" + (f":{self.keep}" if self.keep else "")
+        rates = (("suspend", self.suspend_rate), ("resume", self.resume_rate))
+        paced = "".join(f":{what}={rate}" for what, rate in rates if rate)
+        return f"timeout:{self.seconds:.10g}" + (f":{self.keep}" if self.keep else "") + paced
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +127,20 @@ def _nodes(what: str, value: Any) -> int:
 
 
 def power_saving_named(text: str) -> PowerSaving | None:
-    """Return what a text says: "always" (nothing is switched off), "timeout:10m:4", "reserve:4:10m" or "planned"."""
+    """Return what a text says: "always" (None), "timeout:10m:4:suspend=20:resume=30", "reserve:4:10m" or "planned"."""
     if text == "always":
         return None
     if text == "planned":
         return Planned()
     if found := _TIMEOUT.fullmatch(text):
-        return Timeout(float(found[1]) * _SECONDS[found[2]], int(found[3] or 0))
+        suspend, resume = (int(rate or 0) for rate in (found[4], found[5]))
+        seconds = float(found[1]) * _SECONDS[found[2]]
+        return Timeout(seconds, int(found[3] or 0), suspend_rate=suspend, resume_rate=resume)
     if found := _RESERVE.fullmatch(text):
         return Reserve(int(found[1]), float(found[2] or 0) * _SECONDS[found[3] or ""])
     raise FederationError(
         f"power={shortened(repr(text))} must be always, planned, timeout:SECONDS[:NODES] (timeout:10m keeps none, "
-        "timeout:10m:4 keeps 4) or reserve:NODES[:SECONDS]."
+        "timeout:10m:4 keeps 4; behind it :suspend=20 and :resume=20 are nodes a minute) or reserve:NODES[:SECONDS]."
     )
 
 
@@ -145,14 +160,14 @@ def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> N
 
 def check_states(group: NodeGroup) -> None:
     """Raise where what a group's nodes draw and take when they are off, boot or shut down cannot be."""
-    for field in ("off_watts", "boot_watts", "shutdown_watts"):
-        value = getattr(group, field)
+    for name in ("off_watts", "boot_watts", "shutdown_watts"):
+        value = getattr(group, name)
         if value is not None and not (is_number(value) and value >= 0):
-            raise FederationError(f"NodeGroup: {field}={shortened(repr(value))} must be finite and at least 0.")
-    for field in ("boot_seconds", "shutdown_seconds"):
-        value = getattr(group, field)
+            raise FederationError(f"NodeGroup: {name}={shortened(repr(value))} must be finite and at least 0.")
+    for name in ("boot_seconds", "shutdown_seconds"):
+        value = getattr(group, name)
         if not (is_number(value) and value >= 0):
-            raise FederationError(f"NodeGroup: {field}={shortened(repr(value))} must be finite and at least 0.")
+            raise FederationError(f"NodeGroup: {name}={shortened(repr(value))} must be finite and at least 0.")
     if group.off_watts is None and (group.boot_watts, group.shutdown_watts) != (None, None):
         raise FederationError("NodeGroup: boot_watts and shutdown_watts are of nodes that go off; give off_watts= too.")
     if group.off_watts is not None and group.off_watts > group.idle_watts:

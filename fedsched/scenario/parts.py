@@ -226,7 +226,7 @@ class Machine:
     beyond, signal_origin, signal_zone
         Of these, as `beyond`, `origin` and `zone` there.
     power
-        In place of its own: whether idle nodes go off, "always" (on), "timeout:10m", "timeout:10m:4",
+        In place of its own: whether idle nodes go off, "always" (on), "timeout:10m", "timeout:10m:4:suspend=20",
         "reserve:4" or "planned".
     """
 
