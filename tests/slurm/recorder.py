@@ -55,9 +55,10 @@ def record(
     factor: float,
     command: str = "",
     beside: Beside = lambda *_: nullcontext(),
+    cluster: type[SlurmCluster] = SlurmCluster,
 ) -> Recording:
     """Play a day on a Slurm of its own in a folder, with these lines of slurm.conf, and something beside it."""
-    with SlurmCluster(folder, nodes=day.nodes, settings=settings, factor=factor) as slurm:
+    with cluster(folder, nodes=day.nodes, settings=settings, factor=factor) as slurm:
         begin = float(int(slurm.clock.now() + LEAD))
         numbers: dict[str, str] = {}
         with beside(slurm, begin, numbers):
