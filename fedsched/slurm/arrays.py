@@ -259,6 +259,7 @@ class Scratch(NamedTuple):
     of_partition: Ints
     of_user_there: Ints  # user × partition
     reserved_in: Ints  # each partition
+    idle: Ints  # of each node set, how many were idle as the pass began; -1: nobody has asked
     queue: Ints
 
 
@@ -275,6 +276,7 @@ class State(NamedTuple):
     start: Floats  # whole seconds; NaN: it waits, or is not there yet
     by: Ints
     held: Words  # job × word
+    span: Ints  # job × 2: the first of these words that has nodes, and the one behind the last
     busy: Words
     completing: Words
     running: Running
@@ -322,6 +324,7 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
         start=np.full(many, np.nan),
         by=ints(many),
         held=sets(many, words),
+        span=np.zeros((many, 2), dtype=np.int64),
         busy=sets(words),
         completing=sets(words),
         running=Running(ints(running), ints(running), ints(running), ints(running)),
@@ -341,6 +344,7 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
             of_partition=ints(partitions),
             of_user_there=ints(users * partitions),
             reserved_in=ints(partitions),
+            idle=ints(machine.sets.shape[0]),
             queue=ints(many),
         ),
         shared=shared,

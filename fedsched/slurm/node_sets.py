@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BITS = 64
 _0, _1, _2, _4, _8, _16, _32 = (np.uint64(k) for k in (0, 1, 2, 4, 8, 16, 32))
 _PAIRS, _FOURS, _EIGHTS = (np.uint64(k) for k in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
-_LAST = np.uint64(0x7F)
+_LAST, _ALL = np.uint64(0x7F), np.uint64(2**64 - 1)
 
 
 @inlined
@@ -92,15 +92,21 @@ def next_out(nodes: Words, first: int) -> int:
 @inlined
 def add(nodes: Words, first: int, after: int) -> None:
     """Put a run of nodes into a set."""
-    for node in range(first, after):
-        nodes[node // BITS] |= _1 << np.uint64(node % BITS)
+    for k in range(first // BITS, -(-after // BITS)):
+        nodes[k] |= _between(first - k * BITS, after - k * BITS)
 
 
 @inlined
 def drop(nodes: Words, first: int, after: int) -> None:
     """Take a run of nodes out of a set."""
-    for node in range(first, after):
-        nodes[node // BITS] &= ~(_1 << np.uint64(node % BITS))
+    for k in range(first // BITS, -(-after // BITS)):
+        nodes[k] &= ~_between(first - k * BITS, after - k * BITS)
+
+
+@inlined
+def _between(first: int, after: int) -> np.uint64:
+    # The bits of a word from one place on to another, of which the word has at least one.
+    return (_ALL << np.uint64(max(first, 0))) & (_ALL >> np.uint64(BITS - min(after, BITS)))
 
 
 def words_of(members: NDArray[np.bool_]) -> Words:

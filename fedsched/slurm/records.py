@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.compiled import part
 from fedsched.slurm.arrays import Counter, Setting
-from fedsched.slurm.shared_nodes import closed, fits_now
+from fedsched.slurm.shared_nodes import closed, fits_idle, fits_now
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State, Words
@@ -33,6 +33,7 @@ def begin_table(problem: Problem, state: State, now: int) -> None:
     table.end[0] = rounded(problem, now + problem.settings[Setting.BF_WINDOW])
     table.left[0, :] = ALL
     state.counter[Counter.RECORDS] = 1
+    state.scratch.idle[:] = -1
 
 
 @part
@@ -64,6 +65,8 @@ def limit_to_records(state: State, after: int, until: int) -> int:
 def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
     """Return whether a job fits on the nodes that are free now, and left in all records within its limit."""
     jobs, table, free = problem.jobs, state.table, state.scratch.free
+    if not fits_idle(state.shared, problem, state, job):
+        return False
     mine, until = problem.machine.sets[jobs.nodes[job]], now + jobs.limit[job]
     for k in range(free.size):
         free[k] = mine[k] & ~closed(state.shared, state, k)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.compiled import constant, inlined, part, step
 from fedsched.slurm.arrays import Counter
 from fedsched.slurm.conditions import START, settle
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 NEVER = constant(2**62)
 NEXT = constant(0)  # the place of the earliest event
+NO_NODE = np.uint64(0)
 
 
 @part
@@ -27,9 +30,13 @@ def start(problem: Problem, state: State, job: int, now: int, nodes: Words, by: 
     hold(state.shared, job)
     if problem.conditions.first[job] < problem.conditions.first[job + 1]:
         settle(problem, state, job, now, START)
+    span = state.span
+    span[job, 0], span[job, 1] = nodes.size, 0
     for k in range(nodes.size):
-        state.held[job, k] = nodes[k]
-        state.busy[k] |= nodes[k]
+        if nodes[k] != NO_NODE:
+            state.held[job, k] = nodes[k]
+            state.busy[k] |= nodes[k]
+            span[job, 0], span[job, 1] = min(span[job, 0], k), k + 1
     end, place = now + jobs.limit[job], counter[Counter.RUNNING]
     while place > 0 and (
         running.end[place - 1] > end or (running.end[place - 1] == end and running.job[place - 1] > job)
@@ -62,7 +69,7 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
             let_go(state.shared, job)
             settle(problem, state, job, time, problem.conditions.end[job])
             if problem.jobs.completing[job] > 0:
-                for k in range(state.completing.size):
+                for k in range(state.span[job, 0], state.span[job, 1]):
                     state.completing[k] |= state.held[job, k]
                 _push(state, time + problem.jobs.completing[job], what + 1)
                 continue

@@ -13,7 +13,7 @@ from fedsched.sharing.choosing import choose_blocks
 from fedsched.sharing.devices import choose_devices
 from fedsched.sharing.stock import copy_stock, fit_on, give_back, room_on, take
 from fedsched.slurm.choice import choose
-from fedsched.slurm.node_sets import BITS, add, count, drop, next_in
+from fedsched.slurm.node_sets import BITS, add, count, drop, next_in, ones
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,10 +43,23 @@ def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) ->
 
 
 @inlined
-def fits_then(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
-    """Return whether it fits there with what has been released."""
+def fits_idle(shared: Shared | None, problem: Problem, state: State, job: int) -> bool:
+    """Return whether enough nodes were idle as the pass began, of which they only become fewer."""
+    if shared is not None:
+        return True
+    idle, which = state.scratch.idle, problem.jobs.nodes[job]
+    if idle[which] < 0:
+        mine, idle[which] = problem.machine.sets[which], 0
+        for k in range(mine.size):
+            idle[which] += ones(mine[k] & ~state.busy[k])
+    return idle[which] >= problem.jobs.tasks[job]
+
+
+@inlined
+def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, job: int) -> bool:
+    """Return whether it fits there with what has been released; where nodes are given whole there are so many."""
     if shared is None:
-        return count(nodes) >= problem.jobs.tasks[job]
+        return many >= problem.jobs.tasks[job]
     return _has_room(shared.sharing, shared.work.later, nodes, job)
 
 
@@ -90,27 +103,31 @@ def place_at_last(shared: Shared | None, problem: Problem, state: State, job: in
 
 
 @inlined
-def begin_release(shared: Shared | None, state: State) -> None:
-    """Let be free of the usable nodes what is free now, and what jobs hold that complete."""
+def begin_release(shared: Shared | None, state: State) -> int:
+    """Let be free of the usable nodes what is free now, and what jobs hold that complete; return how many these are."""
     usable, free = state.scratch.usable, state.scratch.free
     if shared is None:
         for k in range(usable.size):
             free[k] = usable[k] & ~(state.busy[k] & ~state.completing[k])
-        return
+        return count(free)
     for k in range(usable.size):
         free[k] = usable[k]
     copy_stock(shared.work.now, shared.work.later)
+    return NOTHING
 
 
 @inlined
-def release(shared: Shared | None, state: State, job: int) -> None:
-    """Let be free of the usable nodes what a running job holds, too."""
-    usable, free = state.scratch.usable, state.scratch.free
+def release(shared: Shared | None, state: State, job: int) -> int:
+    """Let be free of the usable nodes what a running job holds, too; return how many more these are."""
+    usable, free, more = state.scratch.usable, state.scratch.free, NOTHING
     if shared is None:
-        for k in range(free.size):
-            free[k] |= state.held[job, k] & usable[k]
-        return
+        for k in range(state.span[job, 0], state.span[job, 1]):
+            back = state.held[job, k] & usable[k] & ~free[k]
+            more += ones(back)
+            free[k] |= back
+        return more
     give_back(shared.sharing, shared.work, shared.work.later, job)
+    return more
 
 
 @inlined
@@ -142,7 +159,7 @@ def let_go(shared: Shared | None, job: int) -> None:
 def clear(shared: Shared | None, state: State, job: int) -> None:
     """Let the nodes of a job be clear of it."""
     if shared is None:
-        for k in range(state.busy.size):
+        for k in range(state.span[job, 0], state.span[job, 1]):
             state.completing[k] &= ~state.held[job, k]
             state.busy[k] &= ~state.held[job, k]
         return

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, part
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
 from fedsched.slurm.arrays import Counter, Setting
-from fedsched.slurm.node_sets import meet
 from fedsched.slurm.shared_nodes import begin_release, fits_then, place_then, release
 
 if TYPE_CHECKING:
-    from fedsched.slurm.arrays import Problem, State
+    from fedsched.slurm.arrays import Problem, State, Words
 
 WINDOW = constant(30)  # seconds: of select/cons_tres's first group of ends
 CROWD = 200  # jobs after which a group is cut
+NO_NODE = np.uint64(0)
 UNKNOWN = -1  # no second of a run is below 0
 
 
@@ -23,30 +25,30 @@ def will_run(problem: Problem, state: State, now: int, job: int) -> int:
 
     Nodes of jobs that complete count as free: the caller looks at them.
     """
-    begin_release(state.shared, state)
-    if fits_then(state.shared, problem, state.scratch.free, job):
+    free = begin_release(state.shared, state)
+    if fits_then(state.shared, problem, state.scratch.free, free, job):
         moment = now
     elif problem.settings[Setting.CONS_TRES] == 1:
-        moment = _in_groups(problem, state, now, job)
+        moment = _in_groups(problem, state, now, job, free)
     else:
-        moment = _one_by_one(problem, state, now, job)
+        moment = _one_by_one(problem, state, now, job, free)
     if moment != UNKNOWN:
         place_then(state.shared, problem, state, job)
     return moment
 
 
 @part
-def _one_by_one(problem: Problem, state: State, now: int, job: int) -> int:
+def _one_by_one(problem: Problem, state: State, now: int, job: int, free: int) -> int:
     running = state.running
     for place in range(state.counter[Counter.RUNNING]):
-        release(state.shared, state, running.job[place])
-        if fits_then(state.shared, problem, state.scratch.free, job):
+        free += release(state.shared, state, running.job[place])
+        if fits_then(state.shared, problem, state.scratch.free, free, job):
             return max(running.end[place], now + 1)
     return UNKNOWN
 
 
 @part
-def _in_groups(problem: Problem, state: State, now: int, job: int) -> int:
+def _in_groups(problem: Problem, state: State, now: int, job: int, free: int) -> int:
     running, settings = state.running, problem.settings
     many, linear = state.counter[Counter.RUNNING], settings[Setting.BF_WINDOW_LINEAR]
     window, place, known, first = WINDOW, 0, False, 0
@@ -55,13 +57,13 @@ def _in_groups(problem: Problem, state: State, now: int, job: int) -> int:
         while place < many:
             end, who = running.end[place], running.job[place]
             place += 1
-            if not meet(state.held[who], state.scratch.usable):
+            if not _holds_of(state, who, state.scratch.usable):
                 continue
             if not known:
                 known, first = True, end + WINDOW - (end + settings[Setting.EPOCH]) % WINDOW
             last = end
             crowd += 1
-            release(state.shared, state, who)
+            free += release(state.shared, state, who)
             if crowd > CROWD or (place < many and running.end[place] > first + window):
                 break
         if last == UNKNOWN:
@@ -69,9 +71,18 @@ def _in_groups(problem: Problem, state: State, now: int, job: int) -> int:
         window = _next(window, linear)
         while place < many and running.end[place] > first + window:
             window = _next(window, linear)
-        if fits_then(state.shared, problem, state.scratch.free, job):
+        if fits_then(state.shared, problem, state.scratch.free, free, job):
             return last if last > now else max(last + settings[Setting.OVERDUE], now + 1)
     return UNKNOWN
+
+
+@inlined
+def _holds_of(state: State, who: int, nodes: Words) -> bool:
+    for k in range(state.span[who, 0], state.span[who, 1]):
+        both = state.held[who, k] & nodes[k]
+        if both != NO_NODE:
+            return True
+    return False
 
 
 @part
