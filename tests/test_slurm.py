@@ -46,6 +46,11 @@ def test_it_is_the_naive_reference_start_for_start(tenth: int, tmp_path: Path) -
         assert differences(case(seed, tmp_path)) == [], f"seed {seed}"
 
 
+def test_the_arrival_of_a_lost_job_asks_for_no_pass(tmp_path: Path) -> None:
+    """One of this site waits for a job that ended well to end badly, and for its start, which has come."""
+    assert differences(case(541, tmp_path)) == []
+
+
 def test_a_short_job_goes_around_a_wide_one(conf: Path) -> None:
     """Backfill lets whoever ends before a reservation go ahead; the main scheduler lets nobody."""
     columns = {"submit": [0, 1, 2], "tasks": [3, 4, 1], "runtime": [600, 60, 60], "estimate": [600, 600, 500]}
