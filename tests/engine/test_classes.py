@@ -262,7 +262,7 @@ def tried(dispatch: Dispatch, placement: Placement, *, may_group: bool) -> tuple
     state = run.state
     state.classes.number[ClassNumber.PATIENCE] = MANY  # so that all of these are grouped in their midst
     if not may_group:
-        state = state._replace(classes=states._new_classes(1, 4, 0, needs_of(dispatch)))
+        state = state._replace(classes=states._new_classes(1, 4, 0, needs_of(dispatch), None))
         loop.begin(run.problem, run.plan, state)
     assert loop.run(run.problem, run.plan, state, np.iinfo(np.int64).max, np.inf) == Status.DONE
     return state, bool(state.classes.number[ClassNumber.CLASSES] > 0)
