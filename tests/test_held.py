@@ -178,3 +178,14 @@ def test_whoever_is_released_stands_behind_those_who_came_before(tmp_path: Path)
     nice = replace(jobs, nice=[0, 0, -2, 0, 0])
     schedule = fs.simulate(nice, fs.read_federation(path), fs.policies.Slurm(path))
     assert schedule.workload.id[schedule.start.argsort()].tolist() == [1, 3, 4, 2, 5]
+
+
+def test_whoever_is_submitted_held_takes_no_number(tmp_path: Path) -> None:
+    """Who is nice by two stands behind the next but one, and one that has no number yet is none of these."""
+    path = tmp_path / "slurm.conf"
+    path.write_text("ClusterName=m\nNodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n")
+    jobs = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=4, runtime=60.0, estimate=60.0, nice=[0, 2, 0, 0])
+    for held, order in ((None, [1, 3, 2, 4]), ({3: [(0, 30)]}, [1, 4, 2, 3])):
+        one = replace(jobs, held=held)
+        schedule = fs.simulate(one, fs.read_federation(path), fs.policies.Slurm(path))
+        assert schedule.workload.id[schedule.start.argsort()].tolist() == order
