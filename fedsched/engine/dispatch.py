@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import inlined, part
 from fedsched.engine import ceilings, limits, pools, power, precedence, rooms
 from fedsched.engine.calendar import place_from_now
+from fedsched.engine.chosen import slowest
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import ClassNumber, Clock, Counter
-from fedsched.engine.placement import slowest
 from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue
 from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.running import enter, sum_loads

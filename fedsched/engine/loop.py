@@ -22,13 +22,14 @@ from fedsched.engine import (
     rooms,
 )
 from fedsched.engine import queue as queues
+from fedsched.engine.chosen import slowest
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch import start_all_that_fit
 from fedsched.engine.events import next_time, take_events
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.passes import may_start_some, pass_over, sort_queues
-from fedsched.engine.placement import place, shortest_duration, slowest
+from fedsched.engine.placement import place, shortest_duration
 from fedsched.engine.reserved_pass import pass_over_reservations
 from fedsched.engine.rules import needs_ends
 from fedsched.engine.running import enter, release_pending, update_rates

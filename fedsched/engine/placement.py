@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import standing, uneven
+from fedsched.engine.chosen import joules_in, slowest, sum_in
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
@@ -24,14 +25,6 @@ def _usable_in(groups: Groups, k: int, free: Ints, caps: Ints, row: int) -> int:
     for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
         usable += min(free[g], caps[row, g])
     return usable
-
-
-@inlined
-def _free_in(groups: Groups, k: int, free: Ints) -> int:
-    total = 0
-    for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-        total += free[g]
-    return total
 
 
 @inlined
@@ -79,7 +72,7 @@ def _fastest_cluster(groups: Groups, tasks: int, free: Ints, caps: Ints, row: in
             continue
         speed = _slowest_used(groups, k, tasks, free, caps, row)
         if best < 0 or speed >= best_speed:
-            cluster_free = _free_in(groups, k, free)
+            cluster_free = sum_in(groups, k, free)
             if best < 0 or speed > best_speed or cluster_free < best_free:
                 best, best_speed, best_free = k, speed, cluster_free
     return best
@@ -92,20 +85,10 @@ def _tightest_cluster(groups: Groups, tasks: int, free: Ints, caps: Ints, row: i
     best_free = 0
     for k in range(groups.uplink.size):
         if _usable_in(groups, k, free, caps, row) >= tasks:
-            cluster_free = _free_in(groups, k, free)
+            cluster_free = sum_in(groups, k, free)
             if best < 0 or cluster_free < best_free:
                 best, best_free = k, cluster_free
     return best
-
-
-@inlined
-def slowest(groups: Groups, chosen: Ints) -> float:
-    """Return the processing slowdown PS of a job on these nodes (eq. 1.1)."""
-    slowdown = 0.0
-    for g in range(chosen.size):
-        if chosen[g] > 0:
-            slowdown = max(slowdown, groups.slowdown[g])
-    return slowdown
 
 
 @part
@@ -129,10 +112,7 @@ def _place_thriftily(
         chosen[:] = 0
         _fill_cluster(groups, groups.cheap_in_cluster, k, tasks, free, caps, row, chosen)
         duration = (sigma * slowest(groups, chosen) + (1.0 - sigma)) * estimate
-        cost = 0.0
-        for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-            cost += chosen[g] * (groups.busy_watts[g] - groups.idle_watts[g]) * duration
-        cost += idle_share * duration
+        cost = joules_in(groups, k, chosen, duration) + idle_share * duration
         if best < 0 or cost < best_cost:
             best, best_cost = k, cost
     chosen[:] = 0
@@ -146,7 +126,7 @@ def _fill_fastest_groups(groups: Groups, need: int, free: Ints, caps: Ints, row:
     # [16] fastest groups first; among equals the cluster with more free nodes, then the lower index
     chosen, cluster_sum, mark = scratch.chosen, scratch.cluster_sum, scratch.mark
     for k in range(groups.uplink.size):
-        cluster_sum[k] = _free_in(groups, k, free)
+        cluster_sum[k] = sum_in(groups, k, free)
     count = groups.fast.size
     begin = 0
     while begin < count and need > 0:
@@ -197,7 +177,7 @@ def fill_demand(
         return standing.fill_demand(extras, groups, j, bandwidth, counts, demand)
     communicates = False
     for k in range(groups.uplink.size):
-        here = _free_in(groups, k, counts)
+        here = sum_in(groups, k, counts)
         demand[k] = 0.0
         if 0 < here < tasks:
             demand[k] = here * bandwidth * (tasks - here) / (tasks - 1)

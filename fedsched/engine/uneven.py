@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine.chosen import joules_in, slowest, sum_in
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
@@ -42,42 +43,16 @@ def _fill(
 
 
 @inlined
-def _sum_in(groups: Groups, k: int, nodes: Ints) -> int:
-    total = 0
-    for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-        total += nodes[g]
-    return total
-
-
-@inlined
-def _slowest(groups: Groups, chosen: Ints) -> float:
-    slowdown = 0.0
-    for g in range(chosen.size):
-        if chosen[g] > 0:
-            slowdown = max(slowdown, groups.slowdown[g])
-    return slowdown
-
-
-@inlined
-def _clear(chosen: Ints) -> None:
-    for g in range(chosen.size):
-        chosen[g] = 0
-
-
-@inlined
 def _cost(problem: Problem, rule: int, j: int, k: int, free: Ints, chosen: Ints) -> tuple[float, float]:
     # By what a rule compares clusters that hold the whole job: by the one, then by the other [15, 18, 19].
     groups, nodes = problem.groups, chosen.sum()
-    left_over = 1.0 * (_sum_in(groups, k, free) - nodes)
+    left_over = 1.0 * (sum_in(groups, k, free) - nodes)
     if rule == Placement.BEST_FIT:
         return left_over, 0.0
     if rule != Placement.EFFICIENT:
-        return _slowest(groups, chosen), left_over
-    duration = (problem.sigma[j] * _slowest(groups, chosen) + (1.0 - problem.sigma[j])) * problem.estimate[j]
-    joules = 0.0
-    for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-        joules += chosen[g] * (groups.busy_watts[g] - groups.idle_watts[g]) * duration
-    return joules + nodes / problem.nodes * problem.idle_total * duration, 0.0
+        return slowest(groups, chosen), left_over
+    duration = (problem.sigma[j] * slowest(groups, chosen) + (1.0 - problem.sigma[j])) * problem.estimate[j]
+    return joules_in(groups, k, chosen, duration) + nodes / problem.nodes * problem.idle_total * duration, 0.0
 
 
 @inlined
@@ -88,7 +63,7 @@ def _best_cluster(
     for k in range(groups.uplink.size):
         if rule == Placement.HOME and k != problem.origin[j]:
             continue
-        _clear(chosen)
+        chosen[:] = 0
         begin, end = groups.cluster_begin[k], groups.cluster_begin[k + 1]
         if _fill(standing, j, order, begin, end, standing.tasks[j], free, caps, chosen) > 0:
             continue
@@ -110,7 +85,7 @@ def _fill_fastest_groups(
         best, most = NONE, NONE
         for i in range(groups.fast.size):
             if mark[i] == 0 and (best < 0 or groups.speed[groups.fast[i]] == groups.speed[groups.fast[best]]):
-                nodes = _sum_in(groups, groups.cluster[groups.fast[i]], free)
+                nodes = sum_in(groups, groups.cluster[groups.fast[i]], free)
                 if best < 0 or nodes > most:
                     best, most = i, nodes
         mark[best] = 1
@@ -147,12 +122,12 @@ def _place(
     standing: Standing, problem: Problem, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch
 ) -> bool:
     groups, chosen, tasks = problem.groups, scratch.chosen, standing.tasks[j]
-    _clear(chosen)
+    chosen[:] = 0
     if rule == Placement.POWERFUL:  # [20]
         return _fill(standing, j, groups.fast, FIRST, groups.fast.size, tasks, free, caps, chosen) == 0
     order = groups.cheap_in_cluster if rule == Placement.EFFICIENT else groups.fast_in_cluster
     k = _best_cluster(standing, problem, rule, j, order, free, caps, chosen)
-    _clear(chosen)
+    chosen[:] = 0
     if k >= 0:
         begin, end = groups.cluster_begin[k], groups.cluster_begin[k + 1]
         return _fill(standing, j, order, begin, end, tasks, free, caps, chosen) == 0

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.compiled import constant, inlined, part
+from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import Counter, Setting
+from fedsched.slurm.node_sets import meet
 from fedsched.slurm.shared_nodes import begin_release, fits_then, place_then, release
 
 if TYPE_CHECKING:
-    from fedsched.slurm.arrays import Problem, State, Words
+    from fedsched.slurm.arrays import Problem, State
 
 WINDOW = constant(30)  # seconds: of select/cons_tres's first group of ends
 CROWD = 200  # jobs after which a group is cut
-NO_NODE = np.uint64(0)
 UNKNOWN = -1  # no second of a run is below 0
 
 
@@ -57,7 +55,8 @@ def _in_groups(problem: Problem, state: State, now: int, job: int, free: int) ->
         while place < many:
             end, who = running.end[place], running.job[place]
             place += 1
-            if not _holds_of(state, who, state.scratch.usable):
+            first_word, after = state.span[who, 0], state.span[who, 1]
+            if not meet(state.held[who, first_word:after], state.scratch.usable[first_word:after]):
                 continue
             if not known:
                 known, first = True, end + WINDOW - (end + settings[Setting.EPOCH]) % WINDOW
@@ -74,15 +73,6 @@ def _in_groups(problem: Problem, state: State, now: int, job: int, free: int) ->
         if fits_then(state.shared, problem, state.scratch.free, free, job):
             return last if last > now else max(last + settings[Setting.OVERDUE], now + 1)
     return UNKNOWN
-
-
-@inlined
-def _holds_of(state: State, who: int, nodes: Words) -> bool:
-    for k in range(state.span[who, 0], state.span[who, 1]):
-        both = state.held[who, k] & nodes[k]
-        if both != NO_NODE:
-            return True
-    return False
 
 
 @part
