@@ -137,3 +137,16 @@ def clusters(*groups: tuple[tuple[int, float], ...], uplinks: list[float] | None
             for k, group in enumerate(groups)
         )
     )
+
+
+def nodes_given(
+    problem: Problem, plan: Plan, state: State, *, free: object = None, load: object = None, caps: object = None
+) -> list[int] | None:
+    """Return the nodes per group that the first job takes of those that are free, or None where it has to wait."""
+    if caps is not None:
+        plan = plan._replace(caps=np.array([caps]))
+    free = np.array(problem.groups.nodes if free is None else free)
+    load = np.zeros(problem.groups.uplink.size) if load is None else np.array(load)
+    state.scratch.chosen[:] = 99  # what the job before has left there
+    fits = plain("fedsched.engine.placement").place(problem, plan, 0, free, load, state)
+    return state.scratch.chosen.tolist() if fits else None

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from backfilled import outrunning, rules
 from engine.test_dispatch import started
 from interpreted import tries
 from plain import arrived, begun, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.codes import SameTime
 from fedsched.engine.numbers import Clock, Counter
 
 if TYPE_CHECKING:
@@ -147,22 +147,9 @@ def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, obj
         columns["labels"] = {"partition": [rng.choice(("all", "most")) for _ in range(count)]}
     if rng.random() < 0.5:
         columns["pools"] = {"licence": [rng.choice((0, 0, 1, 2)) for _ in range(count)]}
-    work = jobs(
-        [rng.choice((1, 1, 2, 3, 5, 7)) for _ in range(count)],
-        runtime,
-        submit=sorted(float(rng.randint(0, 60)) for _ in range(count)),
-        estimate=[max(1.0, seconds + rng.randint(-5, 20)) for seconds in runtime],
-        compute_fraction=[rng.choice((0.5, 1.0)) for _ in range(count)],
-        **columns,
-    )
-    rules: dict[str, object] = {
-        "dispatch": rng.choice(("easy", "easy", "lookahead")),
-        "order": rng.choice(("fcfs", "sjf")),
-        "backfill_order": rng.choice((None, None, "sjf", "wfp3")),
-        "placement": rng.choice(("fastest", "single", "efficient")),
-        "same_time": rng.choice((SameTime.BATCH, SameTime.SEQUENTIAL)),
-    }
-    return work, machine, rules
+    tasks = [rng.choice((1, 1, 2, 3, 5, 7)) for _ in range(count)]
+    work = outrunning(rng, tasks, runtime, **columns)
+    return work, machine, rules(rng, (None, None, "sjf", "wfp3"))
 
 
 def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,11 +163,11 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.Monk
         return are_enough(state)
 
     for _ in range(tries(120)):
-        work, machine, rules = drawn(rng)
+        work, machine, chosen = drawn(rng)
         starts = []
         for answer in (counted, lambda state: False):
             monkeypatch.setattr(newcomers, "are_enough", answer)
-            problem, plan, state = begun(work, machine, **rules)
+            problem, plan, state = begun(work, machine, **chosen)
             loop.run(problem, plan, state, 10_000, np.inf)
             starts.append(state.start.tolist())
         assert starts[0] == starts[1]

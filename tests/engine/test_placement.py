@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain import begun, clusters, jobs, plain
+from plain import begun, clusters, jobs, nodes_given, plain
 
 import fedsched as fs
 
@@ -16,13 +16,7 @@ def placed(federation, tasks, rule, *, free=None, load=None, caps=None, **column
     workload = jobs([1], [10.0], **columns)
     problem, plan, state = begun(workload, federation, placement=rule if rule != "home" or columns else "fastest")
     problem = problem._replace(tasks=np.array([tasks]))
-    if caps is not None:
-        plan = plan._replace(caps=np.array([caps]))
-    free = np.array(problem.groups.nodes if free is None else free)
-    load = np.zeros(len(federation.clusters)) if load is None else np.array(load)
-    state.scratch.chosen[:] = 99  # what the job before has left there
-    fits = placement.place(problem, plan, 0, free, load, state)
-    return state.scratch.chosen.tolist() if fits else None
+    return nodes_given(problem, plan, state, free=free, load=load, caps=caps)
 
 
 TWO_AND_FOUR = clusters(((2, 2.0), (4, 1.0)), ((6, 1.5),))

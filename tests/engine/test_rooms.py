@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from backfilled import outrunning, rules
 from interpreted import tries
 from plain import arrived, begun, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.codes import SameTime
 from fedsched.engine.numbers import ClassNumber
 from fedsched.engine.queue import ABSENT
 
@@ -153,24 +153,11 @@ def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, obj
         nodes = f"{rng.randint(1, 5)} of all"
         closures = (fs.Downtime("cluster", at, at + 9.0, nodes, "outage", **loses) for at in times)
         machine = replace(machine, calendar=tuple(closures))
-    work = jobs(
-        tasks,
-        runtime,
-        submit=sorted(float(rng.randint(0, 60)) for _ in range(count)),
-        estimate=[max(1.0, seconds + rng.randint(-5, 20)) for seconds in runtime],
-        compute_fraction=[rng.choice((0.5, 1.0)) for _ in range(count)],
-        **columns,
-    )
-    rules: dict[str, object] = {
-        "dispatch": rng.choice(("easy", "easy", "lookahead")),
-        "order": rng.choice(("fcfs", "sjf")),
-        "backfill_order": rng.choice((None, None, "sjf")),
-        "placement": rng.choice(("fastest", "single", "efficient")),
-        "same_time": rng.choice((SameTime.BATCH, SameTime.SEQUENTIAL)),
-    }
-    if rules["placement"] == "single":
+    work = outrunning(rng, tasks, runtime, **columns)
+    chosen = rules(rng, (None, None, "sjf"))
+    if chosen["placement"] == "single":
         work = replace(work, tasks=np.minimum(work.tasks, 10))
-    return work, machine, rules
+    return work, machine, chosen
 
 
 def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +170,7 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.Monk
         state.classes.number[ClassNumber.ROWS] = 0
 
     for _ in range(tries(160)):
-        work, machine, rules = drawn(rng)
+        work, machine, chosen = drawn(rng)
         starts = []
         for way, answer in enumerate((begin, untold)):
 
@@ -193,7 +180,7 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.Monk
 
             monkeypatch.setattr(rooms, "begin", answer)
             monkeypatch.setattr(backfill, "could_not_start", counted)
-            problem, plan, state = begun(work, machine, **rules)
+            problem, plan, state = begun(work, machine, **chosen)
             told = state.classes.number[ClassNumber.ROWS]
             assert told == (0 if way or len(plan.caps) == 1 else len(plan.caps))
             loop.run(problem, plan, state, 10_000, np.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain import begun, plain
+from plain import begun, nodes_given, plain
 
 import fedsched as fs
 from fedsched.engine.standing import most_nodes, tasks_in_all
@@ -27,13 +27,7 @@ def placed(federation, tasks, rule, *, free=None, load=None, caps=None, **column
     jobs = fs.Workload(submit=[0.0], tasks=[tasks], runtime=[10.0], layout={"exclusive": 1}, **columns)
     problem, plan, state = begun(in_nodes(jobs, federation), federation, placement=rule)
     assert standing.is_uneven(problem.extras, 0)
-    if caps is not None:
-        plan = plan._replace(caps=np.array([caps]))
-    free = np.array(problem.groups.nodes if free is None else free)
-    load = np.zeros(len(federation.clusters)) if load is None else np.array(load)
-    state.scratch.chosen[:] = 99  # what the job before has left there
-    fits = placement.place(problem, plan, 0, free, load, state)
-    return state.scratch.chosen.tolist() if fits else None
+    return nodes_given(problem, plan, state, free=free, load=load, caps=caps)
 
 
 PAIR = machine(((3, 1.0, 4), (2, 1.0, 8)), ((4, 1.0, 2),))
