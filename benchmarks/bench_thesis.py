@@ -12,11 +12,10 @@ from functools import cached_property
 
 import numpy as np
 from checks import MISSED, REACHED, Aims, Ledger
-from instances import hungry_federation, thesis_packages
+from instances import hungry_federation, of_policies, thesis_packages
 from measuring import arguments, record
 
 import fedsched as fs
-from fedsched.optimize.baselines import baseline_schedules
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.simulate import POLICIES
@@ -39,7 +38,7 @@ class Case:
         """Return the metrics of every policy that can place all jobs, package by package."""
         found = []
         for part in self.parts:
-            schedules = baseline_schedules(SearchProblem(part, self.machine, Objectives(METRICS)), tuple(POLICIES))
+            schedules = of_policies(SearchProblem(part, self.machine, Objectives(METRICS)), tuple(POLICIES))
             rows = {policy: schedule.metrics(users=False).as_dict() for policy, schedule in schedules.items()}
             found.append({policy: {name: row[name] for name in METRICS} for policy, row in rows.items()})
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,14 @@ from measuring import ROOT, optional_log
 
 import fedsched as fs
 from fedsched.compare import Instance
+from fedsched.errors import InfeasibleError
 from fedsched.generate import lublin, planted
+from fedsched.optimize.baselines import baseline_schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fedsched.search import SearchProblem
 
 TWO_SPEEDS = ((32, 1.0), (32, 2.0))
 THREE_SPEEDS = ((32, 0.5), (32, 1.0), (32, 2.0))
@@ -108,6 +113,15 @@ def package_for(log: fs.Workload, machine: fs.Federation, *, rounds: float, most
     rest = fits.take(range(len(fits) // 3, len(fits)))
     enough = int(np.searchsorted(np.cumsum(rest.tasks), rounds * machine.nodes)) + 1
     return rest.head(min(max(enough, 20), most))
+
+
+def of_policies(problem: SearchProblem, policies: Sequence[str]) -> dict[str, fs.Schedule]:
+    """Return what policies do on a problem, those that can place every job."""
+    found = {}
+    for policy in policies:
+        with suppress(InfeasibleError):
+            found[policy] = baseline_schedule(problem, policy)
+    return found
 
 
 def hungry_federation(*, idle: float, hungry: float) -> fs.Federation:

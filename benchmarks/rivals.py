@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
+from instances import of_policies
 
 from fedsched.compare import Budget, Instance, Outcome
 from fedsched.engine.codes import Dispatch
 from fedsched.model.metrics import BOUND_SECONDS
-from fedsched.optimize.baselines import BASELINES, DEAR_BASELINES, baseline_schedules, values_of
+from fedsched.optimize.baselines import BASELINES, DEAR_BASELINES, values_of
 from fedsched.search import Objectives, SearchProblem, pymoo_problem
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Start:
     def __init__(self, instance: Instance, budget: Budget) -> None:
         (self.objective,) = instance.objectives
         self.problem = SearchProblem(instance.workload, instance.federation, Objectives.of(self.objective))
-        schedules = list(baseline_schedules(self.problem, (*BASELINES, *DEAR_BASELINES)).values())
+        schedules = list(of_policies(self.problem, (*BASELINES, *DEAR_BASELINES)).values())
         self.best = float(values_of(self.problem, schedules)[:, 0].min())
         self.makespan = min(schedule.makespan for schedule in schedules)
         in_order = np.arange(len(instance.workload))

@@ -187,6 +187,7 @@ def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, o
         "seconds": result.seconds,
         "warm_up": result.warm_up,
         "left_out": list(result.left_out),
+        "refused": result.refused,
         "stop_reason": result.stop_reason,
         "versions": result.versions,
         "written": files,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from fedsched.comparison.instances import Instance
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import optimize
-from fedsched.optimize.baselines import baseline_schedules, bound_on, bounds_of, measured
+from fedsched.optimize.baselines import baseline_schedule, bound_on, bounds_of, measured
 from fedsched.optimize.searching import versions
 from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
@@ -178,14 +178,15 @@ class PolicyEntrant:
             reading=instance.reading,
         )
         problem = problem.truth  # no policy knows more beforehand
-        schedules = baseline_schedules(problem, (policy,))
-        values = measured(problem, schedules.values())
-        seconds = time.perf_counter() - began
-        if not schedules:
+        try:
+            schedule = baseline_schedule(problem, policy)
+        except InfeasibleError as error:
             raise InfeasibleError(
-                f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out."
-            )
-        _same_jobs(policy, [problem.missed(schedule.finish) for schedule in schedules.values()], problem)
+                f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out. {error}"
+            ) from error
+        values = measured(problem, [schedule])
+        seconds = time.perf_counter() - began
+        _same_jobs(policy, [problem.missed(schedule.finish)], problem)
         bounds = bounds_of(problem)
         return Outcome(
             front=(values * problem.objectives.signs).tolist(),

@@ -63,6 +63,7 @@ class Yardsticks:
     bound_front: Floats
     energy_penalty: float
     left_out: tuple[str, ...]  # for want of time
+    refused: dict[str, str]  # policies that are no yardsticks, for they cannot place every job, each with the reason
 
     @property
     def names(self) -> list[str]:
@@ -77,6 +78,7 @@ def yardsticks(
     schedules: dict[str, Schedule] = {}
     came: dict[str, Schedule] = {}
     left_out: list[str] = []
+    refused: dict[str, str] = {}
     in_haste, truth = clock.seconds is not None, problem.truth
     for policy in sorted(policies, key=lambda one: FIRST.index(one) if one in FIRST else len(FIRST)):
         if say is not None:
@@ -89,11 +91,13 @@ def yardsticks(
             continue
         try:
             look = clock.within(share) if schedules else None
-            found = baseline_schedules(problem, (policy,), progress=look)
-            came |= found if truth is problem or not found else baseline_schedules(truth, (policy,), progress=look)
-            schedules |= found
+            found = baseline_schedule(problem, policy, progress=look)
+            came[policy] = found if truth is problem else baseline_schedule(truth, policy, progress=look)
+            schedules[policy] = found
         except OutOfTimeError:
             left_out.append(policy)
+        except InfeasibleError as error:
+            refused[policy] = str(error)  # others can place every job, or packing had failed
     schedules = {policy: schedules[policy] for policy in policies if policy in schedules}
     if say is not None:
         say("bounds")
@@ -118,23 +122,18 @@ def yardsticks(
         bound_front=front,
         energy_penalty=penalty,
         left_out=tuple(left_out),
+        refused=refused,
     )
 
 
-def baseline_schedules(
-    problem: SearchProblem, policies: Sequence[str], *, progress: Callable[[int, int], None] | None = None
-) -> dict[str, Schedule]:
-    """Return what the policies do that can place every job, with the search's own knowledge."""
-    schedules = {}
-    for policy in policies:
-        try:
-            schedule = problem.simulated(policy, progress=progress)
-        except InfeasibleError:
-            continue  # this policy's placement cannot hold some job; others can, or packing had failed
-        if schedule.until < math.inf:
-            raise KeyboardInterrupt  # which ended the run: part of one is no yardstick
-        schedules[policy] = schedule
-    return schedules
+def baseline_schedule(
+    problem: SearchProblem, policy: str, *, progress: Callable[[int, int], None] | None = None
+) -> Schedule:
+    """Return what a policy does with the search's own knowledge; refused where it cannot place every job."""
+    schedule = problem.simulated(policy, progress=progress)
+    if schedule.until < math.inf:
+        raise KeyboardInterrupt  # which ended the run: part of one is no yardstick
+    return schedule
 
 
 def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | SharedBounds | None:

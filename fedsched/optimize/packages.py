@@ -235,6 +235,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         islands=search.islands,
         running=whole.running,
         left_out=(*measures.left_out, *([f"the search of {counted(hasty, 'package')}"] if hasty else ())),
+        refused=measures.refused,
         warm_up=clock.apart,
     )
 

@@ -236,6 +236,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
         islands=search.islands,
         running=problem.running,
         left_out=measures.left_out,
+        refused=measures.refused,
         warm_up=clock.apart,
     )
     return result.keep(problem)

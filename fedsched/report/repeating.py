@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import InfeasibleError
 from fedsched.model.federation import Federation
 from fedsched.model.metrics import NAMES
 from fedsched.model.reading import CLAIRVOYANT, Reading
@@ -145,23 +144,12 @@ def _options(result: Result) -> dict[str, object]:
     if set(result.objectives) <= set(NAMES) and result.weights != Objectives(result.objectives).weights:
         given["weights"] = result.weights
     policies = tuple(baseline.policy for baseline in result.baselines)
-    known = {*policies, *result.left_out}  # what there was no time for was asked for all the same
-    wanted = usual_baselines(len(result.workload))
-    missing = [policy for policy in wanted if policy not in known]
-    if not ({*policies} <= {*wanted} and all(_impossible(result, policy) for policy in missing)):
-        given["baselines"] = policies  # the search begins with what they do
+    usual, asked = {*usual_baselines(len(result.workload))}, (*policies, *result.refused)
+    if not ({*asked} <= usual <= {*asked, *result.left_out}):
+        given["baselines"] = asked  # the search begins with what they do
     if settings.submits == "keep" and settings.t0 not in (None, float(result.workload.submit.min())):
         given["t0"] = settings.t0
     return given
-
-
-def _impossible(result: Result, policy: str) -> bool:
-    # Whether a policy is not among the baselines because its placement cannot hold some job.
-    try:
-        result.problem.simulated(policy)
-    except InfeasibleError:
-        return True
-    return False
 
 
 def _shipped_workload(workload: Workload) -> bool:

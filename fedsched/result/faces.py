@@ -122,12 +122,16 @@ def remarks(result: Result) -> list[str]:
 
 
 def notes(result: Result) -> list[str]:
-    """Return what plans did not know, and that figures are of some jobs only."""
+    """Return what plans did not know, that figures are of some jobs only, and which policies cannot place every job."""
     lines = [result.foresight] if result.foresight else []
     if any(result.front.missing) or any(baseline.missing for baseline in result.baselines):
         proven = any(bound == bound for bound in result.lower_bounds.values())
         bounds = "bounds are of jobs that start in any case" if proven else "so nothing is proven of them"
         lines.append(f"figures leave out jobs that have no end, {bounds}")
+    if result.refused:
+        why, *others = dict.fromkeys(reason.partition(";")[0].rstrip(".") for reason in result.refused.values())
+        more = f", and {counted(len(others), 'reason')} more in .refused" if others else ""
+        lines.append(f"no baseline, for they cannot place every job: {', '.join(result.refused)} ({why}{more})")
     return lines
 
 

@@ -123,6 +123,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "islands": result.islands,
         "running": None if result.running is None else _running_data(result.running),
         "left_out": list(result.left_out),
+        "refused": result.refused,
         "warm_up": result.warm_up,
     }
 
@@ -181,7 +182,8 @@ def of_data(data: dict[str, Any]) -> Result:
         packages=data["packages"],
         islands=data["islands"],
         running=_running_of(data["running"]) if data.get("running") is not None else None,
-        left_out=tuple(str(name) for name in data.get("left_out", ())),  # neither is in files of version 1
+        left_out=tuple(str(name) for name in data.get("left_out", ())),  # none of the three is in files of version 1
+        refused={str(name): str(why) for name, why in data.get("refused", {}).items()},
         warm_up=float(data.get("warm_up", 0.0)),
     )
 

@@ -159,6 +159,7 @@ class Result:
     islands: int = 1
     running: RunningJobs | None = None  # what ran at t0 already
     left_out: tuple[str, ...] = ()  # baselines, and whether bounds, for which a budget in seconds had no time
+    refused: dict[str, str] = field(default_factory=dict)  # policies that cannot place every job, each with the reason
     warm_up: float = 0.0  # seconds of compiling and loading before, which no budget counts
     unverified: tuple[str, ...] = ()  # what is as a file says, where the result is from one
     _packed: SearchProblem | None = field(default=None, init=False, repr=False)

@@ -13,7 +13,7 @@ from fedsched.bounds import lower_bounds
 from fedsched.engine.simulation import Simulation
 from fedsched.model.metrics import NAMES
 from fedsched.optimize import baselines
-from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
+from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedule, yardsticks
 from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.search import interruptible
 from fedsched.search.clock import Clock, OutOfTimeError
@@ -104,7 +104,7 @@ def test_a_list_heuristic_is_cut_while_it_binds(problem: SearchProblem, policy: 
             raise OutOfTimeError
 
     with pytest.raises(OutOfTimeError):
-        baseline_schedules(problem, (policy,), progress=look)
+        baseline_schedule(problem, policy, progress=look)
     assert looks == [(0, 30)] * 12
 
 
@@ -379,7 +379,7 @@ def test_plans_to_begin_with_are_made_while_there_is_time(
     assert (len(rows), left_out) == (3, ())
     with pytest.raises(TypeError, match="int is no plan"):
         baselines.first_plans(problem, "random", [5], (), Clock(None))
-    theirs = list(baseline_schedules(problem, ("fcfs", "easy")).values())
+    theirs = [baseline_schedule(problem, policy) for policy in ("fcfs", "easy")]
     whole, _ = baselines.first_plans(problem, "structured", plans, theirs, Clock(1e6))
     monkeypatch.setattr(baselines, "LONG", 1)
     hasty, _ = baselines.first_plans(problem, "structured", plans, theirs, Clock(1e6), most=7)
@@ -582,7 +582,7 @@ def test_part_of_a_run_is_no_baseline(problem: SearchProblem, monkeypatch: pytes
 
     monkeypatch.setattr(Simulation, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        baseline_schedules(problem, ("fcfs",))
+        baseline_schedule(problem, "fcfs")
 
 
 @pytest.mark.parametrize("evaluations", [130, 131, 400])

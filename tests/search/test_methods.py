@@ -9,7 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.io.trees import Saved, pack, unpack
-from fedsched.optimize.baselines import baseline_schedules, values_of
+from fedsched.optimize.baselines import baseline_schedule, values_of
 from fedsched.search.driver import drive
 from fedsched.search.methods import METHODS as REGISTRY
 from fedsched.search.methods import method_named
@@ -34,11 +34,10 @@ def a_run(threads: int = 1, *, jobs: int = 40, seed: int = 2, budget: int = BUDG
         Objectives.of(("makespan", "energy")),
         threads=threads,
     )
-    schedules = baseline_schedules(problem, ("fcfs",))
-    values = values_of(problem, schedules.values())
+    values = values_of(problem, [baseline_schedule(problem, "fcfs")])
     seeds = structured_seeds(problem, limit=60 if structured else 0)
     run = Run(problem, seed, [MaxEvaluations(budget)], values[0], seeds, np.zeros(2))
-    run.archive.add(values, policies=list(schedules))
+    run.archive.add(values, policies=["fcfs"])
     return run
 
 

@@ -14,6 +14,8 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FedschedError, TraceError, UnknownNameError
 from fedsched.policies.list_heuristics import HEURISTICS
+from fedsched.report.material import of_result
+from fedsched.report.repeating import python_of
 from fedsched.search import checkpoint as checkpoints
 from fedsched.search.stopping import GapReached, NoProgress
 from fedsched.simulate import prepare
@@ -289,6 +291,26 @@ def test_list_heuristics_are_baselines_that_the_front_can_hold(jobs: fs.Workload
             for i, values in enumerate(result.front.values.tolist()):
                 metrics = result.schedule(i).metrics(users=False)
                 assert [metrics.makespan, metrics.energy] == values
+
+
+def test_a_baseline_that_cannot_place_every_job_is_said(jobs: fs.Workload, tmp_path: Path) -> None:
+    """Tests that policies with no place for some job are named with the reason, in a saved result and its code too."""
+    jobs = jobs.head(6)
+    assert jobs.tasks.max() > 32
+    asked = ("fcfs", "cbs", "jpr")
+    found = fs.optimize(jobs, fs.Federation.of(32, 32), evaluations=20, seed=1, baselines=asked)
+    assert [baseline.policy for baseline in found.baselines] == ["fcfs", "jpr"]
+    assert list(found.refused) == ["cbs"]
+    assert found.refused["cbs"].startswith("Job 4: tasks=64 fits on no node set that placement='big_small' accepts")
+    said = "no baseline, for they cannot place every job: cbs (Job 4: tasks=64 fits on no node set"
+    found.save(tmp_path / "found.json")
+    for result in (found, fs.Result.load(tmp_path / "found.json")):
+        assert said in str(result)
+        assert result.refused == found.refused
+        assert "baselines=('fcfs', 'jpr', 'cbs')" in python_of(of_result(result))
+    everyone = fs.optimize(jobs, fs.Federation.of(32, 32), evaluations=20, seed=1)
+    assert "cbs" in everyone.refused
+    assert "baselines" not in python_of(of_result(everyone))
 
 
 def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> None:
