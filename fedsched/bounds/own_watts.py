@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 def of_these_jobs(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the least watts of every class's nodes, busy and idle, and jobs × classes: how much more each draws."""
+    """Return the least watts of every class's nodes, busy and idle, and jobs × classes: how much more each draws.
+
+    `watts` are jobs × classes, of no size where all draw the busy ones.
+    """
     if watts.size == 0:
         return busy, idle, np.zeros((0, 0))
-    drawn = np.where(np.isnan(watts)[:, None], busy, watts[:, None])
-    least = drawn.min(axis=0)
-    return least, np.minimum(idle, least), drawn - least
+    least = watts.min(axis=0)
+    return least, np.minimum(idle, least), watts - least

@@ -165,9 +165,11 @@ def relax(
     if calendar is not None:
         restricted[calendar.group] = True
     own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
-    kind_of = list(
-        zip(groups.slowdown.tolist(), groups.busy_watts.tolist(), groups.idle_watts.tolist(), own, strict=True)
-    )
+    drawn = np.zeros(groups.nodes.size, dtype=np.int64)  # alike where every job draws as much
+    if problem.watts.size:
+        drawn = np.unique(problem.watts, axis=1, return_inverse=True)[1].reshape(-1)
+    of_groups = (groups.slowdown, groups.busy_watts, groups.idle_watts, np.array(own), drawn)
+    kind_of = list(zip(*(values.tolist() for values in of_groups), strict=True))
     kinds = sorted(set(kind_of))
     class_of = np.array([kinds.index(kind) for kind in kind_of])
     member = class_of[:, None] == np.arange(len(kinds))  # group × class
@@ -186,7 +188,8 @@ def relax(
 
     clusters = groups.uplink.size
     busy, idle, more = of_these_jobs(
-        problem.watts, np.array([kind[1] for kind in kinds]), np.array([kind[2] for kind in kinds])
+        problem.watts[:, np.unique(class_of, return_index=True)[1]] if problem.watts.size else problem.watts,
+        *(np.array([kind[k] for kind in kinds]) for k in (1, 2)),
     )
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0

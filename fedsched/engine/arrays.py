@@ -136,7 +136,7 @@ class Problem(NamedTuple):
     bandwidth: Floats
     origin: Ints
     user: Ints
-    watts: Floats  # of each of its nodes, NaN: their groups' busy ones; of no size where no job says
+    watts: Floats  # job x group: what each of its nodes draws; of no size where all draw their groups' busy watts
     arrival: Ints  # jobs not yet running, by (submit, id)
     arrival_rank: Ints  # every job's place in (submit, id) order: the last tie-break
     running: Ints  # jobs that run at t0 already, in start order

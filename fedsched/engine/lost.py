@@ -37,13 +37,13 @@ def note(extras: ExtraState, problem: Problem, state: State, j: int, now: float,
     lost.job[run], lost.requeued[run] = j, 1 if requeued else 0
     lost.start[run], lost.end[run] = state.start[j], now
     lost.until[SO_FAR] = now
-    own = problem.watts.size > 0 and not np.isnan(problem.watts[j])
+    own = problem.watts.size > 0
     for g in range(lost.seconds.size):
         lost.counts[run, g] = state.counts[j, g]
         seconds = state.counts[j, g] * (now - max(state.start[j], problem.t0))
         lost.seconds[g] += seconds
         if own:
-            lost.more[SO_FAR] += (problem.watts[j] - problem.groups.busy_watts[g]) * seconds
+            lost.more[SO_FAR] += (problem.watts[j, g] - problem.groups.busy_watts[g]) * seconds
 
 
 @inlined

@@ -138,7 +138,7 @@ def pack(
         bandwidth=_floats(workload.task_bandwidth),
         origin=_ints(site_cluster[workload.origin]),
         user=_ints(np.unique(workload.user, return_inverse=True)[1]),
-        watts=_floats(watts_of(workload)),
+        watts=_floats(watts_of(workload, groups)),
         arrival=_ints(arrival),
         arrival_rank=_ints(rank),
         running=_ints(list(running)),

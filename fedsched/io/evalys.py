@@ -35,7 +35,7 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
     if done.size == 0:
         raise ScheduleError(f"Cannot write {path}: no job of the schedule has finished.")
     groups = schedule.federation.groups
-    watts = (schedule.counts * drawn_watts(watts_of(w), groups, np.arange(len(w)))).sum(axis=1)
+    watts = (schedule.counts * drawn_watts(watts_of(w, groups), groups, np.arange(len(w)))).sum(axis=1)
     killed = (w.runtime > w.estimate) & schedule.kill_at_estimate
     nodes = schedule.node_numbers()
     with atomic_text(path) as out:

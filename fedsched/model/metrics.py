@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
+from fedsched.model.watts import watts_of
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class Measured(NamedTuple):
     group_cluster: NDArray[np.int64]
     busy_watts: NDArray[np.float64]
     idle_watts: NDArray[np.float64]
-    watts: NDArray[np.float64]  # of each job's nodes, NaN: their groups' busy ones; of no size where no job says
+    watts: NDArray[np.float64]  # job × group: what each node draws under a job; of no size where all draw busy_watts
 
 
 @kernel
@@ -202,12 +203,12 @@ def fill_row(
         weighted_slowdown += measured.tasks[j] * (response / run)
         first_cluster = -1
         spans = False
-        own = measured.watts.size > 0 and not np.isnan(measured.watts[j])
+        own = measured.watts.size > 0
         for g in range(groups):
             used = counts[j, g]
             if used > 0:
                 busy_seconds += used * busy
-                watts = measured.watts[j] if own else measured.busy_watts[g]
+                watts = measured.watts[j, g] if own else measured.busy_watts[g]
                 busy_energy += watts * (used * busy)
                 idle_saved += measured.idle_watts[g] * (used * busy)
                 if first_cluster < 0:
@@ -284,7 +285,7 @@ def measured(workload: Workload, federation: Federation) -> Measured:
         group_cluster=np.array(federation.group_cluster, dtype=np.int64),
         busy_watts=np.array([group.busy_watts for group in groups], dtype=np.float64),
         idle_watts=np.array([group.idle_watts for group in groups], dtype=np.float64),
-        watts=np.zeros(0) if workload.watts is None else workload.watts.told,
+        watts=np.array(watts_of(workload, groups), dtype=np.float64),
     )
     for array in inputs:
         array.setflags(write=False)  # as in a Problem: the kernel knows one type

@@ -83,7 +83,7 @@ def planned_needs(workload: Workload, federation: Federation) -> Ints:
     A job that draws less counts as an idle node.
     """
     groups = federation.groups
-    drawn = drawn_watts(watts_of(workload), groups, np.arange(len(workload)))
+    drawn = drawn_watts(watts_of(workload, groups), groups, np.arange(len(workload)))
     idle = milliwatts(np.array([group.idle_watts for group in groups]))
     return np.asarray(np.maximum(milliwatts(drawn) - idle, 0))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 OF_THE_GROUP = -1.0
-NOBODY_SAYS = np.zeros(0)
+NOBODY_SAYS = np.zeros((0, 0))
 
 
 class JobWatts(JobNumbers):
@@ -35,28 +35,24 @@ class JobWatts(JobNumbers):
     NOTHING = OF_THE_GROUP
     RULE = "finite and at least 0, or -1 for those of its nodes' groups"
 
-    @property
-    def told(self) -> Floats:
-        """Return them with NaN for those of the groups."""
-        return np.where(self.given == OF_THE_GROUP, np.nan, self.given)
-
     def __str__(self) -> str:
         known = self.given[self.given != OF_THE_GROUP]
         return f"{known.min():,.4g} to {known.max():,.4g} W a node, of {counted(self.jobs, 'job')}"
 
 
-def watts_of(workload: Workload) -> Floats:
-    """Return the watts of each node of the jobs, NaN where they are the group's; of no size where no job says."""
-    return NOBODY_SAYS if workload.watts is None else workload.watts.told
+def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
+    """Return what each node of a group draws under a job, jobs x groups; of no size where all draw the busy watts."""
+    if workload.watts is None:
+        return NOBODY_SAYS
+    own = workload.watts.given[:, None]
+    return np.where(own == OF_THE_GROUP, np.array([float(group.busy_watts) for group in groups]), own)
 
 
 def drawn_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
-    """Return what each node of a group draws under a run, runs x groups."""
-    busy = np.array([group.busy_watts for group in groups])
+    """Return what each node of a group draws under a run, runs x groups, by what `watts_of` says of the jobs."""
     if watts.size == 0:
-        return np.broadcast_to(busy, (job.size, busy.size))
-    own = watts[job][:, None]
-    return np.where(np.isnan(own), busy, own)
+        return np.broadcast_to(np.array([group.busy_watts for group in groups]), (job.size, len(groups)))
+    return watts[job]
 
 
 def extra_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
@@ -76,5 +72,5 @@ def wasted_by(schedule: Schedule) -> Wasted:
     """Return what a schedule's lost runs held, and took, from its t0 on."""
     lost, groups = schedule.lost, schedule.federation.groups
     runs = Held(lost.job, lost.start, lost.end, lost.counts)
-    more = joules_beyond(watts_of(schedule.workload), groups, runs, schedule.t0)
+    more = joules_beyond(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
     return lost.wasted(schedule.t0)._replace(more=float(more.sum()))

@@ -50,7 +50,7 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     idle = np.array([group.idle_watts * group.count for group in groups])
     layers = []
     times, runs = np.zeros(1), held(schedule)
-    extra = runs.counts * extra_watts(watts_of(schedule.workload), groups, runs.job)
+    extra = runs.counts * extra_watts(watts_of(schedule.workload, groups), groups, runs.job)
     for k in range(len(clusters)):
         here = cluster_of == k
         steps = steps_of(runs, extra[:, here].sum(axis=1), schedule.t0, unit)

@@ -27,7 +27,7 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
     until = schedule.makespan
     runs, off = held(schedule), drawn_off(schedule)
     seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
-    beyond = joules_beyond(watts_of(schedule.workload), groups, runs, schedule.t0)
+    beyond = joules_beyond(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
     clusters = []
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
@@ -62,7 +62,7 @@ def idle_watts(schedule: Schedule, groups: list[int]) -> float:
 def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants since t0, and from each on the watts of these groups, whole clusters, above their idle ones."""
     known, runs = schedule.federation.groups, held(schedule)
-    extra = (runs.counts * extra_watts(watts_of(schedule.workload), known, runs.job))[:, groups].sum(axis=1)
+    extra = (runs.counts * extra_watts(watts_of(schedule.workload, known), known, runs.job))[:, groups].sum(axis=1)
     mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
     start, end = np.concatenate([runs.start, off.begin[mine]]), np.concatenate([runs.end, off.end[mine]])
     watts = np.concatenate([extra, off.watts[mine]])

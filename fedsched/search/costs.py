@@ -27,7 +27,7 @@ def pricing_for(objectives: Objectives, workload: Workload, federation: Federati
     asked = objectives.priced
     if not asked:
         return None
-    pricing = Pricing(federation, watts_of(workload))
+    pricing = Pricing(federation, watts_of(workload, federation.groups))
     told = told_by(asked, pricing)
     for name in asked:
         if name not in told:
