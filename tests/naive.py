@@ -42,6 +42,7 @@ class Group:
     off: float = 0.0  # watts
     boot: tuple[float, float] = (0.0, 0.0)  # seconds, watts
     shutdown: tuple[float, float] = (0.0, 0.0)
+    gears: tuple[float, ...] = ()  # watts under jobs in gear 1, 2, ...
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,7 @@ class Job:
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
     watts: float | None = None  # of each of its nodes; None: those of its group (reading 69)
     held: tuple[tuple[float, float], ...] = ()  # it may not start from each begin to the end, in order (reading 73)
+    gear: int = 0  # of its nodes, in which its times are as they are (reading 77)
 
 
 @dataclass
@@ -1812,8 +1814,9 @@ def simulate(
 
 
 def drawn(job: Job, group: Group) -> float:
-    """Return what a node of a group draws under a job (reading 69)."""
-    return group.busy if job.watts is None else job.watts
+    """Return what a node of a group draws under a job (readings 69, 77)."""
+    in_gear = group.gears[job.gear - 1] if job.gear else group.busy
+    return in_gear if job.watts is None else job.watts
 
 
 def runs_of(result: Result) -> list[Lost]:

@@ -131,8 +131,8 @@ class Scenario:
         return replace(self, jobs=[replace(job, held=()) for job in self.jobs])
 
     def without_watts(self) -> Scenario:
-        """Return the scenario with jobs whose nodes draw what their groups say."""
-        return replace(self, jobs=[replace(job, watts=None) for job in self.jobs])
+        """Return the scenario with jobs whose nodes draw the busy watts of their groups."""
+        return replace(self, jobs=[replace(job, watts=None, gear=0) for job in self.jobs])
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
@@ -332,6 +332,20 @@ def measured(jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]) -> l
     return [replace(job, watts=choose((None, 0.0, 60.5, 120.0, 300.0))) for job in jobs]
 
 
+def in_gears(
+    machine: naive.Machine, jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]
+) -> tuple[naive.Machine, list[naive.Job]]:
+    """Return the machine with one gear or two beside full speed, and the jobs, some of them in these."""
+    last = choose((1, 2))
+    groups = [
+        replace(group, gears=tuple(group.idle + share * (group.busy - group.idle) for share in shares))
+        for group in machine.groups
+        for shares in [[choose((0.0, 0.3, 0.7)) for _ in range(last)]]
+    ]
+    made = [job if job.alternatives else replace(job, gear=choose(range(last + 1))) for job in jobs]
+    return replace(machine, groups=groups), made
+
+
 def following(jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
     """Return the jobs, some of which are submitted when one of an earlier row has ended."""
     found: list[naive.Job] = []
@@ -489,7 +503,7 @@ def with_alternatives(
             shape = (tasks, runtime, runtime * choose((1.0, 1.0, 0.75, 2.0)))
             if shape not in shapes and naive.feasible(replace(job, tasks=tasks), machine, placement):
                 shapes.append(shape)
-        made.append(replace(job, alternatives=tuple(shapes)) if len(shapes) > 1 else job)
+        made.append(replace(job, alternatives=tuple(shapes), gear=0) if len(shapes) > 1 else job)
     return made
 
 
@@ -619,6 +633,8 @@ def scenarios(
         jobs = with_alternatives(machine, jobs, placement, lambda options: draw(st.sampled_from(options)))
     if draw(st.integers(0, 3)) == 0:
         jobs = measured(jobs, lambda options: draw(st.sampled_from(options)))
+    if draw(st.integers(0, 3)) == 0:
+        machine, jobs = in_gears(machine, jobs, lambda options: draw(st.sampled_from(options)))
     scenario = able_to_choose(Scenario(machine, jobs, replace(chosen, **fixed)))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
@@ -706,6 +722,9 @@ def random_scenario(
     wattmeter = random.Random(-67 - seed)  # of its own as well
     if wattmeter.random() < 0.3:
         jobs = measured(jobs, wattmeter.choice)
+    gearbox = random.Random(-77 - seed)
+    if gearbox.random() < 0.3:
+        machine, jobs = in_gears(machine, jobs, gearbox.choice)
 
     def order() -> str | tuple[int, ...]:
         return rng.choice((*naive.ORDERS, tuple(rng.sample(range(len(jobs)), len(jobs)))))
@@ -894,6 +913,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
                 features=tuple(sorted(group.features)),
                 resources=group.resources,
                 weight=group.weight,
+                gears=tuple(zip((0.75, 0.5), group.gears, strict=False)),  # of speeds that no simulation looks at
                 **({} if machine.timeout is None else states_of(group)),
             )
             for group in groups
@@ -936,6 +956,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         layout={"tasks_per_node": [job.per_node for job in jobs], "exclusive": [int(job.alone) for job in jobs]},
         alternatives={job.id: job.alternatives for job in jobs if job.alternatives} or None,
         watts=[-1.0 if job.watts is None else job.watts for job in jobs],
+        gear=[job.gear for job in jobs],
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))

@@ -100,7 +100,8 @@ def test_against_the_reference() -> None:
     for seed in tried(0):
         rng = random.Random(seed)
         scenario = strategies.random_scenario(seed, max_jobs=8, alternatives="fixed")
-        scenario = replace(scenario, jobs=strategies.measured(scenario.jobs, rng.choice))
+        machine, jobs = strategies.in_gears(scenario.machine, scenario.jobs, rng.choice)
+        scenario = replace(scenario, machine=machine, jobs=strategies.measured(jobs, rng.choice))
         result = scenario.simulate()
         if not result.ran:
             continue

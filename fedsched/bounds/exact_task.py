@@ -139,8 +139,8 @@ def task_of(
         )
     if problem.watts.size:
         raise InfeasibleError(
-            "exact: jobs say what they draw (watts), which the exact model does not know; leave that out: "
-            "dataclasses.replace(workload, watts=None)."
+            "exact: jobs say what they draw (watts) or run in gears, which the exact model does not know; leave that "
+            "out: dataclasses.replace(workload, watts=None, gear=None)."
         )
     if problem.extras is not None and problem.extras.pools.need.any():
         raise InfeasibleError(

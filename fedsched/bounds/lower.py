@@ -26,6 +26,7 @@ from fedsched.model.alternatives import shaped
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.uneven import refuse_uneven
+from fedsched.model.watts import draw_their_own
 from fedsched.text import counted
 from fedsched.values import origin, whole
 
@@ -102,14 +103,15 @@ def lower_bounds(
     t0 = origin("lower_bounds", t0)
     federation = as_little_as_idle(federation)
     workload = in_nodes(as_asked(workload, federation), federation)
-    if federation.signals or workload.watts is not None:  # where more nodes may be cheaper
-        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts", workload)
+    if federation.signals or draw_their_own(workload):  # where more nodes may be cheaper
+        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts or gears", workload)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
         shapes, workload = None, shaped(workload, reading)
     problem = pack(workload, federation, reading=reading, t0=t0)
+    problem = problem if shapes is None else shapes.drawing(problem)
     planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned
     limits = caps_table(workload, federation, caps)
     runs = reading.planned(workload)
@@ -212,20 +214,14 @@ class LowerBounds:
 
     def with_areas(self, areas: Areas) -> LowerBounds:
         """Return the bounds with what areas say of jobs that may have several shapes: these are of the least ones."""
-        relaxation = self._prover.relaxation
         area = areas.area()
         makespan = max(self.makespan, area)
         return replace(
             self,
             makespan=makespan,
             area=max(self.area, area),
-            energy=max(
-                self.energy,
-                rounded_down(makespan * relaxation.idle_total)
-                + areas.energy(relaxation.extra_watts)
-                + relaxation.more_joules,
-            ),
-            busy_energy=max(self.busy_energy, areas.energy(relaxation.busy_watts) + relaxation.more_joules),
+            energy=max(self.energy, areas.energy(makespan)),
+            busy_energy=max(self.busy_energy, areas.busy_energy()),
             free=True,
         )
 

@@ -96,10 +96,15 @@ class Relaxation:
     @property
     def more_joules(self) -> float:
         """Return what jobs take at least beside the classes' busy watts: each on the nodes where that is least."""
+        return rounded_down(float(self.more_of_jobs.sum()))
+
+    @property
+    def more_of_jobs(self) -> Floats:
+        """Return the same of each job."""
         if self.more_watts.size == 0:
-            return 0.0
+            return np.zeros(self.tasks.size)
         each = np.where(self.caps > 0, self.more_watts * self.duration[:, self.class_slowdown], np.inf)
-        return rounded_down(float((self.tasks * each.min(axis=1)).sum()))
+        return np.asarray(self.tasks * each.min(axis=1))
 
     @property
     def total_nodes(self) -> int:

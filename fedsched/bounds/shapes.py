@@ -19,17 +19,20 @@ from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounde
 from fedsched.engine.choices import possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError
+from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Floats, Ints
+    from fedsched.engine.arrays import Problem
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
 
 # With longer runs slowdowns fall, and weights by tasks are those of the shapes: of these nothing is proven.
 UNPROVEN = frozenset(("mean_slowdown", "bounded_slowdown", "weighted_slowdown", "weighted_response"))
+PARTS = 9  # of what idle nodes draw that are tried
 
 
 class LeastShapes:
@@ -45,14 +48,29 @@ class LeastShapes:
             )
         self._possible = possible = possible_shapes(workload, federation, caps)
         each, begin = possible.each, possible.first[:-1]
+        runtime = reading.runtime(each)
+        # What computes, and what does not, is no less than in the shape where it is least.
+        work, rest = runtime * each.compute_fraction, runtime * (1.0 - each.compute_fraction)
+        work, rest, least = (np.minimum.reduceat(times, begin) for times in (work, rest, runtime))
+        fastest = min(1.0, 1.0 / max(group.speed for group in federation.groups))
+        rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape computes alone, another not at all
+        in_gears = workload.alternatives is not None and workload.alternatives.have_gears
         self.least = replace(  # no kill makes it shorter than the least of what kills leave
             workload,
             tasks=np.minimum.reduceat(each.tasks, begin),
-            runtime=np.minimum.reduceat(reading.runtime(each), begin),
+            runtime=work + rest if in_gears else least,
             estimate=np.minimum.reduceat(each.estimate, begin),
+            compute_fraction=work / (work + rest) if in_gears else workload.compute_fraction,
             alternatives=None,
+            gear=None,
         )
+        watts = watts_of(each, federation.groups)
+        self._watts = np.minimum.reduceat(watts, begin) if watts.size else watts
         self._federation, self._reading = federation, reading
+
+    def drawing(self, problem: Problem) -> Problem:
+        """Return the problem of the least jobs, which draw the least of what their shapes draw."""
+        return problem._replace(watts=self._watts)
 
     def areas(self, least: Relaxation, started: Ints) -> Areas:
         """Return what areas say beside the relaxation of the least jobs, which are those of these rows."""
@@ -97,7 +115,35 @@ class Areas:
         plain = suffix_bounds(self._least.release, shortest, relaxation.total_nodes)[1].max()
         return rounded_down(max(best, float(plain)), relaxation.t0)
 
-    def energy(self, watts: Floats) -> float:
-        """Return what the jobs take at least where each class of nodes takes so many watts."""
-        problem = self._problem()
-        return rounded_down(self._taken(problem, np.tile(watts, (problem.levels.size, 1))))
+    def busy_energy(self) -> float:
+        """Return what nodes take at least while they are busy."""
+        return self._joules(self._relaxation.busy_watts)
+
+    def energy(self, makespan: float) -> float:
+        """Return what all nodes take at least in a schedule that lasts so long or longer.
+
+        Jobs that take longer to draw less keep the nodes on for longer: as no node has more time than the makespan, a
+        part of what idle nodes draw may as well be paid by the jobs, for the time that they take.
+        """
+        relaxation, best = self._relaxation, 0.0
+        each = relaxation.idle_total / relaxation.total_nodes
+        for part in np.linspace(0.0, 1.0, PARTS):
+            rest = rounded_down((1.0 - part) * makespan * relaxation.idle_total)
+            best = max(best, rest + self._joules(relaxation.extra_watts + part * each))
+        return best
+
+    def _joules(self, watts: Floats) -> float:
+        # What the jobs take at least where each class of nodes takes so many watts, and under some jobs more.
+        relaxation = self._relaxation
+        drawn = np.tile(watts, (relaxation.tasks.size, 1))
+        drawn += relaxation.more_watts if relaxation.more_watts.size else 0.0
+        cost = np.full(relaxation.tasks.size, np.inf)
+        for v in range(relaxation.slowdown.size):  # each on the thriftiest of its nodes that are none slower
+            rows, fast = np.flatnonzero(relaxation.usable[:, v]), relaxation.class_slowdown <= v
+            price, caps = drawn[rows][:, fast], relaxation.caps[rows][:, fast]
+            order = np.argsort(price, axis=1, kind="stable")
+            room = np.take_along_axis(caps, order, axis=1).cumsum(axis=1)
+            taken = np.diff(np.minimum(room, relaxation.tasks[rows, None]), axis=1, prepend=0)
+            joules = relaxation.duration[rows, v] * (taken * np.take_along_axis(price, order, axis=1)).sum(axis=1)
+            cost[rows] = np.minimum(cost[rows], joules)
+        return rounded_down(float(np.minimum.reduceat(cost, self._begin).sum()))

@@ -23,6 +23,7 @@ from fedsched.model.admission import tiers_of_jobs
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
+from fedsched.model.gears import refuse_strange_gears
 from fedsched.model.layout import layout_of, own_tasks, tasks_on_nodes
 from fedsched.model.limits import counted_in_nodes, counters_of
 from fedsched.model.metrics import Measured
@@ -104,6 +105,7 @@ def pack(
     """Return the arrays of the problem: these jobs on this federation, read in this way."""
     _refuse_endless_uplinks(workload, federation)
     groups = federation.groups
+    refuse_strange_gears(workload, groups)
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
     speed = np.array([group.speed for group in groups], dtype=np.float64)
     busy = np.array([group.busy_watts for group in groups], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Shapes: the tasks, run times and requests of which a plan gives each job one [49].
+"""Shapes: the tasks, run times and requests, and gears, of which a plan gives each job one [49, 77].
 
 The columns of a problem whose plans choose are views of arrays that are written before a plan runs. Every function
 takes the shapes first. Where a problem has none it is compiled to nothing.
@@ -33,11 +33,15 @@ class Shapes(NamedTuple):
     runtime: Floats
     estimate: Floats
     on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
+    sigma: Floats  # what of each computes, and
+    watts: Floats  # shape x group: what its nodes draw; where no shape has a gear or share of its own both of no size
     choosers: Ints  # the jobs that have several
     own_tasks: Ints
     own_runtime: Floats
     own_estimate: Floats
     own_on_nodes: Ints
+    own_sigma: Floats
+    own_watts: Floats
 
 
 def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
@@ -48,15 +52,20 @@ def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
         on_nodes = standing.tasks.copy()
         problem = with_tasks(problem, seen(on_nodes))
     own = shapes._replace(own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes)
+    if shapes.sigma.size:
+        sigma, watts = problem.sigma.copy(), np.zeros((tasks.size, shapes.watts.shape[1]))
+        watts[:] = problem.watts if problem.watts.size else problem.groups.busy_watts
+        own = own._replace(own_sigma=sigma, own_watts=watts)
+        problem = problem._replace(sigma=seen(sigma), watts=seen(watts))
     return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
 
 
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
     """Give every job the shape that these choices say: as `shape_all`, from outside."""
     at = shapes.first[:-1] + choices
-    names = ("tasks", "runtime", "estimate", "on_nodes") if shapes.on_nodes.size else ("tasks", "runtime", "estimate")
-    for name in names:
-        getattr(shapes, f"own_{name}")[: at.size] = getattr(shapes, name)[at]
+    for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts"):
+        if (values := getattr(shapes, name)).size:
+            getattr(shapes, f"own_{name}")[: at.size] = values[at]
 
 
 def seen(column: NDArray[Any]) -> NDArray[Any]:
@@ -99,6 +108,10 @@ def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
     shapes.own_estimate[j] = shapes.estimate[at]
     if shapes.own_on_nodes.size > 0:
         shapes.own_on_nodes[j] = shapes.on_nodes[at]
+    if shapes.own_sigma.size > 0:
+        shapes.own_sigma[j] = shapes.sigma[at]
+        for g in range(groups):
+            shapes.own_watts[j, g] = shapes.watts[at, g]
 
 
 @inlined

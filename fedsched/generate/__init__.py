@@ -9,6 +9,7 @@ from fedsched.generate.alternatives import alternatives
 from fedsched.generate.communication import communication
 from fedsched.generate.estimates import estimates, tsafrir_estimates
 from fedsched.generate.feedback import Sessions, feedback
+from fedsched.generate.gears import geared, gears
 from fedsched.generate.lublin import lublin
 from fedsched.generate.planted import planted
 from fedsched.generate.poisson import poisson
@@ -23,6 +24,8 @@ __all__ = [
     "communication",
     "estimates",
     "feedback",
+    "geared",
+    "gears",
     "lublin",
     "planted",
     "poisson",

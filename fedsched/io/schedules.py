@@ -15,6 +15,7 @@ from fedsched.io.swf import write_swf
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
+from fedsched.model.gears import gears_of
 from fedsched.model.layout import ON_NODES, standing_on, tasks_on_nodes
 from fedsched.model.log import LOG_COLUMNS, LogColumns
 from fedsched.model.lost import LostRuns
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # of runs that lost their nodes: the column, and what it says
 PROMISED = ("promised", "turn")  # since when jobs had their nodes, where these may have had to boot
 DELAY = "delay"  # by how long a plan put off each job, where it might
+GEAR, SHARE = "gear", "compute_fraction"  # of the shape that each job has
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
@@ -62,6 +64,8 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
     if workload.alternatives is not None and (on_nodes := tasks_on_nodes(workload)).any():
         table[ON_NODES] = on_nodes  # which shape each has, where nodes are counted
+    if workload.alternatives is not None and workload.alternatives.have_gears:
+        table |= {GEAR: gears_of(workload), SHARE: workload.compute_fraction}
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
     table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
     if schedule.promises is not None:
@@ -238,6 +242,8 @@ def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], pat
     on_nodes = tasks_on_nodes(workload).copy()
     if ON_NODES in header and on_nodes.any():
         columns[ON_NODES] = on_nodes
+    if {GEAR, SHARE} <= set(header):
+        columns |= {GEAR: gears_of(workload).copy(), SHARE: workload.compute_fraction.copy()}
     place = {int(job): row for row, job in enumerate(workload.id)}
     at = {name: header.index(name) for name in ("id", *columns)}
     try:

@@ -55,8 +55,9 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
     `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
-    `weight`, `nodes` (`"0-15,20"`); of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all",
-    south = "0-15,20" }`), `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`,
+    `weight`, `nodes` (`"0-15,20"`), `gears` (`[[0.8, 160.0]]`: shares of the speed, and watts); of a pool: `name`,
+    `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` and `default_time`
+    (seconds), `min_nodes`, `max_nodes`, `tier`,
     `factor`, `accounts`, `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
     `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`,
     `names`; of a signal: `times` (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`,
@@ -268,6 +269,7 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             usual = {field.name: field.default for field in fields(NodeGroup)}
             states = {key: value for key in STATES if (value := getattr(group, key)) != usual[key]}
             lines += [f"{key} = {float(value)!r}" for key, value in states.items()]
+            lines += [f"gears = {[list(gear) for gear in group.gears]}"] if group.gears else []
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", named("pool"), f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]

@@ -1,4 +1,4 @@
-"""The shapes of which a job may take one: so many tasks for so long, by so long a request [49].
+"""The shapes of which a job may take one: so many tasks for so long, by so long a request, in a gear [49, 77].
 
 They are of tasks, also where the jobs that have them count whole nodes [76].
 """
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.errors import InfeasibleError
+from fedsched.model.gears import FULL_SPEED, gears_of
 from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
 from fedsched.model.layout import nodes_for, own_tasks, standing_on, tasks_on_nodes
 from fedsched.text import counted, one_line
@@ -20,39 +22,48 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.gears import Floats, Ints
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
 
-_SHAPE = re.compile(rf"(\d{{1,18}})x({NUMBER})(?:/({NUMBER}))?")
+OWN = -1.0  # a share that computes: the job's, as it is
+_SHAPE = re.compile(rf"(\d{{1,18}})x({NUMBER})(?:/({NUMBER}))?(?:@(\d{{1,9}}))?(?:~({NUMBER}))?")
 
 
 class Shape(NamedTuple):
-    """How a job may run: on so many nodes, for so many seconds, of which its user asks for `estimate`."""
+    """How a job may run: on so many nodes, for so many seconds, of which its user asks for `estimate`, in a gear."""
 
     tasks: int
     runtime: float
     estimate: float
+    gear: int = FULL_SPEED
+    compute_fraction: float = OWN
 
     def __str__(self) -> str:
         asked = "" if self.estimate == self.runtime else f"/{seconds_text(self.estimate)}"
-        return f"{self.tasks}x{seconds_text(self.runtime)}{asked}"
+        geared = f"@{self.gear}" if self.gear else ""
+        share = "" if self.compute_fraction == OWN else f"~{self.compute_fraction!r}"
+        return f"{self.tasks}x{seconds_text(self.runtime)}{asked}{geared}{share}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alternatives(JobLists):
     """The shapes that every job may have, the recorded one first: "4x3600/7200|8x2000", tasks x seconds/request.
 
-    Without a request it is the run time. A job without alternatives has no shapes here: it is as its columns say.
+    Without a request it is the run time. "4x4000/8000@1~0.9" runs in gear 1, and 0.9 of it computes. A job without
+    alternatives has no shapes here: it is as its columns say.
     """
 
     NAMES = ("alternatives",)
     ENTRY = Shape
-    KINDS = (np.int64, np.float64, np.float64)
+    KINDS = (np.int64, np.float64, np.float64, np.int64, np.float64)
     GIVE = "shapes by job: {12: [(4, 3600, 7200), (8, 2000)]}"
 
     tasks: NDArray[np.int64]
     runtime: NDArray[np.float64]
     estimate: NDArray[np.float64]
+    gear: NDArray[np.int64]
+    compute_fraction: NDArray[np.float64]
 
     @classmethod
     def listed(cls, given: Any, whose: str) -> list[Shape]:
@@ -63,6 +74,11 @@ class Alternatives(JobLists):
     def jobs(self) -> int:
         """Return how many jobs have several shapes to choose from."""
         return int((np.diff(self.first) > 1).sum())
+
+    @property
+    def have_gears(self) -> bool:
+        """Return whether some of the shapes run slower than at full speed, or say themselves what of them computes."""
+        return bool(self.gear.any() or (self.compute_fraction != OWN).any())
 
     def are_recorded(self, workload: Workload) -> bool:
         """Return whether these jobs all have the first of their shapes."""
@@ -87,8 +103,15 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
             raise ValueError(
                 f"{whose}: alternative {shape}: it must have a task at least, and times that are finite and above 0."
             )
+        if shape.gear < 0 or not (shape.compute_fraction == OWN or 0.0 <= shape.compute_fraction <= 1.0):
+            raise ValueError(
+                f"{whose}: alternative {shape}: its gear must be a whole number of at least 0, its share that computes "
+                "from 0 to 1."
+            )
         if shape in shapes[:k]:
             raise ValueError(f"{whose}: alternative {shape} stands there twice.")
+    if len({shape.compute_fraction == OWN for shape in shapes}) > 1:
+        raise ValueError(f"{whose}: of its alternatives all must say what share of them computes (~0.9), or none.")
     return shapes
 
 
@@ -99,24 +122,26 @@ def _read(text: str, whose: str) -> list[Shape]:
         if match is None:
             raise ValueError(
                 f"{whose}: alternative {one_line(part)!r} must be like '8x2000', tasks x seconds, or '8x2000/3600' "
-                "with the requested time."
+                "with the requested time, and may end in a gear, and in what share of it computes: '8x2500@1~0.9'."
             )
-        runtime = float(match[2])
-        shapes.append(Shape(int(match[1]), runtime, float(match[3]) if match[3] else runtime))
+        runtime, asked, gear, share = float(match[2]), match[3], match[4], match[5]
+        shape = Shape(int(match[1]), runtime, float(asked) if asked else runtime)
+        shapes.append(shape._replace(gear=int(gear or FULL_SPEED), compute_fraction=float(share) if share else OWN))
     return shapes
 
 
 def _shape(given: Any, whose: str) -> Shape:
     try:
         tasks, runtime, *more = given
-        (estimate,) = more or (runtime,)
-        shape = Shape(int(tasks), float(runtime), float(estimate))
-        if shape.tasks != tasks:
+        others: list[Any] = [*more, *(runtime, FULL_SPEED, OWN)[len(more) :]]
+        estimate, gear, share = others
+        shape = Shape(int(tasks), float(runtime), float(estimate), int(gear), float(share))
+        if shape.tasks != tasks or shape.gear != gear:
             raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
-            f"{whose}: alternative {given!r} must be (tasks, runtime) or (tasks, runtime, estimate), the tasks a whole "
-            "number."
+            f"{whose}: alternative {given!r} must be (tasks, runtime) or (tasks, runtime, estimate), and may go on "
+            "with a gear and the share that computes; tasks and gear are whole numbers."
         ) from None
     return shape
 
@@ -139,6 +164,8 @@ def _present(workload: Workload, among: Alternatives) -> NDArray[np.bool_]:
         (among.tasks == own_tasks(workload)[owner])
         & (among.runtime == workload.runtime[owner])
         & (among.estimate == workload.estimate[owner])
+        & (among.gear == gears_of(workload)[owner])
+        & ((among.compute_fraction == OWN) | (among.compute_fraction == workload.compute_fraction[owner]))
     )
 
 
@@ -153,7 +180,11 @@ def check_shapes(workload: Workload) -> None:
     strangers = np.flatnonzero((np.diff(among.first) > 0) & ~held)
     if strangers.size:
         row = int(strangers[0])
-        now = Shape(int(own_tasks(workload)[row]), float(workload.runtime[row]), float(workload.estimate[row]))
+        now = Shape(
+            int(own_tasks(workload)[row]), float(workload.runtime[row]), float(workload.estimate[row]),
+            int(gears_of(workload)[row]),
+            OWN if among.compute_fraction[among.first[row]] == OWN else float(workload.compute_fraction[row]),
+        )  # fmt: skip
         raise ValueError(
             f"Job {workload.id[row]}: it is {now} (tasks x seconds/request), which is none of its alternatives "
             f"{among.text(row)}; list its own shape first."
@@ -167,14 +198,23 @@ def with_shapes(workload: Workload, which: NDArray[np.int64]) -> Workload:
         return workload
     rows = np.flatnonzero(np.diff(among.first))
     at = among.first[rows] + which[rows]
-    columns: dict[str, Any] = {"tasks": own_tasks(workload).copy()}
+    columns: dict[str, Any] = {"tasks": own_tasks(workload).copy(), "gear": gears_of(workload).copy()}
     for name in ("runtime", "estimate"):
         columns[name] = getattr(workload, name).copy()
     for name, column in columns.items():
         column[rows] = getattr(among, name)[at]
+    columns["compute_fraction"] = _shares(among, at, workload.compute_fraction, rows)
     layout = standing_on(workload.layout, columns["tasks"], workload.id)
     columns["tasks"] = nodes_for(workload, np.arange(len(workload)), columns["tasks"])
     return replace(workload, **columns, layout=layout)
+
+
+def _shares(among: Alternatives, at: Ints, shares: Floats, rows: Ints) -> Floats:
+    # What of jobs computes, of which those in these rows have these shapes.
+    found = shares.copy()
+    said = among.compute_fraction[at]
+    found[rows] = np.where(said == OWN, found[rows], said)
+    return found
 
 
 def every_shape(workload: Workload) -> tuple[Workload, NDArray[np.int64], NDArray[np.int64]]:
@@ -190,13 +230,16 @@ def every_shape(workload: Workload) -> tuple[Workload, NDArray[np.int64], NDArra
     place = np.arange(owner.size) - begin[owner]
     which = np.where(place == 0, now[owner], np.where(place <= now[owner], place - 1, place))
     columns: dict[str, Any] = {name: getattr(workload, name)[owner] for name in ("runtime", "estimate")}
-    columns["tasks"] = own_tasks(workload)[owner]
+    columns |= {"tasks": own_tasks(workload)[owner], "gear": gears_of(workload)[owner]}
     if among is not None:
         several = listed[owner] > 0
         at = (among.first[owner] + which)[several]
         for name, column in columns.items():
             column[several] = getattr(among, name)[at]
-    for name in ("submit", "compute_fraction", "task_bandwidth", "origin", "user", "allowed"):
+    columns["compute_fraction"] = workload.compute_fraction[owner]
+    if among is not None:
+        columns["compute_fraction"] = _shares(among, at, columns["compute_fraction"], np.flatnonzero(several))
+    for name in ("submit", "task_bandwidth", "origin", "user", "allowed"):
         if (values := getattr(workload, name)) is not None:
             columns[name] = values[owner]
     parts: dict[str, Any] = {name: part.take(owner) for name, part in workload.optional.items()}
@@ -205,7 +248,7 @@ def every_shape(workload: Workload) -> tuple[Workload, NDArray[np.int64], NDArra
     if tasks_on_nodes(workload).any():
         parts["layout"] = standing_on(parts["layout"], columns["tasks"], ids)
         columns["tasks"] = nodes_for(workload, owner, columns["tasks"])
-    return replace(workload, id=ids, **columns, **parts), owner, which
+    return replace(workload, id=ids, **(parts | columns)), owner, which
 
 
 def of_least_area(workload: Workload, reading: Reading) -> NDArray[np.int64]:
@@ -239,6 +282,11 @@ def shaped(workload: Workload, reading: Reading, *, running: Sequence[int] = ())
     """
     if workload.alternatives is None or reading.alternatives in ("free", None):
         return workload
+    if reading.alternatives == "earliest_finish" and workload.alternatives.have_gears:
+        raise InfeasibleError(
+            "alternatives='earliest_finish': jobs that may run in several gears take none as they join the queue: let "
+            "plans choose (alternatives='free'), or take 'fixed' or 'smallest_area'."
+        )
     by_rule, now = reading.alternatives == "smallest_area", chosen(workload)
     which = of_least_area(workload, reading) if by_rule else np.zeros(len(workload), dtype=np.int64)
     if reading.alternatives == "earliest_finish":

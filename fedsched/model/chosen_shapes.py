@@ -27,7 +27,12 @@ def broken_shapes(schedule: Schedule) -> Iterator[str]:
     for row in range(len(workload)):
         listed = workload.alternatives.shapes(row)
         each = int(together[row]) if told[row] else 1  # a job in whole nodes: its shapes are of tasks (reading 76)
-        now = (int(told[row] or workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]))
+        now = (
+            int(told[row] or workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]),
+            0 if workload.gear is None else int(workload.gear.given[row]),
+            # A share below 0 in the shapes is the job's own, whatever that is (reading 77).
+            float(workload.compute_fraction[row]) if listed and listed[0].compute_fraction >= 0 else -1.0,
+        )  # fmt: skip
         if listed and now not in listed:
             yield f"{whose(schedule, row)}: its shape is none of its {len(listed)} alternatives."
         elif listed and reading.alternatives == "fixed" and now != listed[0]:

@@ -78,12 +78,13 @@ def _needs(runs: Schedule, cluster: str) -> tuple[NDArray[np.int64], int]:
     federation, total = runs.federation, 0
     found = np.zeros(len(runs), dtype=np.int64)
     own = None if runs.workload.watts is None else np.asarray(runs.workload.watts.given)
+    gear = np.zeros(len(runs), dtype=np.int64) if runs.workload.gear is None else np.asarray(runs.workload.gear.given)
     for g, (group, k) in enumerate(zip(federation.groups, federation.group_cluster, strict=True)):
         if cluster not in ("", federation.clusters[k].name):
             continue
         idle = round(1000.0 * group.idle_watts)
         total += idle * group.count
-        drawn = np.full(len(runs), group.busy_watts)
+        drawn = np.array([group.busy_watts, *(watts for _, watts in group.gears)])[gear]
         if own is not None:
             drawn = np.where(own < 0.0, drawn, own)
         found += runs.counts[:, g] * np.maximum(np.rint(1000.0 * drawn).astype(np.int64) - idle, 0)

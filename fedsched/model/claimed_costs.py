@@ -72,6 +72,10 @@ def _watts(
     mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
     idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
     drawn = np.tile(np.array([groups[g].busy_watts for g in mine]), (len(runs), 1))
+    if runs.workload.gear is not None:  # or what its nodes draw in its gear (reading 77)
+        gear = np.asarray(runs.workload.gear.given)
+        for k in range(1, len(groups[0].gears) + 1):
+            drawn[gear == k] = [groups[g].gears[k - 1][1] for g in mine]
     if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 69)
         own = np.asarray(runs.workload.watts.given)
         drawn[own >= 0.0] = own[own >= 0.0, None]

@@ -151,12 +151,19 @@ def _energy(schedule: Schedule) -> float:
 
 
 def _watts_beyond(schedule: Schedule) -> Floats:
-    # How much more the nodes of each run draw than their groups' busy ones, where its job says so (reading 69).
-    busy = schedule.counts @ np.array([group.busy_watts for group in schedule.federation.groups])
-    if schedule.workload.watts is None:
-        return np.zeros(len(schedule))
-    own = np.asarray(schedule.workload.watts.given)
-    return np.where(own < 0.0, 0.0, schedule.counts.sum(axis=1) * own - busy)
+    # How much more the nodes of each run draw than their groups' busy ones: as its job says, or by its gear (69, 77).
+    groups, workload = schedule.federation.groups, schedule.workload
+    busy = schedule.counts @ np.array([group.busy_watts for group in groups])
+    beyond = np.zeros(len(schedule))
+    if workload.gear is not None:
+        gear = np.asarray(workload.gear.given)
+        for k in range(1, len(groups[0].gears) + 1):
+            drawn = schedule.counts @ np.array([group.gears[k - 1][1] for group in groups])
+            beyond = np.where(gear == k, drawn - busy, beyond)
+    if workload.watts is not None:
+        own = np.asarray(workload.watts.given)
+        beyond = np.where(own < 0.0, beyond, schedule.counts.sum(axis=1) * own - busy)
+    return beyond
 
 
 def _beyond(schedule: Schedule) -> float:

@@ -12,6 +12,7 @@ from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import ALWAYS, Downtime, closures_of, reserved_names
 from fedsched.model.features import FEATURE
+from fedsched.model.gears import check_gears, checked_gears
 from fedsched.model.limits import Limit, check_limits
 from fedsched.model.node_ranges import atoms, groups_of_nodes, ranges_text
 from fedsched.model.partition import Partition, check_partitions
@@ -50,7 +51,8 @@ class NodeGroup:
     groups of a cluster, jobs take those of the least `weight` first. Where a federation's `power` switches idle nodes
     off they draw `off_watts` then, and `shutdown_watts` (when not given: idle ones) and `boot_watts` (busy ones) for so
     many seconds as they go off and come back. `nodes` says which of its cluster's nodes they are ("0-15,20") where
-    they are not the next ones; then all groups of the cluster say it.
+    they are not the next ones; then all groups of the cluster say it. `gears` are slower ways to run, each the share of
+    the speed and the watts that a node draws then: ((0.8, 160.0), (0.6, 130.0)) are gears 1 and 2.
     """
 
     count: int
@@ -67,6 +69,7 @@ class NodeGroup:
     shutdown_seconds: float = field(default=0.0, repr=False)
     shutdown_watts: float | None = field(default=None, repr=False)
     nodes: str | None = field(default=None, repr=False)
+    gears: tuple[tuple[float, float], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str):
@@ -93,6 +96,7 @@ class NodeGroup:
                 f"NodeGroup: idle_watts={self.idle_watts!r} must lie between 0 and busy_watts={self.busy_watts!r}."
             )
         check_states(self)
+        object.__setattr__(self, "gears", checked_gears(self.gears, self.idle_watts))
 
     @property
     def switching(self) -> tuple[float | None, float, float | None, float, float | None]:
@@ -199,6 +203,7 @@ class Federation:
         if self.partitions:
             check_partitions(self.name, self.partitions)
         check_switching(self.name, self.power, self.groups)
+        check_gears(self.name, self.groups)
         check_looks(self.name, self.cap)
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))

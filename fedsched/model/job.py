@@ -10,6 +10,7 @@ from fedsched.model.cancellations import Cancellations
 from fedsched.model.dependencies import Dependencies
 from fedsched.model.earliest import EarliestStarts
 from fedsched.model.feedback import Feedback
+from fedsched.model.gears import Gear
 from fedsched.model.held import Holds
 from fedsched.model.labels import Labels
 from fedsched.model.layout import NodeLayout
@@ -32,6 +33,7 @@ EXTRAS: dict[str, type[JobColumns]] = {
     "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "held": Holds,
     "cancel_at": Cancellations, "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
     "alternatives": Alternatives, "watts": JobWatts, "slack": Slack, "nice": Nice,
+    "gear": Gear,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -63,3 +65,4 @@ class Job:
     watts: float | None = None
     slack: float | None = None
     nice: int | None = None
+    gear: int | None = None

@@ -120,6 +120,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         allowed=None,
         pools=None if workload.pools is None else workload.pools.take(rows),
         watts=None if workload.watts is None else workload.watts.take(rows),
+        gear=None if workload.gear is None else workload.gear.take(rows),
         after=None,
         begin=None,
         held=None,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
 # Of what jobs may have beside the plain model what is checked here, or asks nothing of nodes and times; jobs with
 # alternatives have one of them.
-CHECKED = ("labels", "demand", "layout", "pools", "alternatives", "watts", "slack", "nice")
+CHECKED = ("labels", "demand", "layout", "pools", "alternatives", "watts", "slack", "nice", "gear")
 MOST_TOGETHER = 2**62  # so that sums are exact
 
 

@@ -159,11 +159,21 @@ class Pricing:
         self.tariffs = {metric: tariff for metric, tariff in tariffs.items() if tariff.signals}
 
     def measures(
-        self, runs: Held, t0: float, energy: float, idle_energy: float, promises: Promises | None = None
+        self,
+        runs: Held,
+        t0: float,
+        energy: float,
+        idle_energy: float,
+        *,
+        promises: Promises | None = None,
+        watts: Floats | None = None,
     ) -> dict[str, float]:
-        """Return what such runs cost from t0 on, where all nodes that are always on take so much energy."""
+        """Return what such runs cost from t0 on, where all nodes that are always on take so much energy.
+
+        Plans that choose gears say each what the jobs' `watts` are.
+        """
         federation = self.federation
-        used = used_by(runs, federation, self.watts, t0, promises)
+        used = used_by(runs, federation, self.watts if watts is None else watts, t0, promises)
         found: dict[str, float] = {}
         if federation.power is not None:
             energy -= used.spared

@@ -1,4 +1,4 @@
-"""What each node of a job draws while it runs, where that was measured; else it is what the group says [69]."""
+"""What each node of a job draws while it runs: as was measured, or what its group says of the job's gear [69, 77]."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.gears import gears_of, watts_in_gears
 from fedsched.model.job_numbers import JobNumbers
 from fedsched.model.lost import Held
 from fedsched.text import counted
@@ -28,7 +29,7 @@ NOBODY_SAYS = np.zeros((0, 0))
 
 
 class JobWatts(JobNumbers):
-    """The watts of each node of a job; -1 = the busy watts of its group."""
+    """The watts of each node of a job; -1 = those of its group in the job's gear."""
 
     __slots__ = ()
     NAMES = ("watts",)
@@ -42,10 +43,18 @@ class JobWatts(JobNumbers):
 
 def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
     """Return what each node of a group draws under a job, jobs x groups; of no size where all draw the busy watts."""
-    if workload.watts is None:
+    if not draw_their_own(workload):
         return NOBODY_SAYS
-    own = workload.watts.given[:, None]
-    return np.where(own == OF_THE_GROUP, np.array([float(group.busy_watts) for group in groups]), own)
+    drawn = watts_in_gears(groups)[gears_of(workload)]
+    if workload.watts is not None:
+        own = workload.watts.given[:, None]
+        drawn = np.where(own == OF_THE_GROUP, drawn, own)
+    return drawn
+
+
+def draw_their_own(workload: Workload) -> bool:
+    """Return whether nodes may draw under jobs what is not their group's busy watts."""
+    return not (workload.watts is None and workload.gear is None)
 
 
 def drawn_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fedsched.model.dependencies import Dependencies
     from fedsched.model.earliest import EarliestStarts
     from fedsched.model.feedback import Feedback
+    from fedsched.model.gears import Gear
     from fedsched.model.held import Holds
     from fedsched.model.job_columns import JobColumns
     from fedsched.model.labels import Labels
@@ -89,6 +90,8 @@ class Workload:
     watts, slack, nice
         What each node of a job draws while it runs, by how many seconds plans may put it off, and what its user takes
         off its priority; -1, 0 and 0, or None (default) for all = the busy watts of its group, not at all, and nothing.
+    gear
+        In which of its nodes' gears each job runs, for the times that it says; 0, or None for all, = full speed.
     log, name, nodes, header, cleaning, history
         Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
         altered, and what made this workload.
@@ -118,6 +121,7 @@ class Workload:
     watts: JobWatts | None
     slack: Slack | None
     nice: Nice | None
+    gear: Gear | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -152,6 +156,7 @@ class Workload:
         watts: JobWatts | ArrayLike | None = None,
         slack: Slack | ArrayLike | None = None,
         nice: Nice | ArrayLike | None = None,
+        gear: Gear | ArrayLike | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -170,7 +175,7 @@ class Workload:
             object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
         optional = (pools, after, begin, held, cancel_at, feedback, labels, demand, layout, alternatives, watts, slack,
-                    nice, log)  # fmt: skip
+                    nice, gear, log)  # fmt: skip
         for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (

@@ -20,6 +20,7 @@ from fedsched.model.calendar import kills, takes_nodes
 from fedsched.model.metrics import NAMES, Column
 from fedsched.model.schedule import Schedule
 from fedsched.model.uneven import are_uneven
+from fedsched.model.watts import draw_their_own
 from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.result import PlannedQueue, Result
 from fedsched.search.clock import Clock, OutOfTimeError
@@ -153,7 +154,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
         return None
     if problem.nobody_is_sure_to_start:
         return None
-    if (problem.federation.signals or problem.workload.watts is not None) and are_uneven(problem.workload).any():
+    if (problem.federation.signals or draw_their_own(problem.workload)) and are_uneven(problem.workload).any():
         return None  # more nodes may be cheaper than the fewest
     if problem.reading.leaves_open(problem.workload):
         really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know

@@ -237,7 +237,7 @@ class PackedProblem:
             for begin, end in [(first, last)] if self.pricing is None and self.delays is None else one_by_one:
                 self._put_off(rows[begin], thread)
                 self._measure(thread, read, metrics, begin, end)
-                self._price(metrics[begin], self.seat(thread).state)
+                self._price(metrics[begin], self.seat(thread))
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
@@ -254,13 +254,16 @@ class PackedProblem:
         if self.delays is not None:
             self._moments[thread][:] = self.delays.moments(self.layout.delays(row[None])[0])
 
-    def _price(self, row: Floats, state: State) -> None:
-        # Fill in what signals make of the plan that a workspace has just run.
+    def _price(self, row: Floats, seat: Seat) -> None:
+        # Fill in what signals make of the plan that a seat has just run.
         if self.pricing is None:
             return
+        state, watts = seat.state, None
+        if self.shapes is not None and self.shapes.watts.size:
+            watts = seat.problem.watts
         runs = Held(np.arange(state.start.size), state.start, state.finish, state.counts)
         energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
-        for name, value in self.pricing.measures(runs, self.problem.t0, *energies).items():
+        for name, value in self.pricing.measures(runs, self.problem.t0, *energies, watts=watts).items():
             row[Column[name.upper()]] = value
 
     def _stuck(self, plan: int, state: State) -> InfeasibleError:
@@ -283,9 +286,9 @@ class PackedProblem:
                     return
                 self._put_off(rows[k], thread)
                 if self._measure_unless(thread, k, rows[k][: self.layout.read], metrics[k], over):
-                    state = self.seat(thread).state
-                    self._price(metrics[k], state)
-                    metrics[k] = self.ranked(metrics[k], state.finish)
+                    seat = self.seat(thread)
+                    self._price(metrics[k], seat)
+                    metrics[k] = self.ranked(metrics[k], seat.state.finish)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))

@@ -12,6 +12,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.shapes import Shapes
 from fedsched.engine.standing import standing_of
 from fedsched.errors import InfeasibleError
+from fedsched.model.watts import drawn_watts
 from fedsched.search.packed import usable_placements
 
 if TYPE_CHECKING:
@@ -36,17 +37,23 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     problem = pack(each, federation, reading=reading, t0=t0)
     limits = np.minimum(table[row_of], each.tasks[:, None])
     first, standing = possible.first, standing_of(problem)
+    in_gears = workload.alternatives is not None and workload.alternatives.have_gears
+    watts = drawn_watts(problem.watts, federation.groups, np.arange(len(each))).copy()
     shapes = Shapes(
         first=first,
         tasks=problem.tasks,
         runtime=problem.runtime,
         estimate=problem.estimate,
         on_nodes=np.zeros(0, dtype=np.int64) if standing is None else standing.tasks,
+        sigma=problem.sigma if in_gears else np.zeros(0),
+        watts=watts if in_gears else np.zeros((0, 0)),
         choosers=np.flatnonzero(np.diff(first) > 1),
         own_tasks=problem.tasks,  # each thread gets its own
         own_runtime=problem.runtime,
         own_estimate=problem.estimate,
         own_on_nodes=np.zeros(0, dtype=np.int64),
+        own_sigma=np.zeros(0),
+        own_watts=np.zeros((0, 0)),
     )
     for array in shapes:
         array.setflags(write=False)

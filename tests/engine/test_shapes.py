@@ -24,11 +24,15 @@ def some_shapes() -> Shapes:
         runtime=np.array([10.0, 18.0, 30.0, 6.0, 3.0, 1.5]),
         estimate=np.array([12.0, 20.0, 40.0, 6.0, 3.0, 2.0]),
         on_nodes=nothing,
+        sigma=never,
+        watts=np.zeros((0, 0)),
         choosers=np.array([0, 2]),
         own_tasks=nothing,
         own_runtime=never,
         own_estimate=never,
         own_on_nodes=nothing,
+        own_sigma=never,
+        own_watts=np.zeros((0, 0)),
     )
 
 

@@ -1,0 +1,64 @@
+"""The gears of their nodes in which jobs might run: all of a federation's as shapes to choose from, or one for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.alternatives import Alternatives
+from fedsched.model.gears import in_gear, speeds_of
+from fedsched.model.layout import own_tasks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+
+def geared(workload: Workload, federation: Federation, gear: ArrayLike) -> Workload:
+    """Return the jobs in one of their nodes' gears: in a slower one, what of them computes takes so much longer.
+
+    Parameters
+    ----------
+    workload
+        The jobs; they must have no alternatives, nor say what they draw.
+    federation
+        Whose nodes have the gears.
+    gear
+        Its number, 0 for full speed: one for all, or one for each.
+    """
+    said = f"geared: {gear!r}" if np.ndim(gear) == 0 else "geared: each in its own"
+    moved = in_gear(workload, federation.groups, gear)
+    return replace(moved, history=(*workload.history, said))
+
+
+def gears(workload: Workload, federation: Federation) -> Workload:
+    """Return the jobs with all gears of their nodes as alternatives, of which plans of a search may choose.
+
+    The gear that a job has comes first. Let plans choose by `optimize(..., alternatives="free")`.
+
+    Parameters
+    ----------
+    workload
+        The jobs; they must have no alternatives yet, nor say what they draw.
+    federation
+        Whose nodes have the gears.
+    """
+    last = speeds_of(federation.groups).size
+    every = [in_gear(workload, federation.groups, gear) for gear in range(last)]
+    tasks, own = own_tasks(workload), [0] * len(workload) if workload.gear is None else workload.gear.given.tolist()
+    shapes = []
+    for row, first in enumerate(own):
+        turn = [first, *(gear for gear in range(last) if gear != first)]
+        shapes.append(
+            [
+                (int(tasks[row]), float(jobs.runtime[row]), float(jobs.estimate[row]), gear,
+                 float(jobs.compute_fraction[row]))
+                for gear, jobs in ((gear, every[gear]) for gear in turn)
+            ]
+        )  # fmt: skip
+    made = Alternatives.of(shapes, workload.id)
+    return replace(workload, alternatives=made, history=(*workload.history, f"gears: {last}"))
