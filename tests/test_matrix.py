@@ -16,6 +16,7 @@ import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.cli import run
 from fedsched.errors import FedschedError
+from fedsched.generate import gears
 from fedsched.generate.feedback import Sessions, feedback
 from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
@@ -57,6 +58,7 @@ JOBS = fs.Workload(
 )
 NODES = fs.NodeGroup(6, busy_watts=200.0, idle_watts=90.0, resources={"cpu": 2, "memory": 10}, features=("ib",))
 MACHINE = fs.Federation((fs.Cluster("m", (NODES,)),))
+GEARED = fs.Federation((fs.Cluster("m", (replace(NODES, gears=((0.8, 150.0), (0.5, 100.0))),)),))
 
 
 def labelled(**labels: list[str]) -> fs.Workload:
@@ -142,6 +144,9 @@ CASES: dict[str, Case] = {
     "held": Case(replace(JOBS, held={1: [(0, 4)], 3: "2.5-9|11-12", 5: [(25, 30)]}), MACHINE),
     "nice": Case(replace(JOBS, nice=[0, 100, 0, -5, 0, 0]), MACHINE),
     "watts": Case(replace(JOBS, watts=[150.0, -1, 100.0, -1, 300.0, -1]), MACHINE),
+    "gear": Case(replace(JOBS, gear=[1, 0, 2, 0, 1, 0]), GEARED),
+    "gears to choose from": Case(gears(JOBS, GEARED), GEARED, {"alternatives": "fixed"}),
+    "the fastest gear": Case(gears(JOBS, GEARED), GEARED, {"alternatives": "smallest_area"}),
     "slack": Case(replace(JOBS, slack=[5.0, 0, 3600.0, 0, 0, 0]), MACHINE),
 }
 
@@ -346,6 +351,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "earliest finish": "leaves the jobs' shapes open",
         "held": "jobs are held for a time",
         "watts": "jobs say what they draw",
+        "gear": "run in gears",
     },
 }
 

@@ -128,6 +128,9 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
             said["power"] = str(federation.power)
             for row, (_, group) in zip(rows, groups, strict=True):
                 row |= {name: getattr(group, name) for name in STATES}
+        if any(group.gears for _, group in groups):
+            for row, (_, group) in zip(rows, groups, strict=True):
+                row["gears"] = [list(gear) for gear in group.gears]
         print_json(said | {"unmodelled": unmodelled.of_files(federation), "assumed": list(facts)})
         return
     say(federation)
@@ -143,6 +146,10 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         print_table(
             "what nodes have", ("cluster", "group", "nodes", "features", "resources", "weight"), has, align="llrllr"
         )
+    if gears := groups[0][1].gears:
+        lines = [[cluster.name, group.name, *(f"{watts:g}" for _, watts in group.gears)] for cluster, group in groups]
+        speeds = [f"{k}: {speed:g} of the speed, W" for k, (speed, _) in enumerate(gears, 1)]
+        print_table("gears beside full speed", ("cluster", "group", *speeds), lines, align="ll")
     if federation.partitions:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]

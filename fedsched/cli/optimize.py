@@ -53,6 +53,7 @@ def command(
     package: int | None = None,
     submits: options.Submits = "now",
     put_off: options.PutOff = None,
+    gears: options.Gears = False,
     end_by: options.EndBy = None,
     sharing: options.Sharing = None,
     reservation: options.Reservation = None,
@@ -124,7 +125,11 @@ def command(
         from fedsched.cli.moments import moment_said
 
         deadline = moment_said("end_by", end_by, workload)
-    cluster = asked.cluster(workload)
+    cluster, known = asked.cluster(workload), asked.reading
+    if gears:
+        from fedsched.generate import gears as with_gears
+
+        workload, known = with_gears(workload, cluster), known.but(alternatives="free")
     former = [Result.load(path, baselines=False) for path in initial]
     with chosen_executor(executor, workers) as chosen:
         result = optimize(
@@ -143,7 +148,7 @@ def command(
             package=package,
             submits=submits,
             sharing=shared,
-            reading=asked.reading,
+            reading=known,
             initial=former,
             checkpoint=checkpoint,
             deadline=deadline,

@@ -194,6 +194,14 @@ PutOff = Annotated[
         "column slack, which 0 takes away."
     ),
 ]
+Gear = Annotated[
+    int | None,
+    Parameter(help="Run all jobs in this gear of their nodes, a slower one that draws less (NodeGroup gears)."),
+]
+Gears = Annotated[
+    bool,
+    Parameter(help="Let plans choose in which gear of its nodes each job runs: as --alternatives free does of shapes."),
+]
 EndBy = Annotated[
     str | None,
     Parameter(

@@ -45,6 +45,7 @@ def command(
     machine: groups.Machine = groups.MACHINE,
     policy: groups.Policy = groups.POLICY,
     reading: groups.WholeReading = groups.WHOLE_READING,
+    gear: options.Gear = None,
     seed: options.Seed = None,
     checkpoint: Path | None = None,
     out: options.OutPlan = None,
@@ -69,6 +70,7 @@ def command(
     fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     fedsched simulate sample figure-1-6 --nodes 128
     """
+    from fedsched.generate import geared
     from fedsched.scenario.policy_choice import NotOfPolicyError
     from fedsched.simulate import simulate
 
@@ -94,12 +96,13 @@ def command(
     for one, label in zip(asked, _labels(asked), strict=True):
         workload = load_workload(one.jobs, one.seed, announced=json)  # the table says it too
         cluster = one.cluster(workload)
+        recorded, workload = workload, workload if gear is None else geared(workload, cluster, gear)
         with stopwatch() as taken, progress_bar(f"simulating {label}" if more else "simulating") as progress:
             schedule = simulate(workload, cluster, rules, sharing=sharing, reading=one.reading, progress=progress)
             runs.append(Run(label, schedule, taken()))
         if not schedule.complete:
             break
-    free = None if more or not schedule.complete else _otherwise(asked[0], workload, cluster, rules)
+    free = None if more or not schedule.complete else _otherwise(asked[0], workload, recorded, cluster, rules)
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
@@ -121,8 +124,10 @@ def command(
     return INTERRUPTED
 
 
-def _otherwise(asked: Scenario, workload: Workload, federation: Federation, rules: Policy | Slurm) -> Run | None:
-    # What the same would be without the cap, or the power saving, that is asked for; None where neither is.
+def _otherwise(
+    asked: Scenario, workload: Workload, recorded: Workload, federation: Federation, rules: Policy | Slurm
+) -> Run | None:
+    # What the same would be without the cap, the power saving or the gear that is asked for; None where none is.
     from fedsched.model.power_cap import is_capped, without_caps
     from fedsched.simulate import simulate
 
@@ -131,11 +136,13 @@ def _otherwise(asked: Scenario, workload: Workload, federation: Federation, rule
         other, left = without_caps(other), ["without cap"]
     if asked.machine.power and federation.power is not None:
         other, left = replace(other, power=None), [*left, "always on"]
+    if workload is not recorded:
+        left = [*left, "as recorded"]
     if not left:
         return None
     label = " ".join(left)
     with stopwatch() as taken, progress_bar(label) as progress:
-        schedule = simulate(workload, other, rules, reading=asked.reading, progress=progress)
+        schedule = simulate(recorded, other, rules, reading=asked.reading, progress=progress)
         return Run(label, schedule, taken())
 
 

@@ -347,4 +347,6 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
     if (log := workload.log) is not None:
         bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
         workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
+    if workload.gear is not None:
+        drawn.append(f"what {counted(workload.gear.jobs, 'job')} in gears draw on shared nodes")
     return (*unmodelled(workload, federation), *drawn)

@@ -195,19 +195,9 @@ class Workload:
         i = operator.index(row)
         site = int(self.origin[i])
         may_use = None if self.allowed is None else tuple(np.asarray(self.sites)[self.allowed[i]].tolist())
-        return Job(
-            id=int(self.id[i]),
-            submit=float(self.submit[i]),
-            tasks=int(self.tasks[i]),
-            runtime=float(self.runtime[i]),
-            estimate=float(self.estimate[i]),
-            origin=None if site == NO_SITE else self.sites[site],
-            compute_fraction=float(self.compute_fraction[i]),
-            task_bandwidth=float(self.task_bandwidth[i]),
-            user=int(self.user[i]),
-            allowed=may_use,
-            **{field: part.of_job(i) for field, part in self.extras.items()},
-        )
+        own: dict[str, Any] = {name: getattr(self, name)[i].item() for name in _ARRAYS if name != "allowed"}
+        own |= {"origin": None if site == NO_SITE else self.sites[site], "allowed": may_use}
+        return Job(**own, **{field: part.of_job(i) for field, part in self.extras.items()})
 
     def __iter__(self) -> Iterator[Job]:
         return (self[i] for i in range(len(self)))
