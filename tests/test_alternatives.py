@@ -186,7 +186,7 @@ def test_shapes_by_amdahl() -> None:
     """Half of the work spread: (0.5 + 0.5/t) of the time on one node; requests keep their ratio."""
     made = fs.generate.alternatives(JOBS.take([1, 3]), factors=(0.5, 2.0, 1.0), parallel=0.5)
     by_hand = [(2, 8.0, 9.0), (1, 8 / 0.75, 9 / 0.75), (4, 8 * 0.625 / 0.75, 9 * 0.625 / 0.75)]
-    np.testing.assert_allclose(made.alternatives.shapes(0), by_hand)
+    np.testing.assert_allclose([shape[:3] for shape in made.alternatives.shapes(0)], by_hand)
     assert [shape.tasks for shape in made.alternatives.shapes(1)] == [1, 2]
     drawn = [fs.generate.alternatives(JOBS.take([1, 3]), seed=seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
