@@ -108,7 +108,9 @@ def yardsticks(
         known = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
     front, penalty = np.zeros((0, 2)), math.nan
     if isinstance(bounds, LowerBounds) and set(problem.objectives.names) >= {"makespan", "energy"}:
-        front, penalty = bounds.front(), bounds.penalty
+        among = problem.workload.alternatives
+        trades = among is not None and among.have_gears and problem.reading.leaves_open(problem.workload)
+        front, penalty = bounds.front(), math.nan if trades else bounds.penalty  # which looks at each best shape
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
     rows = _ranked_rows(problem, schedules.values())

@@ -170,7 +170,9 @@ function exactSteps(bars, jobs, plan, until) {
     const group = groups[bars.group[b]];
     const one = found[group.cluster];
     const own = jobs.watts ? jobs.watts[bars.job[b]] : -1; // what each of the job's nodes draws; below 0: its group's
-    const extra = ((own < 0 ? group.busy : own) - group.idle) * bars.height[b];
+    const gear = plan.gear ? plan.gear[bars.job[b]] : 0; // 0: full speed
+    const busy = gear > 0 ? group.gears[gear - 1] : group.busy;
+    const extra = ((own < 0 ? busy : own) - group.idle) * bars.height[b];
     one.times.push(bars.begin[b], bars.end[b]);
     one.changes.push(extra, -extra);
     const each = onNode(jobs, bars.job[b], bars.group[b]);

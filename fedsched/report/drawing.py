@@ -82,6 +82,8 @@ def plan_of(
         "finish": ticks(schedule.finish - schedule.t0, tick),
     }
     job = np.repeat(np.arange(len(schedule)), runs.pieces)
+    if schedule.workload.gear is not None:
+        columns["gear"] = schedule.workload.gear.given
     drawn = done[job]
     about: dict[str, object] = {"sums": sums_of(schedule)}
     if kept is not None or int(drawn.sum()) > 2 * room:

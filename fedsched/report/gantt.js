@@ -227,6 +227,7 @@ function jobLines(j) {
     `${jobs.tasks[j]} ${jobs.tasks[j] === 1 ? "node" : "nodes"}: ${placesOf(shown, j)}`,
     `starts at ${duration(startOf(shown, j))} after waiting ${duration(waitOf(shown, jobs, j))}`,
     `runs ${duration(finishOf(shown, j) - startOf(shown, j))}, asked for ${duration(jobs.estimate[j])}`,
+    ...(shown.gear && shown.gear[j] ? [`in gear ${shown.gear[j]}`] : []),
   ];
 }
 

@@ -126,7 +126,8 @@ def _same_jobs(one: Workload, other: Workload) -> bool:
     if len(one) != len(other):
         return False
     own = ["submit", "after"] if one.feedback is not None else []
-    own += ["tasks", "runtime", "estimate", "layout"] if one.alternatives is not None else []
+    if one.alternatives is not None:
+        own += ["tasks", "runtime", "estimate", "compute_fraction", "layout", "gear"]
     return replace(one, **{name: getattr(other, name) for name in own}) == other
 
 

@@ -135,6 +135,7 @@ def _data(
                 "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None,
                 "groups": [
                     {"name": group.name, "count": group.count, "busy": group.busy_watts, "idle": group.idle_watts}
+                    | ({"gears": [watts for _, watts in group.gears]} if group.gears else {})
                     for group in cluster.groups
                 ],
             }
