@@ -111,6 +111,7 @@ class Machine:
     groups: list[Group]
     uplinks: list[float]
     pools: tuple[int, ...] = ()  # how much there is of each (reading 30)
+    pool_clusters: tuple[int | None, ...] = ()  # whose each is; none: all are the federation's
     partitions: tuple[frozenset[int], ...] = ()  # the groups of each (reading 37)
     tiers: tuple[int, ...] = ()  # of the partitions; none: all are in tier 1
     closures: tuple[Closure, ...] = ()  # (reading 38)
@@ -440,6 +441,8 @@ def effective_caps(job: Job, machine: Machine) -> Counts:
             cap = 0
         if job.reservation is not None and g not in [one.group for one in machine.kept(job.reservation)]:
             cap = 0
+        if g in elsewhere(job, machine):
+            cap = 0
         if job.features and not any(asked <= group.features for asked in job.features):
             cap = 0
         for name, amount in job.demand:
@@ -448,6 +451,12 @@ def effective_caps(job: Job, machine: Machine) -> Counts:
                 cap = 0
         caps.append(cap if job.allowed is None or group.cluster in job.allowed else 0)
     return caps
+
+
+def elsewhere(job: Job, machine: Machine) -> set[int]:
+    """Return the groups outside the cluster of some pool that a job needs any of (reading 30)."""
+    mine = {cluster for cluster, need in zip(machine.pool_clusters, job.needs, strict=False) if need > 0} - {None}
+    return {g for g, group in enumerate(machine.groups) if mine - {group.cluster}}
 
 
 def extra_watts(group: Group) -> float:

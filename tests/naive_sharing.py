@@ -113,18 +113,22 @@ class Run:
 
     def place(self, j: int, nodes: list[Node]) -> list[int] | None:
         """Return how many tasks each group takes, by the placement rule, of what fits there."""
-        ask = self.asks[j]
+        ask, closed = self.asks[j], self.closed_to(j)
         room = [0 for _ in self.machine.groups]
         for node in nodes:
-            if node.group not in ask.closed:
+            if node.group not in closed:
                 room[node.group] += node.room(ask)
         wide = replace(self.machine, groups=[replace(one, count=10**6) for one in self.machine.groups])
         return naive.place(replace(self.jobs[j], demand=()), room, [0.0] * len(wide.uplinks), wide, self.placement)
 
+    def closed_to(self, j: int) -> set[int]:
+        """Return the groups that a job may not use, by what it asks for and by whose its pools are."""
+        return {*self.asks[j].closed} | naive.elsewhere(self.jobs[j], self.machine)
+
     def room(self, j: int, nodes: list[Node]) -> list[int]:
-        ask = self.asks[j]
+        ask, closed = self.asks[j], self.closed_to(j)
         return [
-            sum(node.room(ask) for node in nodes if node.group == g and g not in ask.closed)
+            sum(node.room(ask) for node in nodes if node.group == g and g not in closed)
             for g in range(len(self.machine.groups))
         ]
 
@@ -268,7 +272,7 @@ class Run:
     def shortest(self, j: int) -> float:
         """Return how long a job takes on the fastest nodes that it may use."""
         groups = range(len(self.machine.groups))
-        alone = [[int(g == other) for other in groups] for g in groups if g not in self.asks[j].closed]
+        alone = [[int(g == other) for other in groups] for g in groups if g not in self.closed_to(j)]
         return min(naive.planned_duration(self.jobs[j], counts, self.machine) for counts in alone)
 
     def try_now(self, j: int) -> bool:

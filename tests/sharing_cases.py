@@ -95,19 +95,20 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     scattered = draw.random() < 0.5
     if scattered:
         _scatter(draw, run)
-    _bind(Random(-1 - seed), run, bound)
+    _bind(Random(-1 - seed), Random(-30 - seed), run, bound)
     if "downtimes" in bound:
         run.machine = replace(run.machine, closures=_closures(Random(-2 - seed), run.machine, scattered))
     return Case(_workload(run, clusters), _federation(run.machine, run.nodes), rules, sharing, kill, run)
 
 
-def _bind(draw: Random, run: naive_sharing.Run, bound: tuple[str, ...]) -> None:
+def _bind(draw: Random, elsewhere: Random, run: naive_sharing.Run, bound: tuple[str, ...]) -> None:
     # Lets the jobs need pools, be under limits, wait for each other, follow each other, be cancelled.
     jobs = [replace(job, user=draw.choice((0, 1, 1))) for job in run.jobs]
     if "pools" in bound and draw.random() < 0.7:
         amounts = tuple(draw.randint(1, 4) for _ in range(draw.choice((1, 2))))
         jobs = [replace(job, needs=tuple(draw.choice((0, 0, 1, most)) for most in amounts)) for job in jobs]
         run.machine = replace(run.machine, pools=amounts)
+        jobs = _in_clusters(elsewhere, run, jobs)
     if "limits" in bound and draw.random() < 0.7:
         limits = [_limit(draw, jobs, run.asks, about) for about in draw.sample(ABOUT, draw.choice((1, 1, 2, 3)))]
         run.machine = replace(run.machine, limits=tuple(limits))
@@ -118,6 +119,20 @@ def _bind(draw: Random, run: naive_sharing.Run, bound: tuple[str, ...]) -> None:
     if "cancellations" in bound and draw.random() < 0.5:
         jobs = strategies.impatient(jobs, 1.0, draw.choice)
     run.jobs = jobs
+
+
+def _in_clusters(draw: Random, run: naive_sharing.Run, jobs: list[naive.Job]) -> list[naive.Job]:
+    # Some pools are one cluster's; whoever can have no nodes where his pools are needs none.
+    if draw.random() < 0.6:
+        return jobs
+    whose = tuple(draw.choice((None, *_clusters(run.machine))) for _ in run.machine.pools)
+    run.machine = replace(run.machine, pool_clusters=whose)
+    found = []
+    for j, job in enumerate(jobs):
+        run.jobs = jobs
+        there = run.place(j, run.nodes) is not None
+        found.append(job if there else replace(job, needs=tuple(0 for _ in job.needs)))
+    return found
 
 
 def _closures(draw: Random, machine: naive.Machine, scattered: bool) -> tuple[naive.Closure, ...]:
@@ -209,7 +224,7 @@ def _federation(machine: naive.Machine, nodes: list[naive_sharing.Node]) -> fs.F
             if one.cluster == k
         ]  # fmt: skip
         clusters.append(fs.Cluster(f"C{k}", tuple(inside)))
-    pools = tuple(fs.Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
+    pools = strategies.pools_of(machine, [cluster.name for cluster in clusters])
     bound = [
         fs.Limit(of, **{what: one.amount}, names=(name,))
         for one in machine.limits

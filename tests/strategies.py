@@ -62,7 +62,7 @@ class Scenario:
     def without_pools(self) -> Scenario:
         """Return the scenario without its pools."""
         jobs = [replace(job, needs=()) for job in self.jobs]
-        return replace(self, jobs=jobs, machine=replace(self.machine, pools=()))
+        return replace(self, jobs=jobs, machine=replace(self.machine, pools=(), pool_clusters=()))
 
     def without_partitions(self) -> Scenario:
         """Return the scenario without its partitions."""
@@ -205,7 +205,8 @@ def federations(
                 )
             )
     pools = tuple(draw(st.lists(st.integers(0, 4), max_size=2)))
-    return naive.Machine(groups, [draw(st.sampled_from(uplinks)) for _ in range(clusters)], pools)
+    whose = draw(st.just(()) | st.tuples(*(st.none() | st.sampled_from(range(clusters)) for _ in pools)))
+    return naive.Machine(groups, [draw(st.sampled_from(uplinks)) for _ in range(clusters)], pools, whose)
 
 
 @st.composite
@@ -240,7 +241,8 @@ def _jobs(
 
 def made_feasible(job: naive.Job, machine: naive.Machine, placement: str) -> naive.Job:
     """Return the job with as many of its tasks, or at last of its restrictions, as the federation can take."""
-    for attempt in (job, replace(job, caps=None, allowed=None)):
+    free = replace(job, caps=None, allowed=None)
+    for attempt in (job, free, replace(free, needs=tuple(0 for _ in job.needs))):
         for tasks in range(attempt.tasks, 0, -1):
             smaller = replace(attempt, tasks=tasks)
             if naive.feasible(smaller, machine, placement):
@@ -668,7 +670,9 @@ def random_scenario(
             groups.append(naive.Group(cluster, rng.randint(1, 12 if one_group else 4), rng.choice(speeds), busy, idle))
     beside = random.Random(-1 - seed)  # of its own, so that nodes and jobs are those of the seed, pools or not
     pools = tuple(beside.randint(1, 4) for _ in range(beside.choice((0, 0, 1, 2))))
-    machine = naive.Machine(groups, [rng.choice(UPLINKS) for _ in clusters], pools)
+    where = random.Random(-30 - seed)  # of its own as well
+    whose = tuple(where.choice((None, *clusters)) for _ in pools) if where.random() < 0.4 else ()
+    machine = naive.Machine(groups, [rng.choice(UPLINKS) for _ in clusters], pools, whose)
     placement = fixed.get("placement") or rng.choice(naive.PLACEMENT)
     grain, last_submit = rng.choice(GRAINS), rng.choice((0, 4, 12))
     sigmas = rng.choice((SIGMAS, (rng.choice(SIGMAS),)))
@@ -894,7 +898,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     import numpy as np
 
     from fedsched.model.calendar import Downtime
-    from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
+    from fedsched.model.federation import Cluster, Federation, NodeGroup
     from fedsched.model.limits import Limit
     from fedsched.model.partition import Partition
     from fedsched.model.switching import Reserve, Timeout
@@ -959,7 +963,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         gear=[job.gear for job in jobs],
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
-    pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
+    pools = pools_of(machine, names)
     tiers = machine.tiers or [1 for _ in machine.partitions]
     partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q), tier=tier) for q, tier in enumerate(tiers))
     calendar = []
@@ -992,6 +996,14 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     shared |= {"cap": "now"} if machine.cap_at_start else {}
     federation = Federation(tuple(clusters), name="naive", **shared, power=saving)
     return workload, federation, caps
+
+
+def pools_of(machine: naive.Machine, clusters: Sequence[str]) -> tuple[Any, ...]:
+    """Return a machine's pools as the package takes them."""
+    from fedsched.model.federation import Pool
+
+    whose = [None if k is None else clusters[k] for k in machine.pool_clusters or [None for _ in machine.pools]]
+    return tuple(Pool(f"P{p}", amount, whose[p]) for p, amount in enumerate(machine.pools))
 
 
 def states_of(group: naive.Group) -> dict[str, float]:

@@ -59,6 +59,7 @@ JOBS = fs.Workload(
 NODES = fs.NodeGroup(6, busy_watts=200.0, idle_watts=90.0, resources={"cpu": 2, "memory": 10}, features=("ib",))
 MACHINE = fs.Federation((fs.Cluster("m", (NODES,)),))
 GEARED = fs.Federation((fs.Cluster("m", (replace(NODES, gears=((0.8, 150.0), (0.5, 100.0))),)),))
+TWO = [fs.Cluster(name, (replace(NODES, count=4),)) for name in "mn"]
 
 
 def labelled(**labels: list[str]) -> fs.Workload:
@@ -105,6 +106,9 @@ CASES: dict[str, Case] = {
     "tasks_per_node": Case(replace(JOBS, layout={"tasks_per_node": [2, 0, 1, 2, 0, 1]}), MACHINE),
     "exclusive": Case(replace(JOBS, layout={"exclusive": [0, 1, 0, 0, 0, 0]}), MACHINE),
     "pools": Case(replace(JOBS, pools={"ansys": [1, 1, 0, 2, 1, 0]}), has(pools=(fs.Pool("ansys", 2),))),
+    "pool of a cluster": Case(
+        replace(JOBS, pools={"buffer": [1, 1, 0, 2, 1, 0]}), fs.Federation(TWO, pools=(fs.Pool("buffer", 2, "n"),))
+    ),
     "limit of users": Case(JOBS, has(limits=(fs.Limit("user", jobs=1),))),
     "limit of accounts": Case(JOBS, has(limits=(fs.Limit("account", nodes=3),))),
     "limit of qos": Case(JOBS, has(limits=(fs.Limit("qos", cpus=3),))),
@@ -319,6 +323,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "command line": SEARCHES | KILLS,
     "slurm": {
         "pools": "no pools yet",
+        "pool of a cluster": "no several clusters yet",
         "part of the nodes": "no downtimes of so many nodes yet",
         **dict.fromkeys(TAKES, "no downtimes that take nodes from jobs yet"),
         "feedback": "no jobs that follow others",
@@ -342,7 +347,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "held": "jobs are held for a time",
     },
     "exact": {
-        "pools": "jobs have pools",
+        **dict.fromkeys(("pools", "pool of a cluster"), "jobs have pools"),
         **dict.fromkeys(LIMITS, "there are limits"),
         **dict.fromkeys(SURPRISES, "becomes known at .* only"),
         "end that is not known": "has an end that nobody knows beforehand",

@@ -97,6 +97,77 @@ def test_wrong_pools_are_named() -> None:
         fs.simulate(JOBS, replace(MACHINE, pools=(fs.Pool("ansys", 1),)), "easy")
 
 
+def on_two(*pools: fs.Pool) -> fs.Federation:
+    """Return two clusters of 4 and 2 nodes with these pools."""
+    return replace(fs.Federation.of(4, 2), pools=pools)
+
+
+def test_a_pool_of_a_cluster_is_had_there_and_by_nobody_else() -> None:
+    """Tests that a job that needs a cluster's pool waits for its nodes and amount, and that others run anywhere."""
+    machine = on_two(fs.Pool("buffer", 2, "C2"))
+    queue = fs.Workload(
+        submit=[0.0] * 5, tasks=[1, 1, 1, 3, 2], runtime=[10.0] * 5, pools={"buffer": [1, 2, 1, 0, 0]}
+    )
+    schedule = fs.simulate(queue, machine, "greedy")
+    schedule.verify(claimed=schedule.metrics())
+    # The first and the third fill the buffer and C2; the second waits for both; the fourth has C1, the last waits.
+    assert schedule.start.tolist() == [0.0, 10.0, 0.0, 0.0, 10.0]
+    assert schedule.counts.tolist() == [[0, 1], [0, 1], [0, 1], [3, 0], [2, 0]]
+    moved = fs.simulate(queue, on_two(fs.Pool("buffer", 2, "C1")), "greedy")
+    assert moved.counts[:3].tolist() == [[1, 0]] * 3
+
+
+def test_a_pool_of_a_cluster_and_allowed_clusters_hold_besides() -> None:
+    """Tests that jobs that can have no nodes where their pools are are refused, with what they asked for."""
+    wide = fs.Workload(submit=[0.0], tasks=[3], runtime=[1.0], pools={"buffer": [1]})
+    with pytest.raises(InfeasibleError, match="tasks=3 exceeds the 2 nodes with pool 'buffer' of cluster 'C2'"):
+        fs.simulate(wide, on_two(fs.Pool("buffer", 2, "C2")), "easy")
+    fs.simulate(wide, on_two(fs.Pool("buffer", 2, "C1")), "easy").verify()
+    both = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0], pools={"a": [1], "b": [1]})
+    apart = on_two(fs.Pool("a", 1, "C1"), fs.Pool("b", 1, "C2"))
+    with pytest.raises(InfeasibleError, match="the 0 nodes with pool 'a' of cluster 'C1' and pool 'b' of cluster 'C2'"):
+        fs.simulate(both, apart, "easy")
+    assert apart.admits(both).tolist() == [False]
+    assert on_two(fs.Pool("a", 1, "C1"), fs.Pool("b", 1, "C1")).admits(both).tolist() == [True]
+    away = replace(both, pools={"a": [1]}, sites=("C1", "C2"), allowed=[[False, True]])
+    with pytest.raises(InfeasibleError):
+        fs.simulate(away, apart, "easy")
+
+
+def test_verify_sees_a_pool_that_is_used_from_elsewhere() -> None:
+    """Tests that a schedule with a job outside the cluster of its pool breaks the model."""
+    queue = fs.Workload(submit=[0.0] * 2, tasks=[2, 4], runtime=[10.0] * 2, pools={"buffer": [1, 0]})
+    schedule = fs.simulate(queue, on_two(fs.Pool("buffer", 2, "C2")), "easy")
+    schedule.verify()
+    moved = fs.Schedule(
+        workload=queue, federation=on_two(fs.Pool("buffer", 2, "C1")), start=schedule.start, finish=schedule.finish,
+        counts=schedule.counts, t0=schedule.t0, reading=schedule.reading,
+    )  # fmt: skip
+    lines = list(moved.violations())
+    assert lines == ["Job 1: it needs pool 'buffer' of cluster 'C1' and runs elsewhere."]
+
+
+def test_pools_of_clusters_are_told_apart(tmp_path: Path) -> None:
+    """Tests that files, texts, bounds and comparisons know whose a pool is."""
+    machine = on_two(fs.Pool("a", 2), fs.Pool("b", 3, "C2"))
+    machine.write(tmp_path / "f.toml")
+    assert fs.read_federation(tmp_path / "f.toml") == machine
+    assert str(machine).endswith("(C1 4, C2 2), 2 of a, 3 of b on C2")
+    with pytest.raises(FederationError, match=r"Pool 'a': cluster 'c1'\. Did you mean 'C1'\?"):
+        on_two(fs.Pool("a", 2, "c1"))
+    with pytest.raises(FederationError, match="cluster=3 must be a cluster's name"):
+        fs.Pool("a", 2, 3)
+    with pytest.raises(FederationError, match="two pools are named 'a'"):
+        on_two(fs.Pool("a", 2, "C1"), fs.Pool("a", 2, "C2"))
+    queue = fs.Workload(submit=[0.0], tasks=[1], runtime=[10.0], pools={"b": [1]})
+    slow = (fs.Cluster("C1", (fs.NodeGroup(4, 2.0),)), fs.Cluster("C2", (fs.NodeGroup(2),)))
+    there, everywhere = (fs.Federation(slow, pools=(fs.Pool("b", 8, whose),)) for whose in ("C2", None))
+    for machine, least in ((there, 10.0), (everywhere, 5.0)):
+        assert fs.bounds.lower_bounds(queue, machine, method="closed").makespan == pytest.approx(least, rel=1e-9)
+        assert fs.simulate(queue, machine, "easy").makespan == least
+    assert fs.Instance("i", queue, there).fingerprint() != fs.Instance("i", queue, everywhere).fingerprint()
+
+
 def test_needs_without_a_pool_bind_nobody_and_are_said() -> None:
     """Tests that needs of what the machine does not have are said wherever results are, and change no start."""
     schedule = fs.simulate(JOBS, fs.Federation.of(4, 2), "easy")

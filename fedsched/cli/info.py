@@ -115,7 +115,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
             for (cluster, group), row in zip(groups, figures, strict=True)
         ]
         said = {"name": federation.name, "description": federation.description, "groups": rows}
-        said["pools"] = [{"name": pool.name, "amount": pool.amount} for pool in federation.pools]
+        said["pools"] = [asdict(pool) for pool in federation.pools]
         said["partitions"] = [
             asdict(partition) | {"nodes": dict(partition.nodes)} for partition in federation.partitions
         ]

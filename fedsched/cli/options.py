@@ -45,7 +45,10 @@ Uplink = Annotated[
 ]
 Pool = Annotated[
     tuple[str, ...],
-    Parameter(help="What jobs share beside nodes, e.g. licences: NAME=AMOUNT. May be given again."),
+    Parameter(
+        help="What jobs share beside nodes, e.g. licences: NAME=AMOUNT, or of one cluster: NAME@CLUSTER=AMOUNT. May be "
+        "given again."
+    ),
 ]
 Partitions = Annotated[
     Path | None,

@@ -138,7 +138,8 @@ class Instance(Read):
         looks = machine.cap if machine.cap != "run" else ""
         cores = [(k, limit.cpus) for k, limit in enumerate(machine.limits) if limit.cpus is not None]
         places = [group.nodes for group in machine.groups if group.nodes is not None]
-        for part in (*beside, states, machine.power, looks, places, cores):
+        pools = [(pool.name, pool.cluster) for pool in machine.pools if pool.cluster is not None]
+        for part in (*beside, states, machine.power, looks, places, cores, pools):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

@@ -56,8 +56,8 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
     `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
     `weight`, `nodes` (`"0-15,20"`), `gears` (`[[0.8, 160.0]]`: shares of the speed, and watts); of a pool: `name`,
-    `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` and `default_time`
-    (seconds), `min_nodes`, `max_nodes`, `tier`,
+    `amount`, `cluster`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` and
+    `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`,
     `factor`, `accounts`, `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
     `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`,
     `names`; of a signal: `times` (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`,
@@ -273,6 +273,7 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", named("pool"), f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
+        lines += [] if pool.cluster is None else [f"cluster = {quoted(pool.cluster)}"]
     for partition in federation.partitions:
         lines += ["", named("partition"), *_lines_of(partition)]
     for downtime in federation.calendar:

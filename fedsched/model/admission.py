@@ -1,4 +1,4 @@
-"""Which nodes jobs may have by what they ask for, how many they hold, and who is refused [37, 41, 46, 50, 76]."""
+"""Which nodes jobs may have by what they ask for, how many they hold, and who is refused [30, 37, 41, 46, 50, 76]."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.calendar import RESERVATION
 from fedsched.model.features import have_features
+from fedsched.model.pools import have_pools, needs_on_clusters
 from fedsched.model.reservations import in_reservations, reservation_of_jobs, reservations_of, strangers
 from fedsched.model.resources import demands_on, have_resources, in_words
 from fedsched.model.texts import distinct
@@ -115,12 +116,14 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
             refused = partition.refusals(may, *asking, called="the nodes that it may take") | refused
         found |= {int(rows[i]): reason for i, reason in refused.items()}
     asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
-    demands = demands_on(workload, federation)
-    asking = np.logical_or.reduce([asked != "", *(column > 0 for column in demands.values())])
+    demands, pools = demands_on(workload, federation), needs_on_clusters(workload, federation)
+    wanted = (*demands.values(), *pools.values())
+    asking = np.logical_or.reduce([asked != "", *(column > 0 for column in wanted)])
     with_them = opened @ sizes
     for row in np.flatnonzero(asking & (with_them < workload.tasks)).tolist():
         wants = [f"features {str(asked[row])!r}"] if asked[row] else []
         wants += [f"at least {said}"] if (said := in_words(demands, row)) else []
+        wants += [f"pool {pool.name!r} of cluster {pool.cluster!r}" for pool, need in pools.items() if need[row] > 0]
         reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with {' and '.join(wants)}"
         found.setdefault(row, reason)
     for row, reason in strangers(workload, federation):
@@ -148,6 +151,8 @@ def asked_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_
     opened = _with_features(workload, federation)
     if demands := demands_on(workload, federation):
         opened &= have_resources(demands, federation.groups)
+    if pools := needs_on_clusters(workload, federation):
+        opened &= have_pools(pools, federation, len(workload))
     everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
     if federation.partitions:
         of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])

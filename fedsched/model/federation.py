@@ -143,10 +143,14 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """So much of something that jobs hold beside their nodes: licences of one kind, gigabytes of a burst buffer."""
+    """So much of something that jobs hold beside their nodes: licences of one kind, gigabytes of a burst buffer.
+
+    It is the federation's, or that of the one `cluster`: then jobs that need any of it run on this cluster's nodes.
+    """
 
     name: str
     amount: int
+    cluster: str | None = field(default=None, repr=False)  # as a federation's partitions
 
     def __post_init__(self) -> None:
         try:
@@ -158,6 +162,12 @@ class Pool:
                 f"Pool {self.name!r}: amount={self.amount!r} must be a whole number of at least 0 and at most "
                 f"{MOST_NODES}."
             )
+        if not (self.cluster is None or isinstance(self.cluster, str)):
+            raise FederationError(f"Pool {self.name!r}: cluster={self.cluster!r} must be a cluster's name, or None.")
+
+    def __str__(self) -> str:
+        where = "" if self.cluster is None else f" on {one_line(self.cluster)}"
+        return f"{self.amount:,} of {one_line(self.name)}{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +208,9 @@ class Federation:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
+        for pool in self.pools:
+            if pool.cluster is not None and pool.cluster not in seen:
+                raise FederationError(str(unknown_name(f"Pool {pool.name!r}: cluster", pool.cluster, seen)))
         check_limits(self.name, self.limits)
         check_signals(self.name, self.signals, [cluster.name for cluster in self.clusters])
         if self.partitions:
@@ -260,6 +273,7 @@ class Federation:
     def binds_by_labels(self) -> bool:
         """Return whether jobs may use some nodes only by what they ask for."""
         asked = bool(self.partitions) or self.has_features or bool(reserved_names(self))
+        asked = asked or any(pool.cluster is not None for pool in self.pools)
         return asked or any(group.resources for group in self.groups)
 
     @property
@@ -392,7 +406,7 @@ class Federation:
 
     def __str__(self) -> str:
         parts = _sizes(self.clusters)
-        pools = "".join(f", {pool.amount:,} of {one_line(pool.name)}" for pool in self.pools)
+        pools = "".join(f", {pool}" for pool in self.pools)
         names = ", ".join(one_line(partition.name) for partition in self.partitions)
         downtimes = f", {counted(len(self.calendar), 'downtime')}" if self.calendar else ""
         downtimes += f", {counted(len(self.limits), 'limit')}" if self.limits else ""

@@ -1,4 +1,4 @@
-"""Whether jobs have only nodes that they may have, in every run: by caps, sites, partitions, features and demands.
+"""Whether jobs have only nodes that they may have, in every run: by caps, sites, partitions, features, demands, pools.
 
 It shares no code with the engine.
 """
@@ -38,6 +38,7 @@ def broken_places(
     yield from _partitions(schedule, job, used, nodes)
     yield from _features(schedule, job, used)
     yield from _demands(schedule, job, used)
+    yield from _pools(schedule, job, used)
     if nodes is None:
         yield from _whole_nodes(schedule, job, counts)
     yield from _sites(schedule, job, used)
@@ -96,6 +97,19 @@ def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]
                 if (there := has[g].get(name, 0)) < (must := column[job[run]]):
                     what = f"{there} of {name!r}, not the {must} that it demands"
                     yield f"{whose(schedule, job[run])}: nodes of group {g} have {what}."
+
+
+def _pools(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Who needs any of a cluster's pool has no nodes elsewhere (reading 30).
+    needs, federation = schedule.workload.pools, schedule.federation
+    of_group = [cluster.name for cluster in federation.clusters for _ in cluster.groups]
+    for pool in federation.pools:
+        if needs is None or pool.cluster is None or pool.name not in needs.names:
+            continue
+        need = needs.amounts[:, needs.names.index(pool.name)]
+        elsewhere = used[:, np.array(of_group) != pool.cluster].any(axis=1)
+        for row in job[elsewhere & (need[job] > 0)]:
+            yield f"{whose(schedule, row)}: it needs pool {pool.name!r} of cluster {pool.cluster!r} and runs elsewhere."
 
 
 def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[str]:

@@ -10,9 +10,11 @@ from fedsched.model.amounts import JobAmounts
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from fedsched.model.federation import Federation
+    from fedsched.model.federation import Federation, Pool
     from fedsched.model.workload import Workload
 
 
@@ -39,3 +41,19 @@ def needs_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     needs = {} if workload.pools is None else workload.pools.columns()
     columns = [needs.get(pool.name, none) for pool in federation.pools]
     return np.stack(columns, axis=1) if columns else np.zeros((len(workload), 0), dtype=np.int64)
+
+
+def needs_on_clusters(workload: Workload, federation: Federation) -> dict[Pool, NDArray[np.int64]]:
+    """Return how much every job needs of each pool that is one cluster's."""
+    needs = needs_on(workload, federation).T
+    return {pool: need for pool, need in zip(federation.pools, needs, strict=True) if pool.cluster is not None}
+
+
+def have_pools(needs: Mapping[Pool, NDArray[np.int64]], federation: Federation, jobs: int) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether a group is of the cluster of every pool that the job needs [30]."""
+    of_group = np.array(federation.group_cluster)
+    have = np.ones((jobs, of_group.size), dtype=np.bool_)
+    for pool, need in needs.items():
+        there = of_group == [cluster.name for cluster in federation.clusters].index(str(pool.cluster))
+        have &= (need == 0)[:, None] | there
+    return have

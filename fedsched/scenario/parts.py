@@ -202,7 +202,7 @@ class Machine:
     uplink
         In place of its own uplinks: bytes a second of every cluster ("1.25G"), or of one ("north=1.25G").
     pool
-        Beside its own pools, or in place of one of that name: "matlab=40".
+        Beside its own pools, or in place of one of that name: "matlab=40", or of one cluster "scratch@north=500".
     partitions
         In place of its own partitions: those of a TOML file of [[partition]] tables.
     calendar
@@ -376,15 +376,20 @@ def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
 
 
 def with_pools(federation: Federation, pool: Sequence[str]) -> Federation:
-    """Return the federation with these pools, each name=amount, beside its own or in place of one of its name."""
+    """Return the federation with these pools, each name=amount, beside its own or in place of one of its name.
+
+    Of one cluster each is name@cluster=amount; one of its own whose amount alone is given stays where it is.
+    """
     from fedsched.model.federation import Pool
 
     pools = {one.name: one for one in federation.pools}
     for one in pool:
-        name, sign, amount = one.rpartition("=")
+        called, sign, amount = one.rpartition("=")
         if not sign or not re.fullmatch(r"\d{1,10}", amount, re.ASCII):
             raise FieldError("{pool}={!r} must be a name and a whole number: matlab=40.", one)
-        pools[name.strip()] = Pool(name.strip(), int(amount))
+        name, at, where = map(str.strip, called.rpartition("@") if "@" in called else (called, "", ""))
+        there = where if at else pools[name].cluster if name in pools else None
+        pools[name] = Pool(name, int(amount), there)
     return replace(federation, pools=tuple(pools.values())) if pool else federation
 
 

@@ -138,6 +138,8 @@ def federated(cases: Sequence[Case]) -> Case:
             raise TraceError(f"{one_line(case.federation.name)}: it is a federation already; give clusters one by one.")
         there = {
             "partitions": case.federation.partitions,
+            "pools": case.federation.pools,
+            "limits": case.federation.limits,
             "closed nodes": case.federation.calendar,
             "power saving": case.federation.power is not None,
             "signals and caps": case.federation.signals,

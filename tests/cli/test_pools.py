@@ -94,9 +94,27 @@ def test_info_tells_of_pools(call: Callable[..., Any], tmp_path: Path) -> None:
     """Tests that a federation's pools are told with its nodes, and a workload's needs with its jobs."""
     fs.Federation(fs.Federation.of(4).clusters, pools=(fs.Pool("lm", 2),)).write(tmp_path / "f.toml")
     assert "2 of lm" in call("info", tmp_path / "f.toml")[1]
-    assert json.loads(call("info", tmp_path / "f.toml", "--json")[1])["pools"] == [{"name": "lm", "amount": 2}]
+    (told,) = json.loads(call("info", tmp_path / "f.toml", "--json")[1])["pools"]
+    assert told == {"name": "lm", "amount": 2, "cluster": None}
     JOBS.write(tmp_path / "jobs.csv")
     assert "pools: lm by 2 jobs" in call("info", tmp_path / "jobs.csv")[1]
+
+
+def test_the_command_line_takes_pools_of_a_cluster(call: Callable[..., Any], jobs: Path, tmp_path: Path) -> None:
+    """Tests that --pool NAME@CLUSTER=AMOUNT keeps jobs there, and that an amount alone leaves a pool where it is."""
+    path = tmp_path / "f.toml"
+    fs.Federation(fs.Federation.of(4, 1).clusters, pools=(fs.Pool("lm", 9, "C2"),)).write(path)
+    for pool, makespan, where in (
+        ("lm=3", 15.0, "3 of lm on C2"), ("lm@C1=3", 10.0, "3 of lm on C1"), ("other@C1=1", 15.0, "9 of lm on C2"),
+    ):  # fmt: skip
+        code, out, _ = call("simulate", jobs, "--federation", path, "--pool", pool, "--json")
+        assert (code, json.loads(out)["metrics"]["makespan"]) == (0, makespan)
+        assert where in call("simulate", jobs, "--federation", path, "--pool", pool)[1]
+    code, _, err = call("simulate", jobs, "--federation", path, "--pool", "lm@C3=3")
+    assert code == 2
+    assert "Pool 'lm': cluster 'C3'" in err
+    told = json.loads(call("info", path, "--json")[1])["pools"]
+    assert told == [{"name": "lm", "amount": 9, "cluster": "C2"}]
 
 
 def test_convert_says_that_a_log_loses_needs(call: Callable[..., Any], jobs: Path) -> None:
