@@ -86,8 +86,8 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     """Scan the queue once in order and start whatever fits [10]."""
     number = state.classes.number
-    if number[ClassNumber.PATIENCE] < 0:
-        _start_by_class(problem, plan, state)
+    if number[ClassNumber.PATIENCE] < 0 or number[ClassNumber.ROWS] > 0:
+        _start_of_those_told_apart(problem, plan, state)
         return
     queue = state.queue
     position = next_small(problem, state, queue, FIRST, state.counter[Counter.FREE])
@@ -107,16 +107,27 @@ def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @part
-def _start_by_class(problem: Problem, plan: Plan, state: State) -> None:
-    queue = state.queue
-    if state.classes.number[ClassNumber.CLASSES] == 0:
-        group(problem, plan, state, queue)
-    position = first_of_classes(problem, plan, state, queue, FIRST, NEVER)
+def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> None:
+    # By the room of each row of caps or, where that has met many in vain, by class.
+    queue, number = state.queue, state.classes.number
+    by_class = number[ClassNumber.PATIENCE] < 0
+    if by_class:
+        if number[ClassNumber.CLASSES] == 0:
+            group(problem, plan, state, queue)
+        position = first_of_classes(problem, plan, state, queue, FIRST, NEVER)
+    else:
+        rooms.let_join(problem, plan, state)
+        position = rooms.next_small(problem, plan, state, queue, FIRST, ANY)
     while position >= 0:
         j = queue.order[position]
         if fits_now(problem, plan, state, j):
             start_apart(problem, plan, state, j)
-        position = next_of_classes(problem, plan, state, queue, NEVER)
+        else:
+            number[ClassNumber.PATIENCE] -= 1
+        if by_class:
+            position = next_of_classes(problem, plan, state, queue, NEVER)
+        else:
+            position = rooms.next_small(problem, plan, state, queue, position + 1, ANY)
 
 
 @part

@@ -43,13 +43,22 @@ def _have_queues_of_their_own(extras: Extras | None) -> bool:
 
 
 @inlined
+def _scanned(plan: Plan, state: State) -> Queue:
+    # The queue whose scans are helped.
+    around_head = plan.separate_backfill and plan.dispatch != Dispatch.GREEDY
+    return state.backfill if around_head else state.queue
+
+
+@inlined
 def begin(problem: Problem, plan: Plan, state: State) -> None:
     """Let nobody have joined the queue of a run, or of another plan; tell rows apart where a scan is helped by it."""
-    number, rows, leaves = state.classes.number, plan.caps.shape[0], state.backfill.tasks.size >> 1
+    number, rows, leaves = state.classes.number, plan.caps.shape[0], state.queue.tasks.size >> 1
     number[ClassNumber.ROWS] = number[ClassNumber.ROOMED] = 0
-    scanned_around_head = plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD
+    key = plan.order_key if plan.dispatch == Dispatch.GREEDY else plan.backfill_key
+    around_head = plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD
+    scanned = around_head or plan.dispatch == Dispatch.GREEDY
     told_apart = 1 < rows <= MOST_ROWS and state.classes.rooms.size >= TREES + rows * 2 * leaves
-    if not (scanned_around_head and told_apart and plan.backfill_key == QueueKey.FIXED):
+    if not (scanned and told_apart and key == QueueKey.FIXED):
         return
     if limits.bind(state.extras) or choose_shapes(state.extras) or _have_queues_of_their_own(problem.extras):
         return
@@ -73,7 +82,7 @@ def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
 @inlined
 def comes_back(plan: Plan, state: State, j: int) -> None:
     """Let a job that was in the queue join it again."""
-    rows, queue = state.classes.number[ClassNumber.ROWS], state.backfill
+    rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
         leaf = (queue.tasks.size >> 1) + queue.position[j]
         _set_path(state.classes.rooms, rows, plan.cap_row[j], leaf, queue.tasks[leaf])
@@ -82,7 +91,7 @@ def comes_back(plan: Plan, state: State, j: int) -> None:
 @inlined
 def leaves(plan: Plan, state: State, j: int) -> None:
     """Let a job leave the queue."""
-    rows, queue = state.classes.number[ClassNumber.ROWS], state.backfill
+    rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
         _set_path(state.classes.rooms, rows, plan.cap_row[j], (queue.tasks.size >> 1) + queue.position[j], ABSENT)
 
@@ -90,7 +99,7 @@ def leaves(plan: Plan, state: State, j: int) -> None:
 @inlined
 def let_join(problem: Problem, plan: Plan, state: State) -> None:
     """Let join whoever has joined the queue since the last scan."""
-    number, queue = state.classes.number, state.backfill
+    number, queue = state.classes.number, _scanned(plan, state)
     rows, first = number[ClassNumber.ROWS], number[ClassNumber.ROOMED]
     if rows == 0:
         return
@@ -144,6 +153,12 @@ def _some_may(rooms: Ints, rows: int, node: int, short: bool) -> bool:
 
 
 @inlined
+def _is_short(shortest: Floats, node: int, window: float) -> bool:
+    # Durations are not kept where no reservation counts.
+    return window == NEVER or shortest[node] <= window
+
+
+@inlined
 def _forget(rooms: Ints, rows: int, leaf: int) -> None:
     for row in range(rows):
         if rooms[TREES + leaf * rows + row] != ABSENT:
@@ -159,11 +174,11 @@ def _next_with_room(
     if position >= size:
         return -1
     _measure(caps, free, extra, rows, rooms)
-    if not _some_may(rooms, rows, ROOT, shortest[ROOT] <= window):
+    if not _some_may(rooms, rows, ROOT, _is_short(shortest, ROOT, window)):
         return -1
     node = size + position if position > 0 else ROOT
     while True:
-        if _some_may(rooms, rows, node, shortest[node] <= window):
+        if _some_may(rooms, rows, node, _is_short(shortest, node, window)):
             if node < size:
                 node *= 2
                 continue

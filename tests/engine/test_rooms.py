@@ -17,6 +17,8 @@ from fedsched.engine.numbers import ClassNumber
 from fedsched.engine.queue import ABSENT
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from fedsched.engine.arrays import Plan, Problem, State
 
 backfill = plain("fedsched.engine.backfill")
@@ -28,6 +30,7 @@ rooms = plain("fedsched.engine.rooms")
 PARTS = (fs.Partition("left", {"cluster": "0-3"}), fs.Partition("right", {"cluster": "4-9"}))
 NESTED = (fs.Partition("left", {"cluster": "all"}), PARTS[1])
 EVERYBODYS = tuple(fs.Partition(name, {"cluster": "all"}) for name in ("left", "right"))
+GREEDY = {"dispatch": "greedy"}
 TEN = replace(fs.Federation.homogeneous(10), partitions=PARTS)
 
 
@@ -54,9 +57,10 @@ def found(problem: Problem, plan: Plan, state: State, window: float | None = Non
         positions.append(position)
 
 
-def test_a_scan_meets_those_whose_nodes_are_free() -> None:
+@pytest.mark.parametrize("rules", [{}, {"dispatch": "greedy"}, {"dispatch": "greedy", "backfill_order": "saf"}])
+def test_a_scan_meets_those_whose_nodes_are_free(rules: dict[str, object]) -> None:
     """Four nodes are free on the left and one on the right: jobs of the right that need two are passed over."""
-    problem, plan, state = waiting([4, 2, 1, 5, 2], ["left", "right", "right", "right", "left"])
+    problem, plan, state = waiting([4, 2, 1, 5, 2], ["left", "right", "right", "right", "left"], **rules)
     assert state.classes.number[ClassNumber.ROWS] == 2
     assert found(problem, plan, state) == [0, 1, 2, 3, 4]
     state.free[:] = [4, 1]
@@ -112,8 +116,9 @@ def test_another_order_begins_anew() -> None:
     ("federation", "options"),
     [
         (replace(TEN, partitions=EVERYBODYS), {}),
-        (TEN, {"dispatch": "greedy"}),
+        (TEN, {"dispatch": "local"}),
         (TEN, {"order": "wfp3"}),
+        (TEN, {"dispatch": "greedy", "order": "wfp3"}),
         (TEN, {"backfill_order": "wfp3"}),
         (replace(TEN, partitions=NESTED), {"caps": [[4, 6], [4, 5], [3, 6], [3, 5], *([4, k] for k in range(2, 7))]}),
         (replace(TEN, limits=(fs.Limit("user", jobs=3),)), {}),
@@ -160,10 +165,15 @@ def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, obj
     return work, machine, chosen
 
 
-def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random logs: every start is that of scans that tell no rows apart, which look at many more jobs."""
+@pytest.mark.parametrize(
+    ("module", "look", "greedy"), [(backfill, "could_not_start", {}), (dispatch, "fits_now", GREEDY)]
+)
+def test_the_same_jobs_start_as_where_all_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, look: str, greedy: dict[str, object]
+) -> None:
+    """Random logs: every start is that of scans that tell no rows apart, which look at many more jobs in vain."""
     rng, looks = random.Random(0), [0, 0]
-    begin, could_not_start = rooms.begin, backfill.could_not_start
+    begin, looked_at = rooms.begin, getattr(module, look)
 
     def untold(problem: Problem, plan: Plan, state: State) -> None:
         begin(problem, plan, state)
@@ -171,15 +181,17 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.Monk
 
     for _ in range(tries(160)):
         work, machine, chosen = drawn(rng)
+        chosen |= greedy
         starts = []
         for way, answer in enumerate((begin, untold)):
 
             def counted(problem: Problem, plan: Plan, state: State, j: int, way: int = way) -> bool:
-                looks[way] += 1
-                return bool(could_not_start(problem, plan, state, j))
+                found = bool(looked_at(problem, plan, state, j))
+                looks[way] += found == (look == "could_not_start")
+                return found
 
             monkeypatch.setattr(rooms, "begin", answer)
-            monkeypatch.setattr(backfill, "could_not_start", counted)
+            monkeypatch.setattr(module, look, counted)
             problem, plan, state = begun(work, machine, **chosen)
             told = state.classes.number[ClassNumber.ROWS]
             assert told == (0 if way or len(plan.caps) == 1 else len(plan.caps))
