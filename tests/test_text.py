@@ -29,7 +29,7 @@ from fedsched.gang import simulate as gang_simulate
 from fedsched.instances.standing import Standing
 from fedsched.io.fetch import Fetched
 from fedsched.io.slurm_conf import SlurmConf
-from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.labels import Labels
 from fedsched.model.node_use import NodeUse
 from fedsched.model.pools import PoolNeeds
@@ -160,6 +160,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Sessions": None,
     "Workload": workload,
     "Federation": federation,
+    "Pool": lambda name: Pool("lm", 2, name),
     "Schedule": plan,
     "NodeUse": node_use,
     "Slurm": lambda name: Slurm(SlurmConf("slurm.conf", {"clustername": name}, {}, {}, {})),
