@@ -89,6 +89,20 @@ def made_without(
 ) -> Iterator[tuple[float, float]]:
     """Return makespan and energy of each schedule that leaves out just these jobs."""
     t0 = min(job.submit for job in jobs)
+    idle = sum(group.idle * group.count for group in machine.groups)
+    for whole in wholes(jobs, machine, out):
+        makespan = max((whole.ends[j] for j in whole.starts), default=t0) - t0
+        extra = sum(
+            (whole.ends[j] - whole.starts[j]) * x * (group.busy - group.idle)
+            for j, counts in whole.counts.items()
+            for x, group in zip(counts, machine.groups, strict=True)
+        )
+        yield makespan, idle * makespan + extra
+
+
+def wholes(jobs: list[naive.Job], machine: naive.Machine, out: frozenset[int] = frozenset()) -> Iterator[Partial]:
+    """Return each schedule that leaves out just these jobs."""
+    t0 = min(job.submit for job in jobs)
     gone = {j: jobs[j].cancel_at for j in out if jobs[j].cancel_at < math.inf}
     ways = [spreads(job.tasks, naive.effective_caps(job, machine)) for job in jobs]
 
@@ -105,15 +119,7 @@ def made_without(
                 if start < jobs[j].cancel_at:
                     yield from continued(partial.with_job(j, start, end, counts))
 
-    idle = sum(group.idle * group.count for group in machine.groups)
-    for whole in continued(Partial(ends=gone)):
-        makespan = max((whole.ends[j] for j in whole.starts), default=t0) - t0
-        extra = sum(
-            (whole.ends[j] - whole.starts[j]) * x * (group.busy - group.idle)
-            for j, counts in whole.counts.items()
-            for x, group in zip(counts, machine.groups, strict=True)
-        )
-        yield makespan, idle * makespan + extra
+    yield from continued(Partial(ends=gone))
 
 
 def spreads(tasks: int, caps: list[int]) -> list[tuple[int, ...]]:

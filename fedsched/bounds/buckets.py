@@ -1,7 +1,8 @@
 """The Lagrangian over stretches of time: what node-seconds at given prices prove about sums over starts.
 
 Time is cut into buckets; in bucket k a node of class c has a price λ_ck >= 0 a second, and so has a unit of each other
-thing that is scarce (nodes in the sense of f_p, pools). All jobs together can use no more than there is, so
+thing that is scarce (nodes in the sense of f_p, pools). All jobs together can use no more than there is, which is less
+while nodes are closed, so
 
     Σ_j charge_j(S_j) >= Σ_j [charge_j(S_j) + price of what j uses] − price of all that there is
 
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.bounds.relaxation import ROUNDING
+from fedsched.bounds.supply import Taken
 
 if TYPE_CHECKING:
     from fedsched.bounds.charges import Charge
@@ -38,12 +40,14 @@ class Scarce:
     caps: Ints  # job × class
     needs: Floats  # thing × job
     amounts: Floats  # per thing
+    taken: Taken  # of all that, by nodes that are closed
 
     @classmethod
     def of(cls, relaxation: Relaxation, wide: Floats) -> Scarce:
         """Return what is scarce; classes of one speed are one, since their watts do not matter here."""
         slowdowns = np.unique(relaxation.class_slowdown)
         member = relaxation.class_slowdown[:, None] == slowdowns
+        place = np.searchsorted(slowdowns, relaxation.class_slowdown)
         nodes = relaxation.nodes @ member
         return cls(
             relaxation,
@@ -52,13 +56,19 @@ class Scarce:
             np.minimum(relaxation.caps @ member, nodes),
             np.concatenate([wide, relaxation.pool_need.T.astype(np.float64)]),
             np.concatenate([np.full(len(wide), float(relaxation.total_nodes)), relaxation.pool_amount]),
+            Taken.of(relaxation, place, slowdowns.size, wide),
         )
 
     def take(self, rows: Ints) -> Scarce:
         """Return the same of some of the jobs."""
         return Scarce(
-            self.relaxation.take(rows), self.slowdown, self.nodes, self.caps[rows], self.needs[:, rows], self.amounts
-        )
+            self.relaxation.take(rows), self.slowdown, self.nodes, self.caps[rows], self.needs[:, rows], self.amounts,
+            self.taken,
+        )  # fmt: skip
+
+    def left(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return what there is in each bucket, of each class and of each other thing."""
+        return self.taken.left(edges, self.nodes, self.amounts)
 
 
 class Prices(NamedTuple):
@@ -104,6 +114,7 @@ class Starts:
     def __init__(self, scarce: Scarce, charge: Charge, edges: Floats, *, every: bool) -> None:
         relaxation = scarce.relaxation
         self.scarce, self.edges, self.widths = scarce, edges, np.diff(edges)
+        self.left = scarce.left(edges)
         self.job, self.v = np.nonzero(relaxation.usable)
         self.first = np.flatnonzero(np.diff(self.job, prepend=-1))  # of each job's modes
         self.row = np.arange(self.job.size)
@@ -163,11 +174,11 @@ class Starts:
         used = self.usual[rows]
         is_odd = odd[rows, at] >= 0
         used[is_odd] = taken[odd[rows, at][is_odd]]
-        lengths, weighed = prices.lengths[:, None], (overlap * copies[:, None]).T
+        (nodes, things), weighed = self.left, (overlap * copies[:, None]).T
         return Value(
-            float(best @ copies) - _of_all(self.scarce, prices),
-            weighed @ used - lengths * self.scarce.nodes,
-            weighed @ self.scarce.needs.T - lengths * self.scarce.amounts,
+            float(best @ copies) - _of_all(self.left, prices),
+            weighed @ used - nodes,
+            weighed @ self.scarce.needs.T - things,
         )
 
     def _brackets(self, prices: Prices) -> tuple[Floats, Ints, Floats]:
@@ -192,9 +203,10 @@ class Starts:
         return bracket, odd, taken
 
 
-def _of_all(scarce: Scarce, prices: Prices) -> float:
+def _of_all(left: tuple[Floats, Floats], prices: Prices) -> float:
     """Return the price of all that there is."""
-    return float(prices.lengths @ (prices.node @ scarce.nodes + prices.thing @ scarce.amounts))
+    nodes, things = left
+    return float((prices.node * nodes).sum() + (prices.thing * things).sum())
 
 
 def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
@@ -203,7 +215,7 @@ def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
     prices = prices._replace(node=np.maximum(prices.node, 0.0), thing=np.maximum(prices.thing, 0.0))
     entries = relaxation.slowdown.size * (2 * prices.edges.size + 3) * scarce.nodes.size
     step = max(1, BLOCK // entries)
-    total = _of_all(scarce, prices)
+    total = _of_all(scarce.left(prices.edges), prices)
     low, size = -total, total
     for begin in range(0, jobs, step):
         part = scarce.take(np.arange(begin, min(begin + step, jobs)))
@@ -214,4 +226,7 @@ def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
     span, weight = relaxation.release + relaxation.late + relaxation.begun + prices.edges[-1], charge.weight(relaxation)
     dearest = relaxation.tasks * prices.node.max() + prices.thing.max(axis=0, initial=0.0) @ scarce.needs
     size += float(span @ (weight + dearest)) + abs(relaxation.t0) * float(weight.sum())
+    if scarce.taken.anything:  # what is left are differences of what there is until two edges
+        most = prices.node.max(axis=0) @ scarce.nodes + prices.thing.max(axis=0, initial=0.0) @ scarce.amounts
+        size += float(prices.edges[-1] * most)
     return max(0.0, (low - ROUNDING * size) * charge.share(relaxation))

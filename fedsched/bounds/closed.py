@@ -42,6 +42,12 @@ def dual_feasible(tasks: Ints, threshold: int, nodes: int) -> Floats:
     return np.asarray(np.where(tasks > nodes - threshold, nodes, size).astype(np.float64))
 
 
+def threshold_of(row: Floats, tasks: Ints, nodes: int) -> int:
+    """Return the p of a family f_p by its values for jobs of so many tasks."""
+    wide = tasks[row >= nodes]
+    return nodes - int(wide.min()) + 1 if wide.size else int(tasks[row > 0].min(initial=nodes))
+
+
 def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
     """Return the best area bound over the family f_p and the rows f_p(τ_j) of the best few p."""
     nodes, tasks = relaxation.total_nodes, relaxation.tasks

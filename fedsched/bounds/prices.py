@@ -16,6 +16,7 @@ from fedsched.bounds.closed import squashed
 if TYPE_CHECKING:
     from fedsched.bounds.charges import Charge
     from fedsched.bounds.relaxation import Floats, Ints, Relaxation
+    from fedsched.bounds.supply import Taken
 
 BUCKETS = 16  # of the first steps
 STEPS = 60
@@ -70,10 +71,13 @@ def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
     shares = np.eye(scarce.amounts.size) / np.maximum(scarce.amounts, 1.0)
     weight = charge.weight(relaxation)
     works = [_work(scarce, by_speed), *(need * relaxation.shortest for need in shares @ scarce.needs)]
-    edges = _edges(_done(scarce, weight, max(works, key=lambda work: float(work.sum()))))
+    # While nodes are closed the machine's own time goes by more slowly.
+    release, taken = scarce.taken.worked(relaxation.release), scarce.taken
+    longest = max(works, key=lambda work: float(work.sum()))
+    edges = _edges(taken.instants(_done(scarce, release, weight, longest)), taken)
     found = []
     for thing, work in enumerate(works, -1):
-        profile = _waiting(edges, relaxation.release, work, _done(scarce, weight, work), weight)[:, None]
+        profile = _waiting(taken.worked(edges), release, work, _done(scarce, release, weight, work), weight)[:, None]
         nothing = np.zeros((profile.size, scarce.amounts.size))
         found.append(
             Prices(edges, profile * by_speed, nothing) if thing < 0 else
@@ -82,10 +86,10 @@ def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
     return found
 
 
-def _done(scarce: Scarce, weight: Floats, work: Floats) -> Floats:
+def _done(scarce: Scarce, release: Floats, weight: Floats, work: Floats) -> Floats:
     """Return when a machine of rate 1 ends each job, the dearest a unit of work first."""
     least = 1e-12 * float(scarce.relaxation.shortest.max()) + 1e-300
-    return squashed(scarce.relaxation.release, work, np.maximum(work, least) / weight, remaining=False).completion
+    return squashed(release, work, np.maximum(work, least) / weight, remaining=False).completion
 
 
 def _waiting(edges: Floats, release: Floats, work: Floats, done: Floats, weight: Floats) -> Floats:
@@ -113,11 +117,15 @@ def _work(scarce: Scarce, price: Floats) -> Floats:
     return best
 
 
-def _edges(done: Floats) -> Floats:
-    """Return the buckets' edges: half of them where jobs end one after another, half evenly over time."""
+def _edges(done: Floats, taken: Taken) -> Floats:
+    """Return the buckets' edges: half of them where jobs end one after another, half evenly over time.
+
+    Where nodes close and open again there are some more.
+    """
     last = float(done.max()) or 1.0  # where the clock tells no run from nothing
     by_jobs = np.quantile(done, np.linspace(0.0, 1.0, BUCKETS // 2 + 1)[1:])
-    edges = np.unique(np.concatenate([[0.0], by_jobs, np.linspace(0.0, 1.5 * last, BUCKETS // 2 + 1)[1:]]))
+    evenly = np.linspace(0.0, 1.5 * last, BUCKETS // 2 + 1)[1:]
+    edges = np.unique(np.concatenate([[0.0], by_jobs, evenly, taken.edges(1.5 * last)]))
     return edges[np.diff(edges, prepend=-last) > 1e-6 * last]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import floor, lcm
@@ -12,10 +13,12 @@ import numpy as np
 
 from fedsched.bounds.buckets import Scarce
 from fedsched.bounds.charges import CHARGES
+from fedsched.bounds.closed import threshold_of
 from fedsched.bounds.dual import Multipliers
 from fedsched.bounds.prices import found_prices
 from fedsched.bounds.prover import Prover
 from fedsched.bounds.relaxation import Relaxation, relax
+from fedsched.bounds.shut import NOTHING
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.instances import DATA
@@ -162,7 +165,7 @@ def _weights(problem: BoundProblem, multipliers: Multipliers, objective: str) ->
     largest = max(float(part.max(initial=0.0)) for part in parts) or 1.0
     area, wide, job = (_whole(part, largest) for part in parts)
     total = problem.relaxation.total_nodes
-    thresholds = [_threshold(row, problem.relaxation.tasks, total) for row in problem.wide]
+    thresholds = [threshold_of(row, problem.relaxation.tasks, total) for row in problem.wide]
     group_class = problem.relaxation.group_class.tolist()
     return {
         "objective": objective,
@@ -174,15 +177,11 @@ def _weights(problem: BoundProblem, multipliers: Multipliers, objective: str) ->
     }
 
 
-def _threshold(row: NDArray[np.float64], tasks: NDArray[np.int64], total: int) -> int:
-    """Return the p of a family f_p by its values."""
-    wide = tasks[row >= total]
-    return total - int(wide.min()) + 1 if wide.size else int(tasks[row > 0].min(initial=total))
-
-
 def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
     """Give the proof by the library's prices over time."""
-    scarce, charge = Scarce.of(prover.relaxation, np.zeros((0, len(document.workload)))), CHARGES[objective]
+    # The checker knows of no closed nodes there.
+    always_open = replace(prover.relaxation, shut=NOTHING)
+    scarce, charge = Scarce.of(always_open, np.zeros((0, len(document.workload)))), CHARGES[objective]
     prices = found_prices(scarce, charge, np.inf)
     # In whole seconds, and so few stretches that exact fractions take seconds too: each at the mean price within it.
     few = max(LEAST_EDGES, EFFORT // int(prover.relaxation.usable.sum()))
