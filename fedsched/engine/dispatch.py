@@ -12,7 +12,7 @@ from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import ClassNumber, Clock, Counter
-from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue
+from fedsched.engine.queue import ABSENT, ANY, FIRST, NEVER, dequeue
 from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.running import enter, sum_loads
 from fedsched.engine.scan import next_small
@@ -107,10 +107,21 @@ def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @part
+def _starts(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    fits = fits_now(problem, plan, state, j)
+    if fits:
+        start_apart(problem, plan, state, j)
+    return fits
+
+
+@part
 def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> None:
     # By the room of each row of caps or, where that has met many in vain, by class.
     queue, number = state.queue, state.classes.number
     by_class = number[ClassNumber.PATIENCE] < 0
+    if not by_class and rooms.newcomers_alone_may(problem, plan, state):
+        _start_newcomers(problem, plan, state)
+        return
     if by_class:
         if number[ClassNumber.CLASSES] == 0:
             group(problem, plan, state, queue)
@@ -119,15 +130,23 @@ def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> No
         rooms.let_join(problem, plan, state)
         position = rooms.next_small(problem, plan, state, queue, FIRST, ANY)
     while position >= 0:
-        j = queue.order[position]
-        if fits_now(problem, plan, state, j):
-            start_apart(problem, plan, state, j)
-        else:
+        if not _starts(problem, plan, state, queue.order[position]):
             number[ClassNumber.PATIENCE] -= 1
         if by_class:
             position = next_of_classes(problem, plan, state, queue, NEVER)
         else:
             position = rooms.next_small(problem, plan, state, queue, position + 1, ANY)
+
+
+@inlined
+def _start_newcomers(problem: Problem, plan: Plan, state: State) -> None:
+    queue = state.queue
+    j = rooms.next_newcomer(problem, state)
+    while j >= 0:
+        is_queued = queue.tasks[(queue.tasks.size >> 1) + queue.position[j]] != ABSENT
+        if is_queued and not _starts(problem, plan, state, j):
+            rooms.joins(plan, state, j)
+        j = rooms.next_newcomer(problem, state)
 
 
 @part

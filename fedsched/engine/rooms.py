@@ -80,8 +80,8 @@ def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
 
 
 @inlined
-def comes_back(plan: Plan, state: State, j: int) -> None:
-    """Let a job that was in the queue join it again."""
+def joins(plan: Plan, state: State, j: int) -> None:
+    """Let a job that is queued be met by scans."""
     rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
         leaf = (queue.tasks.size >> 1) + queue.position[j]
@@ -91,9 +91,11 @@ def comes_back(plan: Plan, state: State, j: int) -> None:
 @inlined
 def leaves(plan: Plan, state: State, j: int) -> None:
     """Let a job leave the queue."""
-    rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
+    rows, queue, rooms = state.classes.number[ClassNumber.ROWS], _scanned(plan, state), state.classes.rooms
     if rows > 0:
-        _set_path(state.classes.rooms, rows, plan.cap_row[j], (queue.tasks.size >> 1) + queue.position[j], ABSENT)
+        leaf = (queue.tasks.size >> 1) + queue.position[j]
+        if rooms[TREES + leaf * rows + plan.cap_row[j]] != ABSENT:  # else it has not joined yet
+            _set_path(rooms, rows, plan.cap_row[j], leaf, ABSENT)
 
 
 @inlined
@@ -110,6 +112,30 @@ def let_join(problem: Problem, plan: Plan, state: State) -> None:
         if queue.tasks[leaf] != ABSENT:
             _set_path(state.classes.rooms, rows, plan.cap_row[j], leaf, queue.tasks[leaf])
     number[ClassNumber.ROOMED] = joined
+
+
+@inlined
+def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
+    """Return whether nobody who joined the queue by the last scan has room, and those since come in queue order."""
+    number, rooms, position = state.classes.number, state.classes.rooms, _scanned(plan, state).position
+    rows, last = number[ClassNumber.ROWS], -1
+    for i in range(number[ClassNumber.ROOMED], joined_until(state.extras, state.counter[Counter.ARRIVED])):
+        j = joined_as(state.extras, problem.arrival, i)
+        if position[j] < last:
+            return False
+        last = position[j]
+    _measure(plan.caps, state.free, state.scratch.extra, rows, rooms)
+    return not _some_may(rooms, rows, ROOT, True)
+
+
+@inlined
+def next_newcomer(problem: Problem, state: State) -> int:
+    """Return who has joined the queue next since the last scan, in turn; -1 after the last one."""
+    number = state.classes.number
+    if number[ClassNumber.ROOMED] == joined_until(state.extras, state.counter[Counter.ARRIVED]):
+        return -1
+    number[ClassNumber.ROOMED] += 1
+    return joined_as(state.extras, problem.arrival, number[ClassNumber.ROOMED] - 1)
 
 
 @inlined

@@ -13,7 +13,7 @@ from interpreted import tries
 from plain import arrived, begun, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.numbers import ClassNumber
+from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.queue import ABSENT
 
 if TYPE_CHECKING:
@@ -97,8 +97,40 @@ def test_whoever_comes_back_is_met_again() -> None:
     queues.dequeue(plan, state, 1)
     assert found(problem, plan, state) == [0, 2]
     queues.join_again(problem, plan, state, 1)
-    rooms.comes_back(plan, state, 1)
+    rooms.joins(plan, state, 1)
     assert found(problem, plan, state) == [0, 1, 2]
+
+
+def newcomers(tasks: list[int], where: list[str], order: str = "fcfs") -> tuple[Problem, Plan, State]:
+    """Return jobs under greedy of which none has been met by a scan yet."""
+    work = jobs(tasks, [float(10 * k + 10) for k in range(len(tasks))], labels={"partition": where})
+    return arrived(work, TEN, dispatch="greedy", order=order)  # type: ignore[no-any-return]
+
+
+def test_newcomers_start_without_a_scan_where_nobody_else_may() -> None:
+    """Three come: two have room and never join the trees; the third, of nine nodes, does, and waits for its room."""
+    problem, plan, state = newcomers([2, 1, 9], ["left", "right", ""])
+    state.free[:] = [4, 2]
+    state.counter[Counter.FREE] = 6
+    assert rooms.newcomers_alone_may(problem, plan, state)
+    dispatch.start_all_that_fit(problem, plan, state)
+    assert np.isnan(state.start).tolist() == [False, False, True]
+    trees, rows = state.classes.rooms[rooms.TREES :], state.classes.number[ClassNumber.ROWS]
+    leaves = trees[4 * rows : 7 * rows].reshape(3, rows)
+    assert (leaves[:2] == ABSENT).all()
+    assert leaves[2].min() == 9
+    assert rooms.next_newcomer(problem, state) == -1
+    assert rooms.newcomers_alone_may(problem, plan, state)
+    state.free[:] = [4, 6]
+    assert not rooms.newcomers_alone_may(problem, plan, state)
+
+
+def test_newcomers_that_come_out_of_order_are_scanned() -> None:
+    """The widest first: who came last is the first in the queue, and has the nodes."""
+    problem, plan, state = newcomers([1, 4], ["left", "left"], order="largest")
+    assert not rooms.newcomers_alone_may(problem, plan, state)
+    dispatch.start_all_that_fit(problem, plan, state)
+    assert np.isnan(state.start).tolist() == [True, False]
 
 
 def test_another_order_begins_anew() -> None:
