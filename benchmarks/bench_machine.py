@@ -162,7 +162,7 @@ def main() -> None:
     sample = fs.read(ROOT / "traces" / "lublin-128.swf.gz")
     path = None if smoke else optional_log("HPC2N-2002-2.2-cln.swf.gz")
     log = sample.head(300) if smoke else sample if path is None else fs.read(path, nodes=NODES)
-    on_log(report, rounds, log, ("fcfs",) if smoke else ("fcfs", "easy"))
+    on_log(report, rounds, log, ("fcfs", "greedy") if smoke else ("fcfs", "greedy", "easy"))
     machine = fs.Federation.homogeneous(256)
     for policy in ("easy",) if smoke else ("fcfs", "easy", "conservative"):
         few, many = (500, 1_000) if smoke else (16_000, 64_000)
