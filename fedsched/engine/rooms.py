@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import limits, scan
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.moldable import choose_shapes
@@ -28,6 +28,7 @@ MOST_ROWS = 8  # more would be dearer to look at than whom they tell apart
 BESIDE = MOST_ROWS  # where the rooms beside the reservation begin, behind those of now
 TREES = 2 * MOST_ROWS  # and the trees
 ROOT = constant(1)
+SHORT = flag(True)
 
 
 def room_for(leaves: int) -> int:
@@ -125,7 +126,7 @@ def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
             return False
         last = position[j]
     _measure(plan.caps, state.free, state.scratch.extra, rows, rooms)
-    return not _some_may(rooms, rows, ROOT, True)
+    return not _some_may(rooms, rows, ROOT, SHORT)
 
 
 @inlined
