@@ -93,9 +93,8 @@ def begun(
     `progress` is called while a list heuristic binds the jobs, of which none has finished.
     """
     seen = reading.seen(workload)
-    if isinstance(policy, ListHeuristic | OnlinePolicy):
-        refuse_uneven(f"policy {policy}", workload)
     if isinstance(policy, ListHeuristic):
+        refuse_uneven(f"policy {policy}", workload)
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
         look = None if progress is None else partial(progress, 0, len(workload))

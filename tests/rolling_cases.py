@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,3 +67,16 @@ class Watching:
 
         planner.replan = watched  # type: ignore[method-assign]
         return planner
+
+
+def of_several_sizes() -> fs.Federation:
+    """Return two clusters whose nodes hold one, two and four tasks."""
+    groups = (fs.NodeGroup(3, 1.0, 100.0, 10.0, resources={"cpu": 4}), fs.NodeGroup(3, resources={"cpu": 1}))
+    small = fs.NodeGroup(2, 2.0, 600.0, 10.0, resources={"cpu": 2})
+    return fs.Federation((fs.Cluster("slow", groups, 1e9), fs.Cluster("fast", (small,), 1e9)))
+
+
+def alone(workload: fs.Workload) -> fs.Workload:
+    """Return the jobs with twice the tasks, two of three alone on their nodes, as many of their tasks as fit."""
+    layout = {"exclusive": np.arange(len(workload)) % 3 > 0}
+    return replace(workload, tasks=np.where(layout["exclusive"], 2 * workload.tasks, workload.tasks), layout=layout)

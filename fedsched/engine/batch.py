@@ -63,7 +63,8 @@ class Evaluator:
 
     def default_caps(self) -> NDArray[np.int64]:
         """Return the caps that forbid nothing: min(count, tasks) for every job and group."""
-        return np.minimum(self.problem.groups.nodes, most_of_groups(self.problem, self.problem.tasks))
+        every = np.arange(self.problem.tasks.size)
+        return np.minimum(self.problem.groups.nodes, most_of_groups(self.problem, every, self.problem.tasks))
 
     def __call__(
         self,

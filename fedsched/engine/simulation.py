@@ -19,6 +19,7 @@ from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
 from fedsched.engine.pack import clusters_of_sites
 from fedsched.engine.requeue import requeue
 from fedsched.engine.rules import Needs, needs_of
+from fedsched.engine.standing import most_of_groups
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.model.alternatives import with_shapes
@@ -245,7 +246,8 @@ class Simulation:
 
     def limits(self, jobs: Ints) -> Ints:
         """Return the nodes of every group that these jobs may use, jobs × groups, whatever a plan says."""
-        return np.minimum(self.plan.caps[self._own_row[jobs]], self.problem.tasks[jobs, None])
+        most = most_of_groups(self.problem, jobs, self.problem.tasks[jobs])
+        return np.minimum(self.plan.caps[self._own_row[jobs]], most)
 
     def unplanned(self) -> Plan:
         """Return the plan at hand with the caps that every job has whatever a planner says."""

@@ -136,11 +136,12 @@ def most_nodes(problem: Problem) -> Ints:
     return np.where(standing.row >= 0, -(-standing.tasks // least[standing.row]), problem.tasks)
 
 
-def most_of_groups(problem: Problem, tasks: Ints) -> Ints:
-    """Return jobs × groups, or one column: how many nodes of a group jobs of so many tasks take at most."""
+def most_of_groups(problem: Problem, jobs: Ints, tasks: Ints) -> Ints:
+    """Return jobs × groups, or one column: how many nodes of a group these jobs, of so many tasks, take at most."""
     standing = standing_of(problem)
     if standing is None or not standing.row.size:
         return tasks[:, None]
-    fits = standing.fits[standing.row]
-    most = np.where(fits > 0, -(-standing.tasks[:, None] // np.maximum(fits, 1)), 0)
-    return np.where(standing.row[:, None] >= 0, most, tasks[:, None])
+    row = standing.row[jobs]
+    fits = standing.fits[row]
+    most = np.where(fits > 0, -(-standing.tasks[jobs, None] // np.maximum(fits, 1)), 0)
+    return np.where(row[:, None] >= 0, most, tasks[:, None])

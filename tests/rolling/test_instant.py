@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import signatures
-from rolling_cases import Watching, crowd, unlike
+from rolling_cases import Watching, alone, crowd, of_several_sizes, unlike
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
@@ -58,8 +58,12 @@ def whole_order(instant: Instant, order: np.ndarray) -> np.ndarray:
     return np.concatenate([order, np.array(instant.problem.running)])
 
 
-@pytest.mark.parametrize("machine", [EIGHT, unlike()], ids=["one group", "two clusters"])
-def test_a_row_is_evaluated_as_it_is_simulated(machine: fs.Federation) -> None:
+@pytest.mark.parametrize(
+    ("workload", "machine"),
+    [(crowd(30, 1), EIGHT), (crowd(30, 1), unlike()), (alone(crowd(30, 1)), of_several_sizes())],
+    ids=["one group", "two clusters", "nodes of several sizes"],
+)
+def test_a_row_is_evaluated_as_it_is_simulated(workload: fs.Workload, machine: fs.Federation) -> None:
     """Tests that a plan's metric row at an instant is that of the full schedule from the running state."""
     rng = np.random.default_rng(0)
 
@@ -80,7 +84,7 @@ def test_a_row_is_evaluated_as_it_is_simulated(machine: fs.Federation) -> None:
             assert found[Column.BOUNDED_SLOWDOWN] == expected.bounded_slowdown
             assert found[Column.ENERGY] == expected.energy
 
-    assert instants(crowd(30, 1), machine, look) > 10
+    assert instants(workload, machine, look) > 10
 
 
 def test_waits_count_from_the_true_submits() -> None:

@@ -66,10 +66,13 @@ def test_a_package_is_planned_as_optimize_would() -> None:
     assert value < fs.simulate(workload, EIGHT, "easy-sjbf").metrics().bounded_slowdown
 
 
+@pytest.mark.parametrize("sizes", ["alike", "uneven"])
 @pytest.mark.parametrize("seed", range(6))
-def test_schedules_are_true(seed: int) -> None:
+def test_schedules_are_true(seed: int, sizes: str) -> None:
     """Tests that what comes out on any federation, under contention too, is accepted by the independent judge."""
     scenario = strategies.random_scenario(seed, placement="fastest", same_time="batch").foreseen()
+    if sizes == "uneven":
+        scenario = strategies.on_uneven_nodes(scenario, seed)
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     schedule = fs.simulate(
         workload,
