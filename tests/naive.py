@@ -673,12 +673,29 @@ def scrambled(seed: int, row: int, draw: int) -> int:
     return z
 
 
-def over_limit(machine: Machine, j: int, running: Sequence[int]) -> bool:
+def taken_of(limit: Limit, jobs: Sequence[Job] | dict[int, Job], j: int, counts: Counts | None) -> int:
+    """Return what a job takes of a limit on these nodes; at least, where it has none yet (readings 43 and 76)."""
+    job, what = jobs[j], limit.about[2]
+    if counts is None or not job.fits or what == "jobs":
+        return limit.parts[j]
+    if what == "nodes":
+        return sum(counts)
+    return sum(x * fit for x, fit in zip(counts, job.fits, strict=True)) * dict(job.demand)["cpu"]
+
+
+def over_limit(
+    machine: Machine,
+    jobs: Sequence[Job] | dict[int, Job],
+    j: int,
+    running: Sequence[tuple[int, Counts]],
+    counts: Counts | None = None,
+) -> bool:
     """Return whether a job would take more than these leave of some limit (reading 43)."""
-    return any(
-        j in limit.parts and limit.parts[j] + sum(limit.parts.get(i, 0) for i in running) > limit.amount
-        for limit in machine.limits
-    )
+    for limit in machine.limits:
+        held = sum(taken_of(limit, jobs, i, nodes) for i, nodes in running if i in limit.parts)
+        if j in limit.parts and taken_of(limit, jobs, j, counts) + held > limit.amount:
+            return True
+    return False
 
 
 def feasible(job: Job, machine: Machine, placement: str) -> bool:
@@ -687,6 +704,13 @@ def feasible(job: Job, machine: Machine, placement: str) -> bool:
         return False
     free = [group.count for group in machine.groups]
     return place(job, free, [0.0 for _ in machine.uplinks], machine, placement) is not None
+
+
+def too_many_nodes(machine: Machine, jobs: Sequence[Job] | dict[int, Job], j: int, placement: str) -> bool:
+    """Return whether a job is over a limit on the nodes that it is given of the empty federation (reading 76)."""
+    free = [group.count for group in machine.groups]
+    counts = place(jobs[j], free, [0.0 for _ in machine.uplinks], machine, placement)
+    return counts is not None and over_limit(machine, jobs, j, [], counts)
 
 
 # ------------------------------------------------------------------------------------------------- shapes
@@ -769,7 +793,8 @@ def on_whole_nodes(job: Job, machine: Machine) -> Job:
 
 def part_of(job: Job, what: str) -> int:
     """Return how much of a limit in jobs, nodes or CPUs a job takes (reading 43)."""
-    return {"jobs": 1, "nodes": job.tasks, "cpus": job.tasks * dict(job.demand).get("cpu", 1)}[what]
+    tasks = job.stands if job.fits else job.tasks  # so many CPUs at least, wherever they stand
+    return {"jobs": 1, "nodes": job.tasks, "cpus": tasks * dict(job.demand).get("cpu", 1)}[what]
 
 
 def of_these(limit: Limit, jobs: Sequence[Job]) -> Limit:
@@ -1436,9 +1461,9 @@ class Simulation:
                 left = less(left, self.jobs[reservation.job])
         return left
 
-    def over_limit(self, j: int) -> bool:
-        """Return whether a job would take more than is left of some limit (reading 43)."""
-        return over_limit(self.machine, j, [record.job for record in self.present()])
+    def over_limit(self, j: int, counts: Counts | None = None) -> bool:
+        """Return whether a job would take more than is left of some limit, on these nodes (readings 43 and 76)."""
+        return over_limit(self.machine, self.jobs, j, [(one.job, one.counts) for one in self.present()], counts)
 
     def place_on(self, j: int, free: Counts, loads: list[float]) -> Counts | None:
         return place(self.jobs[j], free, loads, self.machine, self.placement)
@@ -1527,7 +1552,7 @@ class Simulation:
         elif self.dispatch == "greedy":
             for j in queue:
                 counts = None if self.over_limit(j) else self.place_at(j, self.now)
-                if counts is not None:
+                if counts is not None and not self.over_limit(j, counts):
                     self.start(j, counts)
         elif self.dispatch == "local":
             self.start_per_cluster(queue)
@@ -1563,14 +1588,16 @@ class Simulation:
         )
 
     def start_heads(self, queue: list[int]) -> list[int]:
-        """Start jobs from the head of the queue while they fit; return those from the first that does not."""
+        """Start jobs from the head of the queue while they fit; return the first that does not, and who waits on."""
+        passed = []
         for position, j in enumerate(queue):
-            if self.over_limit(j):
-                continue
-            counts = self.place_at(j, self.now)
-            if counts is None:
-                return queue[position:]
-            self.start(j, counts)
+            counts = None if self.over_limit(j) else self.place_at(j, self.now)
+            if self.over_limit(j, counts):
+                passed.append(j)
+            elif counts is None:
+                return [j, *passed, *queue[position + 1 :]]
+            else:
+                self.start(j, counts)
         return []
 
     def decided(self, decide: Decide) -> None:
@@ -1578,7 +1605,11 @@ class Simulation:
         while True:
             within = [j for j in self.sorted_by(self.order, self.queue) if not self.over_limit(j)]
             waiting = within[: self.places]
-            fits = [self.place_at(j, self.now) is not None for j in waiting]
+            places = [self.place_at(j, self.now) for j in waiting]
+            fits = [
+                counts is not None and not self.over_limit(j, counts)
+                for j, counts in zip(waiting, places, strict=True)
+            ]
             if not any(fits):
                 return
             chosen = decide(self.now, waiting, fits)
@@ -1604,7 +1635,7 @@ class Simulation:
             if counts is None:
                 held |= mine
                 held_pools |= my_pools
-            else:
+            elif not self.over_limit(j, counts):
                 self.start(j, counts)
 
     def easy(self, queue: list[int]) -> None:
@@ -1643,7 +1674,7 @@ class Simulation:
             if counts is None:
                 continue
             end = ends_at(self.now + planned_duration(job, counts, self.machine), self.now)
-            if not self.under_caps(j, counts, self.now, end):
+            if not self.under_caps(j, counts, self.now, end) or self.over_limit(j, counts):
                 continue
             spared = all(within(counts, free) for free in self.left_by_head(shadow, end, extra))
             spared = spared and self.spares_caps(j, counts, shadow, end, extra)
@@ -1714,10 +1745,10 @@ class Simulation:
             planned = None if self.over_limit(j) else self.plan(j, reservations)
             if planned is None:
                 continue
-            if planned.start == self.now:
-                self.start(j, planned.counts)
-            else:
+            if planned.start > self.now:
                 reservations.append(planned)
+            elif not self.over_limit(j, planned.counts):
+                self.start(j, planned.counts)
 
     def plan(self, j: int, reservations: list[Reservation]) -> Reservation | None:
         """Return the earliest place of a job beside the running jobs and the reservations.
@@ -1798,7 +1829,7 @@ def simulate(
     machine = replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
     already = {record.job for record in running}
     for j, job in enumerate(jobs):
-        if j not in already and not feasible(job, machine, placement):
+        if (j not in already and not feasible(job, machine, placement)) or too_many_nodes(machine, jobs, j, placement):
             raise ValueError(f"Job {job.id}: tasks={job.tasks} can never be placed under {placement!r}.")
     return Simulation(
         list(jobs),
@@ -1866,9 +1897,10 @@ def loss_of_capacity(result: Result) -> float:
         for closure in result.machine.closures:
             free[closure.group] -= closure.nodes if closure.covers(begin) else 0
         idle = sum(max(0, nodes) for nodes in free)
-        running = [run.job for run in runs if run.start <= begin < run.end]
+        running = [(run.job, run.counts) for run in runs if run.start <= begin < run.end]
         waiting = [j for j, since, start in waits if since <= begin < start and result.jobs[j].reservation is None]
-        if any(result.jobs[j].tasks <= idle and not over_limit(result.machine, j, running) for j in waiting):
+        jobs = result.jobs
+        if any(jobs[j].tasks <= idle and not over_limit(result.machine, jobs, j, running) for j in waiting):
             lost += idle * (end - begin)
     return lost / (result.machine.nodes * (last - result.t0))
 

@@ -131,16 +131,16 @@ def stays_of(result: Result) -> list[Stay]:
 def lost_nodes(result: Result, stays: list[Stay], now: float) -> int:
     """Return how many nodes idle from now until the next instant because of known closures."""
     present = [stay for stay in stays if stay.since <= now]
-    running = [stay.job for stay in present if stay.start <= now < stay.end]
+    running = [(stay.job, stay.counts) for stay in present if stay.start <= now < stay.end]
     left = list(result.machine.pools)
-    for j in running:
+    for j, _ in running:
         left = naive.less(left, result.jobs[j])
     lost, tasks = [0 for _ in result.machine.groups], 0
     for stay in present:
         job = result.jobs[stay.job]
         if not now < stay.start or job.reservation is not None:
             continue
-        if naive.over_limit(result.machine, stay.job, running) or not naive.needs_fit(job, left):
+        if naive.over_limit(result.machine, result.jobs, stay.job, running) or not naive.needs_fit(job, left):
             continue
         open_ = [g for g, cap in enumerate(naive.effective_caps(replace(job, caps=None), result.machine)) if cap > 0]
         until = now + naive.shortest_duration(replace(job, caps=None), result.machine)

@@ -843,7 +843,12 @@ def on_uneven_nodes(scenario: Scenario, seed: int) -> Scenario:
         replace(group, resources=(("cpu", rng.choice((1, 2, 3, 4, 8))), ("gpu", rng.choice((0, 1, 4)))))
         for group in scenario.machine.groups
     ]
-    machine = replace(scenario.machine, groups=groups)
+    wider = random.Random(-43 - seed)
+    limits = tuple(
+        limit if limit.about[2] == "jobs" else replace(limit, amount=limit.amount * wider.choice((1, 2, 3)))
+        for limit in scenario.machine.limits
+    )
+    machine = replace(scenario.machine, groups=groups, limits=limits)
     jobs = []
     for j, job in enumerate(scenario.jobs):
         packed = replace(job, demand=rng.choice(OF_TASKS), alternatives=())
@@ -851,6 +856,23 @@ def on_uneven_nodes(scenario: Scenario, seed: int) -> Scenario:
         alone = rng.random() < 0.8 and _can_be(packed, j, machine, scenario.settings.placement)
         jobs.append(packed if alone else replace(job, demand=()))
     return replace(scenario, machine=machine, jobs=jobs)
+
+
+def under_tight_limits(scenario: Scenario, seed: int) -> Scenario:
+    """Return the scenario with limits in nodes or CPUs that leave each job hardly more than it is given at first."""
+    rng, scenario = random.Random(-4376 - seed), scenario.as_chosen()
+    machine, found = replace(scenario.machine, limits=()), []
+    held = [naive.on_whole_nodes(job, machine) for job in scenario.jobs]
+    free, idle = [group.count for group in machine.groups], [0.0 for _ in machine.uplinks]
+    for of in rng.sample(LIMITED[:2], rng.choice((1, 2))):
+        what = rng.choice(("nodes", "cpus"))
+        for name in sorted({who(of, j, job) for j, job in enumerate(held)} - {""}):
+            parts = {j: naive.part_of(job, what) for j, job in enumerate(held) if who(of, j, job) == name}
+            limit = naive.Limit(0, parts, (of, name, what))
+            first = {j: naive.place(held[j], free, idle, machine, scenario.settings.placement) for j in parts}
+            most = max(naive.taken_of(limit, held, j, counts) for j, counts in first.items())
+            found.append(replace(limit, amount=most + rng.choice((0, 0, 1, 2, 5))))
+    return replace(scenario, machine=replace(machine, limits=tuple(found)))
 
 
 def _of_so_many(job: naive.Job, packed: naive.Job, rng: random.Random) -> tuple[naive.Shape, ...]:
@@ -869,11 +891,10 @@ def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> b
     except ValueError:
         return False  # and the package refuses it by name
     limits = [limit for limit in machine.limits if j in limit.parts]
-    if held.fits and any(limit.about[2] != "jobs" for limit in limits):
-        return False
     shapes = [replace(held, tasks=tasks) for tasks, *_ in held.alternatives] or [held]
     bound = all(naive.part_of(one, limit.about[2]) <= limit.amount for limit in limits for one in shapes)
-    return bound and all(naive.feasible(one, machine, placement) for one in shapes)
+    bound = bound and all(naive.feasible(one, machine, placement) for one in shapes)
+    return bound and not naive.too_many_nodes(machine, {j: held}, j, placement)
 
 
 def signal_of(cap: naive.Cap, machine: naive.Machine) -> Any:

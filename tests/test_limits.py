@@ -103,6 +103,18 @@ def test_loss_of_capacity_is_checked_beside_limits() -> None:
     assert any("loss_of_capacity" in line for line in replace(made, loss_of_capacity=0.4).violations())
 
 
+def test_the_smallest_job_may_take_the_most_cpus() -> None:
+    """Whoever is larger, but takes fewer CPUs, waits for nodes where the smaller one waits for its limit."""
+    queue = fs.Workload(
+        submit=np.zeros(4), tasks=[2, 4, 1, 2], runtime=np.full(4, 10.0), user=[1, 2, 1, 1],
+        demand={"cpu": [2, 1, 8, 1]},
+    )
+    limited = replace(fs.Federation.homogeneous(4), limits=(fs.Limit("user", cpus=8),))
+    made = fs.simulate(queue, limited, "fcfs")
+    assert made.start.tolist() == [0.0, 10.0, 20.0, 30.0]
+    made.verify(claimed=made.metrics())
+
+
 def test_comparisons_tell_limits_apart() -> None:
     """An instance with other limits is another instance."""
     log = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])

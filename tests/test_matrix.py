@@ -95,6 +95,13 @@ def shapes(rule: str) -> Case:
     return Case(replace(JOBS, alternatives=among), MACHINE, {"alternatives": rule})
 
 
+def of_several_sizes(**parts: Any) -> Case:
+    """Return the case of jobs alone on nodes of two and of four CPUs, on so many as their placement makes them."""
+    groups = tuple(replace(NODES, count=n, resources={"cpu": cpus, "memory": 10}) for n, cpus in ((4, 2), (2, 4)))
+    machine = fs.Federation((fs.Cluster("m", groups),), **parts)
+    return Case(replace(JOBS, tasks=[6, 1, 9, 4, 3, 2], layout={"exclusive": [1, 0, 1, 1, 0, 1]}), machine)
+
+
 CASES: dict[str, Case] = {
     "nothing": Case(JOBS, MACHINE),
     "partitions": in_partitions(),
@@ -105,6 +112,8 @@ CASES: dict[str, Case] = {
     "demand": Case(replace(JOBS, demand={"cpu": [2, 1, 1, 0, 2, 1], "memory": [5, 0, 0, 10, 0, 0]}), MACHINE),
     "tasks_per_node": Case(replace(JOBS, layout={"tasks_per_node": [2, 0, 1, 2, 0, 1]}), MACHINE),
     "exclusive": Case(replace(JOBS, layout={"exclusive": [0, 1, 0, 0, 0, 0]}), MACHINE),
+    "nodes of several sizes": of_several_sizes(),
+    "limits on these": of_several_sizes(limits=(fs.Limit("user", nodes=5), fs.Limit("account", cpus=14))),
     "pools": Case(replace(JOBS, pools={"ansys": [1, 1, 0, 2, 1, 0]}), has(pools=(fs.Pool("ansys", 2),))),
     "pool of a cluster": Case(
         replace(JOBS, pools={"buffer": [1, 1, 0, 2, 1, 0]}), fs.Federation(TWO, pools=(fs.Pool("buffer", 2, "n"),))
@@ -315,13 +324,15 @@ LIMITS = ("limit of users", "limit of accounts", "limit of qos", "array")
 # In which places which cases are refused, and what that is called there; all else works.
 SEARCHES = {"earliest finish": "take their shapes as they join the queue", "slack": "slack"}
 KILLS = {"outage that kills": "downtimes kill jobs, and which jobs then count is open"}
+UNEVEN = dict.fromkeys(("nodes of several sizes", "limits on these"), "nodes that hold different numbers of its tasks")
 REFUSED: dict[str, dict[str, str]] = {
+    **dict.fromkeys((*LISTS, "min-min-easy"), UNEVEN),
     "ga": SEARCHES,
     "as submitted": SEARCHES,
     "packages": SEARCHES | dict.fromkeys(TAKES, "take nodes from jobs .* planned already"),
     "compare": SEARCHES,
     "command line": SEARCHES | KILLS,
-    "slurm": {
+    "slurm": UNEVEN | {
         "pools": "no pools yet",
         "pool of a cluster": "no several clusters yet",
         "part of the nodes": "no downtimes of so many nodes yet",
@@ -333,6 +344,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "tiers": "no partitions with tiers yet",
         "partition limits": "no partitions that count nodes yet",
         "limit of accounts": "no limits of nodes yet",
+        "limits on these": "no limits of nodes yet",
         "part of the nodes": "no downtimes that say how many nodes yet",
         **dict.fromkeys(TAKES, "no downtimes that take nodes from jobs yet"),
         "reservation": "no reservations of nodes yet",
@@ -340,13 +352,13 @@ REFUSED: dict[str, dict[str, str]] = {
         "held": "no jobs that are held yet",
     },
     "bounds": KILLS,
-    "environment": {
+    "environment": UNEVEN | {
         **dict.fromkeys(TAKES, "takes nodes from jobs"),
         "for good": "never ends",
         "reservation": "is in reservation 'r'",
         "held": "jobs are held for a time",
     },
-    "exact": {
+    "exact": UNEVEN | {
         **dict.fromkeys(("pools", "pool of a cluster"), "jobs have pools"),
         **dict.fromkeys(LIMITS, "there are limits"),
         **dict.fromkeys(SURPRISES, "becomes known at .* only"),

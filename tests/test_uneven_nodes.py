@@ -200,12 +200,9 @@ def test_what_has_to_know_their_nodes_refuses_them_by_name(tmp_path: Path) -> No
         lambda: Episodes(jobs, TWO, runs=1),
         lambda: fs.simulate(jobs, TWO, "min-min"),
         lambda: fs.simulate(jobs, TWO, fs.policies.Slurm(conf)),
-        lambda: fs.simulate(jobs, replace(TWO, limits=(fs.Limit("user", nodes=3),))),
-        lambda: fs.simulate(jobs, replace(TWO, limits=(fs.Limit("user", cpus=30),))),
     ):
         with pytest.raises(InfeasibleError, match=cure):
             refused()
-    assert len(fs.simulate(jobs, replace(TWO, limits=(fs.Limit("user", jobs=1),)))) == 2
     shapes = replace(jobs, alternatives={1: [(6, 10.0), (3, 20.0)]})
     with pytest.raises(InfeasibleError, match=r"Job 1: exclusive: some nodes that it may have hold 4 of its 6 tasks"):
         fs.simulate(shapes, TWO)
@@ -259,18 +256,6 @@ def test_no_plan_leaves_a_job_too_few_places() -> None:
     assert caps.tolist() == [[3, 2], [3, 0]]
     enough = problem.layout.pack(np.array([[0, 1]]), np.array([[[2, 2], [3, 0]]]), np.array([problem.default_rules()]))
     assert problem.layout.caps(problem.repaired(enough))[0].tolist() == [[2, 2], [3, 0]]
-
-
-def test_partitions_go_by_the_fewest_and_the_most() -> None:
-    """Tests that `max_nodes` binds whom some placement may give more, and `min_nodes` whom some may give fewer."""
-    jobs = work([6], layout=ALONE, labels={"partition": ["p"]})
-    everywhere = {"nodes": {"A": "0-4"}}
-    with pytest.raises(InfeasibleError, match="the nodes that it may take=2 is over the 1 of partition 'p'"):
-        fs.simulate(jobs, replace(TWO, partitions=(fs.Partition("p", max_nodes=1, **everywhere),)))
-    with pytest.raises(InfeasibleError, match="tasks=1 is below the 2 of partition 'p'"):
-        fs.simulate(jobs, replace(TWO, partitions=(fs.Partition("p", min_nodes=2, **everywhere),)))
-    schedule = fs.simulate(jobs, replace(TWO, partitions=(fs.Partition("p", max_nodes=2, **everywhere),)))
-    schedule.verify()
 
 
 def test_gpus_that_tasks_share_count() -> None:

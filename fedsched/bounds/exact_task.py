@@ -18,8 +18,8 @@ from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped
+from fedsched.model.counters import someones
 from fedsched.model.dependencies import End, ends_of, settled
-from fedsched.model.limits import someones
 from fedsched.model.log import CANCELLED, DONE, FAILED, LogColumns
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.reservations import refuse_members

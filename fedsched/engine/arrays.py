@@ -74,7 +74,9 @@ class Limits(NamedTuple):
     kind: Ints  # job: its kind, or -1
     first: Ints  # kind: its counters stand from here to the next kind's
     counter: Ints
-    weight: Ints  # what a job takes of it
+    weight: Ints  # what a job takes of it; the least, where that is up to its nodes
+    row: Ints  # then of `of_node`, else -1; of no size where it is so for nobody
+    of_node: Ints  # row x group: what a job takes for each node there
     first_kind: Ints  # counter: its kinds stand from here to the next counter's, by what their jobs take
     of_counter: Ints
     kind_weight: Ints

@@ -26,7 +26,7 @@ from fedsched.engine.availability import (
 )
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
-from fedsched.engine.dispatch import start_job
+from fedsched.engine.dispatch import is_over, start_job
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import planned_duration
 from fedsched.engine.queue import ANY, FIRST
@@ -108,9 +108,11 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         begin = promises.recall(state, j) if position < promised_to else NOWHERE
         if begin < 0:
             begin = first_fit(problem, plan, state, j)
+            if begin >= 0 and profile.time[begin] == now and is_over(problem, state, j):
+                begin = NOWHERE
             if several and not promises.promise(state, j, begin):
                 promised_to = FIRST
-        if begin < 0:  # it waits only for the load of jobs whose finish is pending, or for nodes to open: a later pass
+        if begin < 0:  # it waits only for the load of jobs whose finish is pending, for nodes to open, or for a limit
             profile.reserved[j] = np.inf
         else:
             time = profile.time[begin]

@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined
 from fedsched.engine import queue as queues
 from fedsched.engine.codes import SameTime, Status
-from fedsched.engine.dispatch import fits_now, start_apart
+from fedsched.engine.dispatch import fits_now, is_over, start_apart
 from fedsched.engine.events import next_time, take_events
 from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import ANY, FIRST
@@ -61,7 +61,7 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
         j = queue.order[position]
         waiting[seen] = j
         fits[seen] = 0
-        if problem.tasks[j] <= free and fits_now(problem, plan, state, j):
+        if problem.tasks[j] <= free and fits_now(problem, plan, state, j) and not is_over(problem, state, j):
             fits[seen] = 1
             any_fits = True
         seen += 1

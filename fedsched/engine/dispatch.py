@@ -67,6 +67,12 @@ def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 
 
 @inlined
+def is_over(problem: Problem, state: State, j: int) -> bool:
+    """Return whether a job that fits has to be passed over: limits leave it fewer nodes than those chosen [43, 76]."""
+    return not limits.suffice(problem.extras, state.extras, j, state.scratch.chosen)
+
+
+@inlined
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
     queue = state.queue
@@ -77,7 +83,8 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
             return j
         if not fits_now(problem, plan, state, j):
             return j
-        start_job(problem, plan, state, j)
+        if not is_over(problem, state, j):
+            start_job(problem, plan, state, j)
         position = next_small(problem, state, queue, position + 1, ANY)
     return -1
 
@@ -93,7 +100,7 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     position = next_small(problem, state, queue, FIRST, state.counter[Counter.FREE])
     while position >= 0:
         j = queue.order[position]
-        if fits_now(problem, plan, state, j):
+        if fits_now(problem, plan, state, j) and not is_over(problem, state, j):
             start_job(problem, plan, state, j)
         else:
             number[ClassNumber.PATIENCE] -= 1
@@ -108,7 +115,7 @@ def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @part
 def _starts(problem: Problem, plan: Plan, state: State, j: int) -> bool:
-    fits = fits_now(problem, plan, state, j)
+    fits = fits_now(problem, plan, state, j) and not is_over(problem, state, j)
     if fits:
         start_apart(problem, plan, state, j)
     return fits
@@ -164,7 +171,8 @@ def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
         for g in range(held.size):
             waits = waits or (held[g] == 1 and plan.caps[plan.cap_row[j], g] > 0)
         if not waits and fits_now(problem, plan, state, j):
-            start_apart(problem, plan, state, j)
+            if not is_over(problem, state, j):
+                start_apart(problem, plan, state, j)
         else:
             pools.hold(problem.extras, state.extras, j)
             for g in range(held.size):

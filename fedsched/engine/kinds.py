@@ -9,8 +9,10 @@ import numpy as np
 from fedsched.engine.arrays import Limits
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fedsched.engine.arrays import Ints
-    from fedsched.model.limits import Counters
+    from fedsched.model.counters import Counters
 
 
 def _seen(values: Ints) -> Ints:
@@ -22,7 +24,7 @@ def _seen(values: Ints) -> Ints:
 def limits_of(counters: Counters, tasks: Ints) -> Limits:
     """Return limits as a run takes them; of no size where there are none."""
     if not counters.amount.size:
-        return Limits(*(_seen(np.zeros(0, dtype=np.int64)) for _ in Limits._fields))
+        return no_limits()
     jobs = tasks.size
     order = np.argsort(counters.job, kind="stable")
     begin = np.searchsorted(counters.job[order], np.arange(jobs + 1))
@@ -41,6 +43,8 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits:
         first=_seen(np.append(0, np.cumsum(taken))),
         counter=_seen(counters.counter[rows]),
         weight=_seen(counters.weight[rows]),
+        row=_seen(counters.row[rows] if (counters.row >= 0).any() else counters.row[:0]),
+        of_node=_seen(counters.of_node),
         first_kind=_seen(np.searchsorted(counters.counter[rows][by_counter], np.arange(counters.amount.size + 1))),
         of_counter=_seen(of_kind[by_counter]),
         kind_weight=_seen(counters.weight[rows][by_counter]),
@@ -50,19 +54,33 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits:
     )
 
 
+def no_limits() -> Limits:
+    """Return that nobody is under a limit."""
+    none = _seen(np.zeros(0, dtype=np.int64))
+    return Limits(*(none for _ in Limits._fields))._replace(of_node=_seen(np.zeros((0, 0), dtype=np.int64)))
+
+
+def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:
+    """Return of which jobs limits count as many nodes as they are placed on; of no size where of none."""
+    if not limits.row.size:
+        return np.zeros(0, dtype=np.bool_)
+    up = np.append(np.logical_or.reduceat(limits.row >= 0, limits.first[:-1]), False)
+    return np.asarray(up[limits.kind])
+
+
 def _within(many: Ints) -> Ints:
     """Return 0, 1, ... of each of these numbers, one after the other."""
     return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
 
 
 def _kinds(counters: Counters, order: Ints, begin: Ints) -> Ints:
-    """Return the kind of each job, -1 of those that no limit binds: equal where counters and weights are, in turn."""
+    """Return the kind of each job, -1 of those that no limit binds: equal where counters and what it takes are."""
     taken = np.diff(begin)
     kind = np.zeros(taken.size, dtype=np.int64)
     for nth in range(int(taken.max())):
         rows = np.flatnonzero(taken > nth)
         ones = order[begin[rows] + nth]
-        key = np.column_stack([kind[rows], counters.counter[ones], counters.weight[ones]])
+        key = np.column_stack([kind[rows], counters.counter[ones], counters.weight[ones], counters.row[ones]])
         kind[rows] = 1 + kind.max() + np.unique(key, axis=0, return_inverse=True)[1].ravel()
     bound = taken > 0
     kind[bound] = np.unique(kind[bound], return_inverse=True)[1].ravel()

@@ -18,7 +18,7 @@ from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.sleepers import ASLEEP, AWAKE, HIDDEN, LONGEST, ORDERS, SHOWN
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, Ints, Limited, Plan, State
+    from fedsched.engine.arrays import Extras, ExtraState, Ints, Limited, Limits, Plan, State
 
 NOT_ASLEEP = flag(False)
 
@@ -131,6 +131,47 @@ def wakes(extras: Extras | None, extra_state: ExtraState | None, state: State, o
 
 
 @inlined
+def _taken(limits: Limits, i: int, counts: Ints) -> int:
+    # What a job takes of a counter of its kind, which has these nodes [76].
+    if limits.row.size == 0 or limits.row[i] < 0:
+        return limits.weight[i]
+    taken = 0
+    for g in range(counts.size):
+        taken += counts[g] * limits.of_node[limits.row[i], g]
+    return taken
+
+
+@part
+def _suffice(limits: Limits, k: int, left: Ints, counts: Ints) -> bool:
+    if k < 0:
+        return True
+    suffice = True
+    for i in range(limits.first[k], limits.first[k + 1]):
+        suffice = suffice and _taken(limits, i, counts) <= left[limits.counter[i]]
+    return suffice
+
+
+@inlined
+def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
+    """Return whether limits leave a job what it takes on these nodes, of which it was known how many at least."""
+    if extras is None or state is None:
+        return True
+    if extras.limits.row.size == 0:
+        return True
+    return _suffice(extras.limits, state.limited.kind[j], state.limited.left, counts)
+
+
+@inlined
+def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
+    """Return whether limits bear a job on these nodes where nobody has anything."""
+    if extras is None:
+        return True
+    if extras.limits.row.size == 0:
+        return True
+    return _suffice(extras.limits, extras.limits.kind[j], extras.limits.amount, counts)
+
+
+@inlined
 def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
     """Count what a job has that starts."""
     if extras is None or extra_state is None:
@@ -141,7 +182,8 @@ def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j:
             limited.waiting[k] -= 1
             sleepers.leave(limited.sleepers, k, j)
         for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
-            _change(extras, extra_state, state, extras.limits.counter[i], -extras.limits.weight[i])
+            taken = _taken(extras.limits, i, state.counts[j])
+            _change(extras, extra_state, state, extras.limits.counter[i], -taken)
 
 
 @inlined
@@ -152,7 +194,8 @@ def give_back(extras: Extras | None, extra_state: ExtraState | None, state: Stat
     if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
         k = extra_state.limited.kind[j]
         for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
-            _change(extras, extra_state, state, extras.limits.counter[i], extras.limits.weight[i])
+            taken = _taken(extras.limits, i, state.counts[j])
+            _change(extras, extra_state, state, extras.limits.counter[i], taken)
 
 
 @part

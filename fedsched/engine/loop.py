@@ -165,4 +165,6 @@ def first_unplaceable(problem: Problem, plan: Plan, state: State) -> int:
     for j in problem.arrival:
         if not place(problem, plan, j, state.free, state.load, state):
             return j
+        if not limits.suffice_alone(problem.extras, j, state.scratch.chosen):
+            return j
     return -1

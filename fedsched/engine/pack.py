@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Calendar, Extras, Groups, Limits, Pools, Precedence, Problem
+from fedsched.engine.arrays import Calendar, Extras, Groups, Pools, Precedence, Problem
 from fedsched.engine.cancellations import Cancellations
 from fedsched.engine.capped import ceilings_of, of_jobs
 from fedsched.engine.choices import possible_shapes, refuse_entangled
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.holds import Holds
-from fedsched.engine.kinds import limits_of
+from fedsched.engine.kinds import limits_of, no_limits
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.numbers import Awaits
 from fedsched.engine.reserved import Reserved
@@ -21,18 +21,18 @@ from fedsched.engine.switching import refuse_unswitched
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import tiers_of_jobs
 from fedsched.model.calendar import closures_of, kills
+from fedsched.model.counters import counters_of
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
 from fedsched.model.gears import refuse_strange_gears
 from fedsched.model.layout import layout_of, own_tasks, tasks_on_nodes
-from fedsched.model.limits import counted_in_nodes, counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
 from fedsched.model.power_cap import is_capped
 from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 from fedsched.model.switched import saving_of
 from fedsched.model.switching import is_switching
-from fedsched.model.uneven import fits_of, refuse_uneven
+from fedsched.model.uneven import fits_of
 from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
@@ -177,7 +177,6 @@ def _extras(
     running: Sequence[int],
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
-    refuse_uneven("limits in nodes or CPUs", workload.take(counted_in_nodes(workload, federation)))
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
     counters, tier = counters_of(workload, federation), tiers_of_jobs(workload, federation)
     bound = need.any() or counters.amount.size or tier.size
@@ -284,10 +283,6 @@ def _nobody_chooses() -> Moldable:
     return Moldable(nobody, nobody, nobody, never, never, nobody)
 
 
-def _no_limits() -> Limits:
-    return Limits(*(_ints(np.zeros(0)) for _ in Limits._fields))
-
-
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
     amount = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
     for row, p in np.argwhere(need > amount)[:1]:
@@ -381,7 +376,7 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
     return Extras(
-        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
+        needs, _nobody_waits(), waits, no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
         _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
         of_rows(problem.extras.standing, jobs),
     )

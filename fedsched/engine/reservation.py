@@ -9,7 +9,7 @@ from fedsched.engine import calendar, ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
-from fedsched.engine.dispatch import fits_now, is_passed_over, start_apart
+from fedsched.engine.dispatch import fits_now, is_over, is_passed_over, start_apart
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import place, planned_duration
 from fedsched.engine.shadow import shadow_beside_closures
@@ -122,7 +122,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)
     if not fits and not _may_fit_on_fewer(problem, plan):
         return REFUSED
-    fits = fits and ceilings.bear_now(extras, extra_state, problem, state, j)
+    fits = fits and ceilings.bear_now(extras, extra_state, problem, state, j) and not is_over(problem, state, j)
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
     if fits and end <= shadow:
         return BRIEF
@@ -134,7 +134,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
             limited[g] = min(state.free[g], extra[g])
         if not calendar.place_beside_head(extras, extra_state, problem, plan, state, j, limited, shadow):
             return REFUSED
-        if not ceilings.bear_now(extras, extra_state, problem, state, j):
+        if not ceilings.bear_now(extras, extra_state, problem, state, j) or is_over(problem, state, j):
             return REFUSED
         end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
         if end <= shadow:

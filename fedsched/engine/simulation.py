@@ -24,6 +24,7 @@ from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.model.alternatives import with_shapes
 from fedsched.model.calendar import takes_nodes
+from fedsched.model.counters import over_alone
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
 from fedsched.model.integrals import Integrals
@@ -394,7 +395,8 @@ def without_end(problem: Problem, row: int) -> str:
 
 
 def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Problem, plan: Plan) -> None:
-    row = first_unplaceable(problem, plan, new_state(problem, needs=Needs.NOTHING, separate_backfill=False))
+    state = new_state(problem, needs=Needs.NOTHING, separate_backfill=False)
+    row = first_unplaceable(problem, plan, state)
     if row < 0:
         return
     tasks = int(workload.tasks[row])
@@ -412,6 +414,15 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
         raise InfeasibleError(
             f"{job} exceeds the {usable.sum()} nodes that its caps and allowed clusters leave (per group: "
             f"{usable.tolist()}); loosen them."
+        )
+    taken = state.scratch.chosen
+    over = "" if _of_other_sizes(taken[None], workload.take([row]), federation).size else over_alone(
+        workload, federation, row, taken
+    )
+    if over:
+        raise InfeasibleError(
+            f"{job}: placement={placement!r} gives it {counted(int(taken.sum()), 'node')} of the empty federation, and "
+            f"{over}; use another placement, give a wider limit, or drop it."
         )
     per_cluster = np.bincount(problem.groups.cluster, weights=usable).astype(int).tolist()
     raise InfeasibleError(

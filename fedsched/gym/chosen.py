@@ -54,8 +54,8 @@ def limits_as_chosen(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b
     if moldable.which.size > 0 and tasks.size > 0:
         tasks = chosen.tasks[b]
     return Limits(
-        limits.amount, limits.kind, limits.first, limits.counter, limits.weight, limits.first_kind, limits.of_counter,
-        limits.kind_weight, limits.first_place, limits.first_node, tasks,
+        limits.amount, limits.kind, limits.first, limits.counter, limits.weight, limits.row, limits.of_node,
+        limits.first_kind, limits.of_counter, limits.kind_weight, limits.first_place, limits.first_node, tasks,
     )  # fmt: skip
 
 

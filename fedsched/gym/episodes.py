@@ -36,9 +36,9 @@ from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped, with_shapes
+from fedsched.model.counters import someones
 from fedsched.model.dependencies import settled
 from fedsched.model.integrals import Integrals
-from fedsched.model.limits import someones
 from fedsched.model.metrics import Column
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.reservations import refuse_members

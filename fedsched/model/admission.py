@@ -14,7 +14,6 @@ from fedsched.model.pools import have_pools, needs_on_clusters
 from fedsched.model.reservations import in_reservations, reservation_of_jobs, reservations_of, strangers
 from fedsched.model.resources import demands_on, have_resources, in_words
 from fedsched.model.texts import distinct
-from fedsched.model.uneven import most_nodes
 from fedsched.model.whole_nodes import on_whole_nodes, who_may_share_a_node
 
 if TYPE_CHECKING:
@@ -105,15 +104,12 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
     account, qos, of_jobs = workload.label("account"), workload.label("qos"), partition_of_jobs(workload, federation)
     estimate = as_asked(workload, federation).estimate
     sizes = np.array([group.count for group in federation.groups])
-    room, most = federation.groups_of_partitions() @ sizes, most_nodes(workload, federation)
+    room = federation.groups_of_partitions() @ sizes
     found: dict[int, str] = {}
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
         asking = (estimate[rows], account[rows], qos[rows], int(room[p]))
         refused = partition.refusals(workload.tasks[rows], *asking)
-        if (most[rows] != workload.tasks[rows]).any():  # where nodes hold different numbers of a job's tasks
-            may = np.maximum(np.minimum(most[rows], room[p]), workload.tasks[rows])
-            refused = partition.refusals(may, *asking, called="the nodes that it may take") | refused
         found |= {int(rows[i]): reason for i, reason in refused.items()}
     asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
     demands, pools = demands_on(workload, federation), needs_on_clusters(workload, federation)

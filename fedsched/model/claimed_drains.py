@@ -83,7 +83,7 @@ class Drains:
             times = 1 if kind == 3 else -1
             self.held += times * self.counts[which]
             self.pools -= times * self.needs[self.job[which]]
-            self.shares.give(self.job[which], times)
+            self.shares.give(self.job[which], self.counts[which].tolist(), times)
         if kind == 1:
             c, sign = (which, 1) if which >= 0 else (~which, -1)
             self.closed[self.closures.group[c]] += sign * self.closures.nodes[c]

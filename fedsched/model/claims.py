@@ -186,10 +186,11 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], s
     tasks = workload.tasks.tolist() + runs.in_vain.tasks.tolist()
     last = float(finish.max())
     # Where nothing closes all groups are one.
+    counts = schedule.counts.tolist()
     free, held = [nodes], schedule.counts.sum(axis=1, keepdims=True).tolist()
     closures = closures_of(schedule.federation)
     if closures.begin.size:
-        free, held = [group.count for group in schedule.federation.groups], schedule.counts.tolist()
+        free, held = [group.count for group in schedule.federation.groups], counts
     events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
     since = np.maximum(runs.since, schedule.t0).tolist()
     events += [(since[row], 1, row) for row in np.flatnonzero(reserved < 0).tolist()]
@@ -199,7 +200,7 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], s
     for row, (since, until) in enumerate(zip(in_vain.since.tolist(), in_vain.until.tolist(), strict=True), len(start)):
         events += [(max(since, schedule.t0), 1, row), (until, 5, row)]
     events.sort()
-    waiting: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # heaps of those under the same limits
+    waiting: dict[object, list[tuple[int, int]]] = {}  # heaps of those under the same limits
     job = runs.job.tolist() + in_vain.job.tolist()
     gone = [False] * len(job)
     lost, now = 0.0, schedule.t0
@@ -210,13 +211,13 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], s
                 lost += idle * (time - now)
             now = time
         if kind == 1:
-            heapq.heappush(waiting.setdefault(shares.counters_of(job[row]), []), (tasks[row], row))
+            heapq.heappush(waiting.setdefault(shares.like(job[row], tasks[row]), []), (tasks[row], row))
         elif kind == 5:
             gone[row] = True
         elif kind > 2:
             free[closures.group[row]] += int(closures.nodes[row]) * (1 if kind == 4 else -1)
         else:
             gone[row] = gone[row] or kind == 2
-            shares.give(job[row], -1 if kind == 0 else 1)
+            shares.give(job[row], counts[row], -1 if kind == 0 else 1)
             free = [left + (n if kind == 0 else -n) for left, n in zip(free, held[row], strict=True)]
     return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0

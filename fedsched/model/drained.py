@@ -12,8 +12,8 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.model.calendar import closures_of
+from fedsched.model.counters import counters_of
 from fedsched.model.eligible import ready_since
-from fedsched.model.limits import counters_of
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
 from fedsched.model.shortest import least_stretch, usable_groups
@@ -66,7 +66,9 @@ class Told(NamedTuple):
     needs: Ints  # job × pool
     first: Ints  # where a job's parts of limits begin
     limit: Ints
-    weight: Ints
+    weight: Ints  # at least, and
+    row: Ints  # where that is up to the nodes, of
+    of_node: Ints  # row × group: what it is for each; else -1
     begins: Ints  # closures by their begins
     started: Ints  # of each run: where its start stands among the events
     ended: Ints  # and its end, or -1
@@ -178,6 +180,8 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
         first=np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1)),
         limit=np.array(counters.counter[by_job], dtype=np.int64),
         weight=np.array(counters.weight[by_job], dtype=np.int64),
+        row=np.array(counters.row[by_job], dtype=np.int64),
+        of_node=np.ascontiguousarray(counters.of_node, dtype=np.int64),
         begins=np.argsort(closures.begin, kind="stable"),
         started=started,
         ended=ended,
@@ -234,6 +238,17 @@ def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
 
 
 @inlined
+def _taken(told: Told, k: int, run: int) -> int:
+    # What a run takes of a limit.
+    if told.row[k] < 0:
+        return told.weight[k]
+    taken = 0
+    for g in range(told.nodes.size):
+        taken += told.counts[run, g] * told.of_node[told.row[k], g]
+    return taken
+
+
+@inlined
 def _happens(told: Told, now: Now, kind: int, which: int, waiting: int) -> int:
     # Takes an event; returns how many wait then.
     if kind == WAITS:
@@ -254,7 +269,7 @@ def _happens(told: Told, now: Now, kind: int, which: int, waiting: int) -> int:
         for p in range(now.pools.size):
             now.pools[p] -= sign * told.needs[j, p]
         for k in range(told.first[j], told.first[j + 1]):
-            now.limits[told.limit[k]] -= sign * told.weight[k]
+            now.limits[told.limit[k]] -= sign * _taken(told, k, which)
     if kind in (CLOSES, OPENS):
         now.closed[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
     return waiting

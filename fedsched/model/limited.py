@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from fedsched.model.limits import Counters
+    from fedsched.model.counters import Counters
     from fedsched.model.lost_nodes import Runs
     from fedsched.model.schedule import Schedule
 
@@ -27,7 +27,8 @@ def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterato
         mine = slice(begins[c], begins[c + 1])
         several = lasts[mine] - firsts[mine]  # runs of each job
         rows = of_job[np.repeat(lasts[mine] - np.cumsum(several), several) + np.arange(several.sum())]
-        part = np.repeat(counters.weight[mine], several)
+        entries = np.repeat(np.arange(begins[c], begins[c + 1]), several)
+        part = counters.taken(entries, runs.all.counts[rows])
         start, end = runs.all.start[rows], runs.all.finish[rows]
         times, kind = np.concatenate([end, start]), np.repeat([0, 1], rows.size)
         order = np.lexsort((kind, times))  # ends come before starts
@@ -47,20 +48,23 @@ class Shares:
 
     def __init__(self, counters: Counters) -> None:
         self._left = counters.amount.tolist()
-        self._parts: dict[int, list[tuple[int, int]]] = {}
-        columns = (counters.job.tolist(), counters.counter.tolist(), counters.weight.tolist())
-        for job, counter, weight in zip(*columns, strict=True):
-            self._parts.setdefault(job, []).append((counter, weight))
+        self._parts: dict[int, list[tuple[int, int, list[int]]]] = {}
+        of_node = [[], *counters.of_node.tolist()]
+        columns = (counters.job.tolist(), counters.counter.tolist(), counters.weight.tolist(), counters.row.tolist())
+        for job, counter, weight, row in zip(*columns, strict=True):
+            self._parts.setdefault(job, []).append((counter, weight, of_node[row + 1]))
 
-    def counters_of(self, job: int) -> tuple[int, ...]:
-        """Return what a job's parts are of."""
-        return tuple(counter for counter, _ in self._parts.get(job, ()))
+    def like(self, job: int, tasks: int) -> tuple[tuple[int, int, int], ...]:
+        """Return what jobs have in common of which the one of fewer tasks takes no more of any limit."""
+        parts = [(c, weight) for c, weight, _ in self._parts.get(job, ())]
+        return tuple((c, 0, w // tasks) if w > 1 and w % tasks == 0 else (c, w, 0) for c, w in parts)
 
-    def give(self, job: int, times: int) -> None:
-        """Let a job have its parts, or with times = -1 give them back."""
-        for counter, weight in self._parts.get(job, ()):
-            self._left[counter] -= times * weight
+    def give(self, job: int, counts: Sequence[int], times: int) -> None:
+        """Let a job on these nodes have its parts, or with times = -1 give them back."""
+        for counter, weight, each in self._parts.get(job, ()):
+            taken = sum(n * of_node for n, of_node in zip(counts, each, strict=True)) if each else weight
+            self._left[counter] -= times * taken
 
     def full_for(self, job: int) -> bool:
-        """Return whether a job would take more than is left."""
-        return any(weight > self._left[counter] for counter, weight in self._parts.get(job, ()))
+        """Return whether a job would take more than is left, at least."""
+        return any(weight > self._left[counter] for counter, weight, _ in self._parts.get(job, ()))

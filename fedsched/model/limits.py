@@ -1,22 +1,19 @@
-"""Limits: how much somebody may have at a time, and how many tasks of an array run together [43]."""
+"""Limits: how much somebody may have at a time [43]."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import FederationError, InfeasibleError, shortened, unknown_name
+from fedsched.errors import FederationError, shortened, unknown_name
 from fedsched.model.texts import distinct
 from fedsched.model.validation import check_labels
 from fedsched.text import one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from fedsched.model.federation import Federation
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 COUNTED = ("jobs", "nodes", "cpus")
 WHOSE = ("user", "account", "qos", "partition")
 MOST = 2**31 - 1  # of a limit: sums stay exact
-_ARRAY = re.compile(r"(.+)%(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,70 +94,7 @@ def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
             raise FederationError(f"Federation {federation!r}: the limit of {limit} stands there twice.")
 
 
-class Counters(NamedTuple):
-    """What limits count: an amount each, and who takes how much of it, a row a job and counter."""
-
-    amount: NDArray[np.int64]
-    counter: NDArray[np.int64]  # in ascending order
-    job: NDArray[np.int64]
-    weight: NDArray[np.int64]
-    names: tuple[str, ...]
-
-
-def counters_of(workload: Workload, federation: Federation) -> Counters:
-    """Return what binds these jobs; a job that is over a limit all by itself is refused by name."""
-    found = [*_of_limits(workload, federation), *_of_arrays(workload)]
-    for name, what, amount, rows, weights in found:
-        for k in np.flatnonzero(weights > amount)[:1]:
-            raise InfeasibleError(
-                f"Job {workload.id[rows[k]]}: its {weights[k]} {what} are over the limit of {amount} of {name}; drop "
-                "it, or give a wider limit."
-            )
-    nobody = np.zeros(0, dtype=np.int64)
-    return Counters(
-        np.array([amount for _, _, amount, _, _ in found], dtype=np.int64),
-        np.repeat(np.arange(len(found)), [rows.size for *_, rows, _ in found]),
-        np.concatenate([nobody, *(rows for *_, rows, _ in found)]),
-        np.concatenate([nobody, *(weights for *_, weights in found)]),
-        tuple(name for name, *_ in found),
-    )
-
-
-def counted_in_nodes(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return the rows of jobs that are under a limit in nodes or CPUs."""
-    found = [rows for _, what, _, rows, _ in _of_limits(workload, federation) if what != "jobs"]
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
-
-
-def someones(workload: Workload, federation: Federation) -> str:
-    """Return whose limit binds some of these jobs, the first one's; '' where none does."""
-    return next(iter(counters_of(workload, federation).names), "")
-
-
-_Counter = tuple[str, str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
-
-
-def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
-    parts = _parts(workload)
-    for limit in federation.limits:
-        names, rows_of = _grouped(_whose(workload, federation, limit.of))
-        for name, rows in zip(names, rows_of, strict=True):
-            if name and (not limit.names or name in limit.names):
-                called = f"{limit.of} {one_line(name)!r}"
-                for what, most in limit.most:
-                    if most is not None:
-                        yield called, "CPUs" if what == "cpus" else what, most, rows, parts[what][rows]
-
-
-def _parts(workload: Workload) -> dict[str, NDArray[np.int64]]:
-    """Return how much of each a job takes while it runs."""
-    demand = {} if workload.demand is None else workload.demand.columns()
-    one = np.ones(len(workload), dtype=np.int64)
-    each = np.maximum(np.asarray(demand.get("cpu", one), dtype=np.int64), 1)
-    return {"jobs": one, "nodes": workload.tasks, "cpus": workload.tasks * each}
-
-
-def _whose(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
+def whose_of(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
     """Return a text of each job, '' where it says none: whose it is."""
     if of == "user":
         return np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
@@ -170,34 +103,11 @@ def _whose(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
     return np.where(texts == "", usual, texts) if usual else texts  # who asks for none is in the default one [37]
 
 
-def _grouped(texts: NDArray[Any]) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """Return the texts that differ, and the rows of each."""
-    names, which = distinct(texts)
-    order = np.argsort(which, kind="stable")
-    return names, np.split(order, np.cumsum(np.bincount(which, minlength=len(names)))[:-1])
-
-
-def _of_arrays(workload: Workload) -> Iterator[_Counter]:
-    if workload.labels is None or "array" not in workload.labels.texts:
-        return
-    limited: dict[str, str] = {}
-    for text, rows in zip(*_grouped(workload.label("array")), strict=True):
-        match = _ARRAY.fullmatch(text)
-        name = text if match is None else match[1]
-        if limited.setdefault(name, text) != text or ("%" in text and (match is None or int(match[2]) < 1)):
-            raise InfeasibleError(
-                f"Array {one_line(name)!r}: {limited[name]!r} and {text!r}; its tasks must say one limit of at least "
-                "1, as 'name%5', or all none."
-            )
-        if match is not None:
-            yield f"array {one_line(name)!r}", "jobs", int(match[2]), rows, np.ones(rows.size, dtype=np.int64)
-
-
 def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
     """Return which limits are nobody's of these jobs, a few words each."""
     said = []
     for limit in federation.limits:
-        there = set(distinct(_whose(workload, federation, limit.of))[0]) - {""}
+        there = set(distinct(whose_of(workload, federation, limit.of))[0]) - {""}
         away = [name for name in limit.names if name not in there]
         if not there or away:
             who = ", ".join(map(repr, map(one_line, away[:5]))) if there else f"no job says its {limit.of}"

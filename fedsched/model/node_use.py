@@ -277,8 +277,8 @@ class NodeUse:
 
     def _beside_nodes(self) -> Iterator[str]:
         # Pools and limits; of limits those that count nodes would have to know who shares one with whom.
+        from fedsched.model.counters import counters_of
         from fedsched.model.limited import broken_limits
-        from fedsched.model.limits import counters_of
         from fedsched.model.lost_nodes import runs_of
         from fedsched.model.starts import broken_pools
 

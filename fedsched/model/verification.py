@@ -20,11 +20,11 @@ from fedsched.model.claimed_switching import broken_boots, nights_of, switching_
 from fedsched.model.claimed_workflows import workflow_measures
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
+from fedsched.model.counters import counters_of
 from fedsched.model.delays import broken_delays
 from fedsched.model.following import broken_submits
 from fedsched.model.held import broken_holds
 from fedsched.model.limited import Shares, broken_limits
-from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 from fedsched.model.places import broken_places
 from fedsched.model.reservations import reservation_of_jobs

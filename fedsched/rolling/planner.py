@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.engine.evaluate import unpacked
+from fedsched.engine.kinds import by_their_nodes
 from fedsched.engine.numbers import Counter
 from fedsched.engine.switching import refuse_power
 from fedsched.model.uneven import refuse_uneven
@@ -58,6 +59,10 @@ class RollingPlanner:
         # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
         self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
         self._one_group = run.problem.groups.nodes.size == 1
+        # Of whom limits count the nodes that they are given: caps that make these more might keep them for ever.
+        self._uncapped = np.zeros(0, dtype=np.bool_)
+        if run.problem.extras is not None:
+            self._uncapped = by_their_nodes(run.problem.extras.limits)
         run.consult(self, jobs=min(policy.window, run.problem.submit.size))
         if policy.placement is not None:
             self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
@@ -93,6 +98,8 @@ class RollingPlanner:
             instant = self._instant(run, planned)
             row = self._best(instant, self._plan_at_hand(run, instant, planned))
             order, caps, dispatch, placement = unpacked(instant.layout, row)
+            if self._uncapped.size:
+                caps = np.where(self._uncapped[planned, None], instant.space.limits, caps)
         except KeyboardInterrupt:
             self._file.save(run, before)
             raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
+from fedsched.engine import limits
 from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import Common, plan_of
 from fedsched.engine.placement import place
@@ -37,7 +38,8 @@ class Space(NamedTuple):
 def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State) -> bool:
     shape_job(space.common.shapes, space.limits.shape[1], row, j)
     plan = plan_of(space.common.shared, space.limits.shape[0], space.limits.shape[1], row)
-    return place(problem, plan, j, space.nodes, space.no_load, state)
+    placed = place(problem, plan, j, space.nodes, space.no_load, state)
+    return placed and limits.suffice_alone(problem.extras, j, state.scratch.chosen)
 
 
 @inlined

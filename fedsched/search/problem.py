@@ -129,7 +129,8 @@ class SearchProblem(PackedProblem, Read):
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which
         widest = widest_of(problem) if choice is None else choice.widest
-        limits = np.ascontiguousarray(np.minimum(table[row_of], most_of_groups(problem, np.arange(len(row_of)), widest)))
+        most = most_of_groups(problem, np.arange(len(row_of)), widest)
+        limits = np.ascontiguousarray(np.minimum(table[row_of], most))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
         if choice is not None:
             placements = np.intersect1d(placements, choice.placements)

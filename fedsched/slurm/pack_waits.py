@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.calendar import KINDS, reserved_names
+from fedsched.model.counters import counters_of
 from fedsched.model.dependencies import End, Kind, edges_of, ends_of, in_order
-from fedsched.model.limits import counters_of
 from fedsched.model.reservations import reservations_of
 from fedsched.slurm.arrays import Conditions, Holds, Limits, Windows
 from fedsched.slurm.conditions import END, END_BADLY, END_WELL, START

@@ -8,8 +8,9 @@ import numpy as np
 from plain import jobs
 
 import fedsched as fs
-from fedsched.engine.kinds import limits_of
-from fedsched.model.limits import counters_of
+from fedsched.engine.kinds import by_their_nodes, limits_of
+from fedsched.model.admission import in_nodes
+from fedsched.model.counters import counters_of
 
 
 def test_jobs_that_take_as_much_of_the_same_are_a_kind() -> None:
@@ -32,7 +33,9 @@ def test_jobs_that_take_as_much_of_the_same_are_a_kind() -> None:
 def test_without_limits_nothing_has_a_size() -> None:
     """Where nothing is limited all arrays are empty."""
     work = jobs([1], [1.0])
-    assert [array.size for array in limits_of(counters_of(work, fs.Federation.homogeneous(4)), work.tasks)] == [0] * 11
+    none = limits_of(counters_of(work, fs.Federation.homogeneous(4)), work.tasks)
+    assert {array.size for array in none} == {0}
+    assert not by_their_nodes(none).size
 
 
 def test_a_kind_of_many_counters_is_found_in_any_order() -> None:
@@ -42,3 +45,27 @@ def test_a_kind_of_many_counters_is_found_in_any_order() -> None:
     kinds = limits_of(counters_of(work, machine), work.tasks).kind
     assert len(np.unique(kinds)) == 3
     assert kinds[1] == kinds[3]
+
+
+def test_whose_nodes_are_up_to_their_placement() -> None:
+    """The least is known beforehand; a node counts as one, or as the CPUs of the tasks that it holds."""
+    groups = tuple(fs.NodeGroup(n, resources={"cpu": cpus}) for n, cpus in ((3, 4), (2, 8)))
+    limits = (fs.Limit("user", nodes=4), fs.Limit("user", cpus=40), fs.Limit("user", jobs=2))
+    machine = fs.Federation((fs.Cluster("A", groups),), limits=limits)
+    alone = {"layout": {"exclusive": [1, 1, 0]}, "demand": {"cpu": [2, 1, 2]}}
+    work = jobs([12, 12, 2], [1.0, 1.0, 1.0], user=[1, 1, 1], **alone)
+    held = in_nodes(work, machine)
+    counters = counters_of(held, machine)
+    assert list(zip(counters.counter, counters.job, counters.weight, strict=True)) == [
+        (0, 0, 4), (0, 1, 2), (0, 2, 2), (1, 0, 24), (1, 1, 12), (1, 2, 4), (2, 0, 1), (2, 1, 1), (2, 2, 1),
+    ]  # fmt: skip
+    taken = counters.taken(np.arange(9), np.tile([3, 1], (9, 1)))
+    assert taken.tolist() == [4, 4, 2, 3 * 4 + 8, 3 * 4 + 8, 4, 1, 1, 1]
+    found = limits_of(counters, held.tasks)
+    assert found.kind.tolist() == [0, 1, 2]
+    assert by_their_nodes(found).tolist() == [True, True, False]
+    row = found.row.reshape(3, 3)
+    assert (row[:2, :2] >= 0).all()
+    assert (row[2] == -1).all()
+    assert (row[:, 2] == -1).all()
+    assert found.of_node[row[0]].tolist()[:2] == [[1, 1], [4, 8]]
