@@ -94,7 +94,6 @@ def begun(
     """
     seen = reading.seen(workload)
     if isinstance(policy, ListHeuristic):
-        refuse_uneven(f"policy {policy}", workload)
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
         look = None if progress is None else partial(progress, 0, len(workload))

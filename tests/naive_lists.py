@@ -78,7 +78,7 @@ class Predictor:
             for start in sorted({earliest} | {node.available for node in self.nodes if node.available > earliest}):
                 free = self.free_at(start)
                 usable = [min(free[g], caps[g]) if g in level else 0 for g in range(len(free))]
-                if sum(usable) >= job.tasks:
+                if sum(x * naive.together(job, g) for g, x in enumerate(usable)) >= naive.wanted(job):
                     seconds = job.estimate * (job.sigma * (1.0 / speed) + (1.0 - job.sigma))
                     end = naive.ends_at(start + seconds, start)
                     if best is None or end < best.end:
@@ -117,9 +117,9 @@ class Predictor:
 def sites(job: naive.Job, machine: naive.Machine) -> list[list[int]]:
     """Return every cluster that could hold the job alone, or else one site of all that it may use (reading 25)."""
     caps = naive.effective_caps(job, machine)
-    usable = [sum(caps[g] for g in machine.inside[k]) for k in range(len(machine.uplinks))]
-    alone = [[k] for k, nodes in enumerate(usable) if nodes >= job.tasks]
-    return alone or [[k for k, nodes in enumerate(usable) if nodes > 0]]
+    usable = [naive.held_by(k, caps, job, machine) for k in range(len(machine.uplinks))]
+    alone = [[k] for k, tasks in enumerate(usable) if tasks >= naive.wanted(job)]
+    return alone or [[k for k, tasks in enumerate(usable) if tasks > 0]]
 
 
 def shapes(job: naive.Job, machine: naive.Machine, *, choosing: bool) -> list[naive.Job]:

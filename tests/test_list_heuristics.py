@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings
+from interpreted import tries
 
 import fedsched as fs
 from fedsched.engine.choices import possible_shapes
 from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.model.admission import in_nodes
+from fedsched.model.uneven import are_uneven
 from fedsched.policies import DISPATCH, POLICIES
 from fedsched.policies.list_heuristics import HEURISTICS, OpenShapes, assign
 from fedsched.simulate import prepare
@@ -162,6 +165,8 @@ def assert_same(scenario: strategies.Scenario, heuristic: str) -> None:
     choosing = scenario.settings.alternatives == "earliest_finish"
     scenario = scenario if choosing else scenario.as_chosen()
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+    workload = in_nodes(workload, federation)
+    scenario = replace(scenario, jobs=[naive.on_whole_nodes(job, scenario.machine) for job in scenario.jobs])
     found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic, choosing=choosing)
     bound, order = naive_lists.bound_jobs(scenario.jobs, scenario.machine, found, turns)
     got = assign(workload, federation, heuristic, shapes=shapes_of(workload, federation, choosing), caps=caps)
@@ -203,7 +208,9 @@ def shapes_of(workload: fs.Workload, federation: fs.Federation, choosing: bool) 
 def test_every_heuristic_agrees_with_the_reference(heuristic: str, dispatch: str) -> None:
     """Random federations, caps, allowed clusters, submits, estimates and contention: the reference's schedule."""
     for seed in range(20_000, 20_008):
-        assert_same(strategies.random_scenario(seed, placement="fastest", dispatch=dispatch), heuristic)
+        scenario = strategies.random_scenario(seed, placement="fastest", dispatch=dispatch)
+        assert_same(scenario, heuristic)
+        assert_same(strategies.on_uneven_nodes(scenario, seed), heuristic)
 
 
 @pytest.mark.slow
@@ -211,7 +218,8 @@ def test_every_heuristic_agrees_with_the_reference(heuristic: str, dispatch: str
 def test_random_scenarios_agree(heuristic: str) -> None:
     """Hundreds of random systems give the reference's schedule."""
     for seed in range(30_000, 30_250):
-        assert_same(strategies.random_scenario(seed, placement="fastest", restless=seed % 2 == 1), heuristic)
+        scenario = strategies.random_scenario(seed, placement="fastest", restless=seed % 2 == 1)
+        assert_same(strategies.on_uneven_nodes(scenario, seed) if seed % 5 > 2 else scenario, heuristic)
 
 
 @given(scenario=strategies.scenarios(placement="fastest", without_contention=True))
@@ -228,6 +236,24 @@ def test_jobs_run_as_predicted(scenario: strategies.Scenario) -> None:
             np.testing.assert_array_equal(schedule.start, predicted.start)
             np.testing.assert_array_equal(schedule.finish, predicted.finish)
             np.testing.assert_array_equal(schedule.counts, predicted.counts)
+
+
+def test_jobs_on_nodes_of_several_sizes_run_as_predicted() -> None:
+    """The same of jobs that are on as many nodes as their placement makes it [76]."""
+    uneven = 0
+    for seed in range(60_000, 60_000 + tries(24)):
+        scenario = strategies.random_scenario(seed, placement="fastest").for_the_exact_model().as_chosen()
+        scenario = strategies.on_uneven_nodes(scenario.without_limits(), seed)
+        jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
+        workload, federation, caps = strategies.to_package(jobs, scenario.machine)
+        held, name = in_nodes(workload, federation), [*HEURISTICS][seed % len(HEURISTICS)]
+        predicted = assign(held, federation, name, caps=caps)
+        schedule = fs.simulate(workload, federation, name, caps=caps)
+        np.testing.assert_array_equal(schedule.start, predicted.start)
+        np.testing.assert_array_equal(schedule.finish, predicted.finish)
+        np.testing.assert_array_equal(schedule.counts, predicted.counts)
+        uneven += are_uneven(held).sum()
+    assert uneven > tries(24)
 
 
 def test_jobs_that_follow_others_are_bound_when_they_come_as_predicted() -> None:

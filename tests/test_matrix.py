@@ -326,7 +326,6 @@ SEARCHES = {"earliest finish": "take their shapes as they join the queue", "slac
 KILLS = {"outage that kills": "downtimes kill jobs, and which jobs then count is open"}
 UNEVEN = dict.fromkeys(("nodes of several sizes", "limits on these"), "nodes that hold different numbers of its tasks")
 REFUSED: dict[str, dict[str, str]] = {
-    **dict.fromkeys((*LISTS, "min-min-easy"), UNEVEN),
     "ga": SEARCHES,
     "as submitted": SEARCHES,
     "packages": SEARCHES | dict.fromkeys(TAKES, "take nodes from jobs .* planned already"),

@@ -198,7 +198,6 @@ def test_what_has_to_know_their_nodes_refuses_them_by_name(tmp_path: Path) -> No
         lambda: fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO),
         lambda: fs.bounds.exact(jobs, TWO),
         lambda: Episodes(jobs, TWO, runs=1),
-        lambda: fs.simulate(jobs, TWO, "min-min"),
         lambda: fs.simulate(jobs, TWO, fs.policies.Slurm(conf)),
     ):
         with pytest.raises(InfeasibleError, match=cure):

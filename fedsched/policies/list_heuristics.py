@@ -16,6 +16,7 @@ import numpy as np
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.admission import open_groups
 from fedsched.model.feedback import followers_of
+from fedsched.model.uneven import are_uneven, counted_tasks, together_on
 from fedsched.policies.sites import Site, Table, after
 
 if TYPE_CHECKING:
@@ -131,7 +132,10 @@ class _Mapper:
         self.turns = federation.turns
         self.cluster_of = np.array(federation.group_cluster, dtype=np.int64)
         self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
+        self.uneven = are_uneven(workload)
+        self.fits = together_on(workload, federation) if self.uneven.any() else None  # tasks to a node [76]
         self.limit = self._limits(federation, caps)
+        self.wanted = np.where(self.uneven[self.owner], counted_tasks(workload)[self.owner], self.shapes.tasks)
         shape = (len(workload), len(groups))
         self.result = Assignment(
             order=np.arange(len(workload)),
@@ -161,7 +165,7 @@ class _Mapper:
             limit = np.where(open_groups(self.workload, federation), limit, 0)
         if self.workload.allowed is not None:
             limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)
-        return limit
+        return limit if self.fits is None else np.where(self.fits > 0, limit, 0)
 
     def _tables(self, running: RunningJobs | None) -> list[Table]:
         # All nodes from t0 on, but for those of running jobs, which come at their planned ends (reading 8).
@@ -182,8 +186,8 @@ class _Mapper:
 
     def _sites_of_shapes(self) -> NDArray[np.bool_]:
         # Shapes × sites. One that no cluster alone can hold has one site: all that its job may use, together [25].
-        tasks, owner = self.shapes.tasks, self.owner
-        usable = np.stack([self.limit[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)[owner]
+        tasks, owner, held = self.wanted, self.owner, self.limit if self.fits is None else self.limit * self.fits
+        usable = np.stack([held[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)[owner]
         single = usable >= tasks[:, None]
         wide = np.flatnonzero(~single.any(axis=1) & self.waiting[owner])
         together: dict[tuple[int, ...], list[int]] = {}
@@ -191,9 +195,10 @@ class _Mapper:
             if tasks[at] <= usable[at].sum():
                 together.setdefault(tuple(np.flatnonzero(usable[at]).tolist()), []).append(at)
             elif at == self.shapes.first[owner[at]]:
+                nodes = f"{usable[at].sum()} nodes" if not self.uneven[owner[at]] else f"{usable[at].sum()} on nodes"
                 raise InfeasibleError(
-                    f"Job {self.workload.id[owner[at]]}: tasks={tasks[at]} exceeds the {usable[at].sum()} nodes that "
-                    "it may use; drop it, loosen its caps and allowed clusters or use a larger federation."
+                    f"Job {self.workload.id[owner[at]]}: tasks={tasks[at]} exceeds the {nodes} that it may use; drop "
+                    "it, loosen its caps and allowed clusters or use a larger federation."
                 )
         holds = np.zeros((len(tasks), len(self.groups_of) + len(together)), dtype=np.bool_)
         holds[:, : len(self.groups_of)] = single
@@ -242,9 +247,10 @@ class _Mapper:
         sigma = self.workload.compute_fraction[owner]
         end, start, level = self.sites[site].predict(now, tasks, estimate, sigma)
         limit = self.limit[np.ix_(owner, groups)]
-        for i in np.flatnonzero((limit < self.nodes[groups]).any(axis=1)).tolist():
+        for i in np.flatnonzero((limit < self.nodes[groups]).any(axis=1) | self.uneven[owner]).tolist():
+            fits = 1 if self.fits is None else self.fits[owner[i], groups]
             end[i], start[i], level[i] = self.sites[site].predict_capped(
-                now, int(tasks[i]), float(estimate[i]), float(sigma[i]), limit[i]
+                now, int(self.wanted[at[i]]), float(estimate[i]), float(sigma[i]), limit[i], fits
             )
         if self.rigid:
             return end, start, level, at
@@ -322,9 +328,10 @@ class _Mapper:
         cluster = self.cluster_of[groups]
         in_turn = groups[np.lexsort((groups, self.turns[groups], cluster, -together[cluster], self.slowdown[groups]))]
         usable = np.minimum(free, self.limit[self.owner[at]])[in_turn]
-        before = np.cumsum(usable) - usable
+        fits = np.ones_like(usable) if self.fits is None else np.maximum(self.fits[self.owner[at], in_turn], 1)
+        before = np.cumsum(usable * fits) - usable * fits
         taken = np.zeros(self.nodes.size, dtype=np.int64)
-        taken[in_turn] = np.clip(self.shapes.tasks[at] - before, 0, usable)
+        taken[in_turn] = np.clip(-((before - self.wanted[at]) // fits), 0, usable)
         return taken
 
     def _bind(self, row: int, chosen: int, now: float) -> list[int]:

@@ -69,11 +69,11 @@ class Site:
         return best, start, level
 
     def predict_capped(
-        self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints
+        self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints, fits: Ints | int
     ) -> tuple[float, float, int]:
-        """Return the same for one job that may use at most `limit` nodes of each group of the site."""
+        """Return the same for one job that may use at most `limit` nodes of each group here, each for `fits` tasks."""
         best, start, level = np.inf, np.inf, len(self.slowdowns) - 1
-        usable = np.minimum(self.joined, limit)
+        usable = np.minimum(self.joined, limit) * fits
         for i, slowdown in enumerate(self.slowdowns):
             columns = self.columns[i]
             row = int(np.searchsorted(usable[:, columns].sum(axis=1), tasks))
