@@ -192,9 +192,6 @@ def test_what_has_to_know_their_nodes_refuses_them_by_name(tmp_path: Path) -> No
     jobs = work([6, 2], layout={"exclusive": [1, 0]}, user=[1, 1])
     cure = r"job 1 is exclusive on nodes that hold different numbers of its tasks.*tasks_per_node"
     for refused in (
-        lambda: fs.optimize(jobs, TWO, method="ga-slowdown", evaluations=10),
-        lambda: fs.simulate(jobs, TWO, fs.Rolling(method="ga-slowdown")),
-        lambda: fs.optimize(jobs, TWO, method="ga", encoding="assignment", evaluations=10),
         lambda: fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO),
         lambda: fs.bounds.exact(jobs, TWO),
         lambda: Episodes(jobs, TWO, runs=1),
@@ -237,8 +234,9 @@ def test_searches_plan_them() -> None:
     clusters = (*TWO.clusters, fs.Cluster("B", (fs.NodeGroup(2, 2.0, resources={"cpu": 2}),)))
     three = fs.Federation(clusters)
     first = fs.simulate(longer, three, "fcfs")
-    for method in ("ga", "moga", "memetic", "sa", "hc", "pso-ea", "mpso-fga"):
-        result = fs.optimize(longer, three, method=method, evaluations=80, seed=1)
+    for method in ("ga", "ga (assignment)", "ga-slowdown", "moga", "memetic", "sa", "hc", "pso-ea", "mpso-fga"):
+        name, _, encoding = method.rstrip(")").partition(" (")
+        result = fs.optimize(longer, three, method=name, encoding=encoding or None, evaluations=80, seed=1)
         best = result.best("energy" if method == "pso-ea" else "makespan")
         best.verify(claimed=best.metrics())
         assert are_uneven(best.workload).sum() == 4

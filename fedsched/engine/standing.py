@@ -127,6 +127,17 @@ def tasks_in_all(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
     return np.maximum(each, 1), np.where(each > 0, standing.tasks[jobs], problem.tasks[jobs])
 
 
+def places_on(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
+    """Return how many tasks of these jobs a node of each group holds, and all; where they count nodes it holds one."""
+    fits, tasks = np.ones((jobs.size, problem.groups.nodes.size), dtype=np.int64), problem.tasks[jobs]
+    standing = standing_of(problem)
+    if standing is None or not standing.row.size:
+        return fits, tasks
+    row = standing.row[jobs]
+    fits[row >= 0] = standing.fits[row[row >= 0]]
+    return fits, np.where(row >= 0, standing.tasks[jobs], tasks)
+
+
 def most_nodes(problem: Problem) -> Ints:
     """Return on how many nodes each job is at most, wherever it is placed."""
     standing = standing_of(problem)

@@ -70,16 +70,6 @@ def own_tasks(workload: Workload) -> NDArray[np.int64]:
     return np.asarray(np.where(on_nodes > 0, on_nodes, workload.tasks))
 
 
-def tasks_in_clusters(
-    nodes: NDArray[np.int64], each: NDArray[np.int64], tasks: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return jobs × clusters: how many of so many tasks are there, so many on a node, the rest on the last one."""
-    found = nodes * each[:, None]
-    last = nodes.shape[1] - 1 - np.argmax(nodes[:, ::-1] > 0, axis=1)
-    found[np.arange(len(nodes)), last] -= np.maximum(found.sum(axis=1) - tasks, 0)
-    return np.asarray(found)
-
-
 def nodes_for(workload: Workload, rows: NDArray[np.int64], tasks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return what so many tasks of these jobs make in what the jobs are counted in: whole nodes, or tasks."""
     each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]

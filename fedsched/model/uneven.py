@@ -51,19 +51,26 @@ def counted_tasks(workload: Workload) -> NDArray[np.int64]:
 def tasks_in_clusters(
     workload: Workload, federation: Federation, job: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return runs × clusters: how many tasks are there of the job of each run, which has these nodes.
+    """Return runs × clusters: how many tasks are there of the job of each run, which has these nodes."""
+    fits, each = together_on(workload, federation), layout_of(workload)[0]
+    alike = (tasks_on_nodes(workload) > 0) & (each > 0)
+    fits[alike] = each[alike, None]
+    return standing_in(fits[job], own_tasks(workload)[job], counts, np.array(federation.group_cluster))
+
+
+def standing_in(
+    fits: NDArray[np.int64], tasks: NDArray[np.int64], counts: NDArray[np.int64], cluster: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return runs × clusters: how many of these tasks stand there, on so many nodes (runs × groups) for `fits` each.
 
     Nodes are full but one: of those that hold more than what is empty, that of the last group.
     """
-    fits, tasks, each = together_on(workload, federation), own_tasks(workload)[job], layout_of(workload)[0]
-    alike = (tasks_on_nodes(workload) > 0) & (each > 0)
-    fits[alike] = each[alike, None]
-    places, cluster = counts * fits[job], np.array(federation.group_cluster)
+    places = counts * fits
     empty = np.maximum(places.sum(axis=1) - tasks, 0)
-    may = (counts > 0) & (fits[job] > empty[:, None])
+    may = (counts > 0) & (fits > empty[:, None])
     last = counts.shape[1] - 1 - np.argmax(may[:, ::-1], axis=1)
     here = np.stack([places[:, cluster == c].sum(axis=1) for c in range(cluster.max() + 1)], axis=1)
-    here[np.arange(len(job)), cluster[last]] -= empty
+    here[np.arange(len(counts)), cluster[last]] -= empty
     return np.asarray(here)
 
 

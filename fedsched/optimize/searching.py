@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 import fedsched
-from fedsched.model.admission import in_nodes
 from fedsched.model.federation import Federation
 from fedsched.model.metrics import NAMES
-from fedsched.model.uneven import refuse_uneven
 from fedsched.model.workload import Workload
 from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
 from fedsched.optimize.scoring import baselines_of, comparable, front_of
@@ -89,8 +87,6 @@ def problem_of(
 ) -> SearchProblem:
     """Return the workload on the federation, as the search's settings have it read."""
     settings = search.settings
-    if search.info.counts_nodes and settings.sharing is None:
-        refuse_uneven(f"method {search.info.title}", in_nodes(workload, cluster))
     return problem_for(
         workload,
         cluster,

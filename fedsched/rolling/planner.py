@@ -12,7 +12,6 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.engine.kinds import by_their_nodes
 from fedsched.engine.numbers import Counter
 from fedsched.engine.switching import refuse_power
-from fedsched.model.uneven import refuse_uneven
 from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
@@ -50,8 +49,6 @@ class RollingPlanner:
         self._info = method_named(policy.method)
         if self._shared is not None:
             self._info = refuse_on_shared(policy, run.federation)
-        elif self._info.counts_nodes:
-            refuse_uneven(f"method {self._info.title}", run.workload)
         self._objectives = Objectives.of(policy.objective)
         self._due = -np.inf  # no new plan before
         self._joined = 0  # so many jobs have joined the queue, and stand where they belong

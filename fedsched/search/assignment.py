@@ -1,7 +1,8 @@
 """The assignment encoding: a plan says for every task on which group's nodes it runs, as blacklists do not.
 
 Tasks of a job are alike and so are nodes of a group: how many tasks lie on each group is all that an assignment says.
-It is a row as any plan's, whose caps add up to the job's tasks: the job waits for just these nodes.
+It is a row as any plan's, whose caps add up to the job's tasks: the job waits for just these nodes. Of one whose
+nodes hold different numbers of its tasks [76] they are nodes that hold all of them, none of which it could do without.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.standing import places_on
 from fedsched.search.population import random_beside
 
 if TYPE_CHECKING:
@@ -38,13 +40,16 @@ def assigned(run: Run, rows: Ints) -> Ints:
     Plans that leave a choice are evaluated for it.
     """
     problem = run.problem
-    layout, tasks = problem.layout, problem.problem.tasks[: problem.layout.jobs]
+    layout, (fits, tasks) = problem.layout, places_on(problem.problem, np.arange(problem.layout.jobs))
     found = rows.copy()
     layout.rules(found)[:] = problem.default_rules()
-    for k in np.flatnonzero((layout.caps(rows).sum(axis=2) != tasks).any(axis=1)).tolist():
+    caps = layout.caps(rows)
+    empty = (caps * fits).sum(axis=2) - tasks
+    spare = ((caps > 0) & (fits <= empty[:, :, None])).any(axis=2)  # nodes that it could do without
+    for k in np.flatnonzero(((empty < 0) | spare).any(axis=1)).tolist():
         run.evaluate(rows[k : k + 1])
         state = problem.states[0]
-        layout.caps(found)[k] = state.counts[: layout.jobs]
+        layout.caps(found)[k] = without_spare(state.counts[: layout.jobs], fits, tasks)
         layout.orders(found)[k] = np.argsort(state.start[: layout.jobs], kind="stable")
     return problem.repaired(found)
 
@@ -63,6 +68,7 @@ def reassigned(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, ge
     rng = np.random.default_rng([seed, generation, MOVES])
     jobs = problem.layout.jobs
     orders, caps = problem.layout.orders(rows), problem.layout.caps(rows)
+    fits, tasks = places_on(problem.problem, np.arange(jobs))
     for c in np.repeat(np.arange(len(rows)), moves).tolist():
         kind = rng.random()
         if kind < ORDER_SHARE:
@@ -76,21 +82,39 @@ def reassigned(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, ge
         if kind < ORDER_SHARE + (1.0 - ORDER_SHARE) * WHOLE_SHARE:
             caps[c, j] = _on_random_clusters(problem, np.array([j]), rng)[0]
         else:
-            _move_tasks(caps[c, j], problem.space.limits[j], rng)
+            _move_tasks(caps[c, j], problem.space.limits[j], fits[j], int(tasks[j]), rng)
     return problem.repaired(rows)
 
 
-def _move_tasks(counts: Ints, limits: Ints, rng: np.random.Generator) -> None:
+def without_spare(counts: Ints, fits: Ints, tasks: Ints) -> Ints:
+    """Return the nodes of jobs without those that they can do without, the smallest first: what is empty is less."""
+    left = counts.copy()
+    for _ in range(counts.shape[1]):
+        empty = (left * fits).sum(axis=1) - tasks
+        spare = (left > 0) & (fits <= empty[:, None])
+        rows = np.flatnonzero(spare.any(axis=1))
+        if not rows.size:
+            break
+        g = np.where(spare, fits, np.iinfo(np.int64).max)[rows].argmin(axis=1)
+        left[rows, g] -= np.minimum(left[rows, g], empty[rows] // fits[rows, g])
+    return left
+
+
+def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.random.Generator) -> None:
     # Some tasks of one group, all that it has at most, to another one that has room for them.
     to = np.flatnonzero(counts < limits)
     if not to.size:
         return
     target = int(rng.choice(to))
     source = int(rng.choice(np.flatnonzero(counts > 0)))
-    some = min(int(rng.integers(1, counts[source] + 1)), int(limits[target] - counts[target]))
+    some = int(rng.integers(1, counts[source] + 1))
     if source != target:
         counts[source] -= some
-        counts[target] += some
+        for g in (target, source):  # back, what has no room there
+            lacking = max(tasks - int((counts * fits).sum()), 0)
+            counts[g] += min(-(-lacking // int(fits[g])), int(limits[g] - counts[g]))
+        if int((counts * fits).sum()) > tasks:
+            counts[:] = without_spare(counts[None], fits[None], np.array([tasks]))[0]
 
 
 def _on_random_clusters(problem: PackedProblem, jobs: Ints, rng: np.random.Generator) -> Ints:
@@ -99,8 +123,10 @@ def _on_random_clusters(problem: PackedProblem, jobs: Ints, rng: np.random.Gener
     turn = rng.random((len(jobs), groups.uplink.size))[:, groups.cluster]  # of the group's cluster
     order = np.lexsort((rng.random(limits.shape), turn), axis=1)
     in_turn = np.take_along_axis(limits, order, axis=1)
-    before = np.cumsum(in_turn, axis=1) - in_turn
-    taken = np.clip(problem.problem.tasks[jobs][:, None] - before, 0, in_turn)
+    fits, tasks = places_on(problem.problem, jobs)
+    held = np.maximum(np.take_along_axis(fits, order, axis=1), 1)
+    before = np.cumsum(in_turn * held, axis=1) - in_turn * held
+    taken = np.clip(-((before - tasks[:, None]) // held), 0, in_turn)
     counts = np.empty_like(limits)
     np.put_along_axis(counts, order, taken, axis=1)
-    return counts
+    return without_spare(counts, fits, tasks)

@@ -55,7 +55,6 @@ class MethodInfo:
     encoding: str = ""  # the one chosen, where that is not the usual one
     rows: bool = True  # whether its plans are rows from first to last, which may choose shapes; else keys
     walks: bool = False  # whether it runs plans within its own kernels, which know what the engine does
-    predicts: bool = False  # whether it reckons with the nodes of jobs before these are placed
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
@@ -72,11 +71,6 @@ class MethodInfo:
     def takes_shapes(self) -> bool:
         """Return whether its plans can choose the jobs' shapes."""
         return self.rows and not self.encoding
-
-    @property
-    def counts_nodes(self) -> bool:
-        """Return whether it has to know on how many nodes each job will be."""
-        return self.predicts or self.encoding == "assignment"
 
     @property
     def shares_nodes(self) -> bool:
@@ -109,7 +103,7 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
             MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
                        ("makespan", "flow"), "genetic:ga_mf", ENCODINGS),
             MethodInfo("ga-slowdown", "genetic algorithm that favours groups of little predicted slowdown (ICTCC 2014)",
-                       ("makespan",), "genetic:ga_slowdown", predicts=True),
+                       ("makespan",), "genetic:ga_slowdown"),
             MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "genetic:ga_ea"),
             MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "swarm:ParticleSwarm",
                        rows=False),

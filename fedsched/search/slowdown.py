@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.standing import tasks_in_all
-from fedsched.model.layout import tasks_in_clusters
+from fedsched.engine.standing import places_on, tasks_in_all
+from fedsched.model.uneven import standing_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,9 +23,12 @@ def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
     """
     groups, sigma = problem.groups, problem.sigma[jobs]
     bandwidth = problem.bandwidth[jobs, None]
+    fits, _ = places_on(problem, jobs)
     each, whole = tasks_in_all(problem, jobs)
+    alike = fits.max(axis=1) == fits.min(axis=1)
+    fits[alike] = each[alike, None]
     processing = np.where(counts > 0, groups.slowdown, 0.0).max(axis=1)
-    here = tasks_in_clusters(np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1), each, whole)
+    here = standing_in(fits, whole, counts, groups.cluster)
     tasks = whole[:, None]
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     communication = np.maximum(demand / groups.uplink, 1.0).max(axis=1)
@@ -33,29 +36,29 @@ def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
 
 
 def costs_by_group(problem: Problem, limits: Ints) -> Floats:
-    """Return jobs × groups: the time cost where a job takes as many nodes of that group as its limits let it.
+    """Return jobs × groups: the time cost where a job takes as many nodes of that group as it needs and may have.
 
     Tasks that the group does not hold go to the rest of its cluster; what that does not hold either goes to another
     cluster, the one with which the cost is least, and then to the others; the fastest groups first, everywhere.
     """
-    groups, tasks = problem.groups, problem.tasks[: len(limits)]
+    groups, (fits, tasks) = problem.groups, places_on(problem, np.arange(len(limits)))
     fast_of = [groups.fast[groups.cluster[groups.fast] == k] for k in range(groups.uplink.size)]
     costs = np.full(limits.shape, np.inf)
     for g in range(limits.shape[1]):
         own = groups.cluster[g]
-        inside = limits[:, groups.cluster == own].sum(axis=1) >= tasks
+        inside = (limits * fits)[:, groups.cluster == own].sum(axis=1) >= tasks
         for second in range(groups.uplink.size):
             jobs = np.flatnonzero((limits[:, g] > 0) & (inside == (second == own)))
             order = dict.fromkeys((g, *fast_of[own], *fast_of[second], *groups.fast))  # each group at its first place
-            found = time_costs(problem, jobs, filled(limits[jobs], tasks[jobs], order))
+            found = time_costs(problem, jobs, filled(limits[jobs], tasks[jobs], fits[jobs], order))
             costs[jobs, g] = np.minimum(costs[jobs, g], found)
     return costs
 
 
-def filled(limits: Ints, tasks: Ints, groups: Iterable[int]) -> Ints:
+def filled(limits: Ints, tasks: Ints, fits: Ints, groups: Iterable[int]) -> Ints:
     """Return the nodes that jobs take (jobs × groups, within limits) where they fill the groups in this order."""
     counts, left = np.zeros_like(limits), tasks
     for g in groups:
-        counts[:, g] = np.minimum(limits[:, g], left)
-        left = left - counts[:, g]
+        counts[:, g] = np.minimum(limits[:, g], -(-left // np.maximum(fits[:, g], 1)))
+        left = np.maximum(left - counts[:, g] * fits[:, g], 0)
     return counts

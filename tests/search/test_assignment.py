@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.engine.standing import places_on
 from fedsched.errors import FedschedError
+from fedsched.model.uneven import are_uneven
 from fedsched.report.material import of_result
 from fedsched.report.repeating import command_of, python_of
 from fedsched.search import checkpoint as checkpoints
-from fedsched.search.assignment import assigned, random_assignments, reassigned
+from fedsched.search.assignment import assigned, random_assignments, reassigned, without_spare
 from fedsched.search.methods import METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
@@ -38,6 +40,60 @@ def give_all_nodes(problem: SearchProblem, rows: Ints) -> bool:
     """Return whether the plans are orders with as many nodes a job, within its limits, as it has tasks."""
     caps = problem.layout.caps(rows)
     return problem.holds(rows) and bool((caps.sum(axis=2) == problem.problem.tasks).all())
+
+
+SIZES = fs.Federation(
+    (
+        fs.Cluster("a", (fs.NodeGroup(4, resources={"cpu": 4}), fs.NodeGroup(3, 2.0, resources={"cpu": 2}))),
+        fs.Cluster("b", (fs.NodeGroup(5, resources={"cpu": 3}), fs.NodeGroup(6, resources={"cpu": 1}))),
+    )
+)
+
+
+def on_several_sizes() -> SearchProblem:
+    """Return a package of which two of three jobs are alone on nodes that hold different numbers of their tasks."""
+    rng = np.random.default_rng(8)
+    jobs = fs.Workload(
+        submit=[0] * 12, tasks=rng.integers(1, 19, 12), runtime=rng.integers(1, 50, 12),
+        layout={"exclusive": np.arange(12) % 3 > 0},
+    )  # fmt: skip
+    return SearchProblem(jobs, SIZES, Objectives(("makespan",)))
+
+
+def give_what_is_needed(problem: SearchProblem, rows: Ints) -> bool:
+    """Return whether the plans give each job nodes for all its tasks, and none that it could do without."""
+    fits, tasks = places_on(problem.problem, np.arange(problem.layout.jobs))
+    caps = problem.layout.caps(rows)
+    empty = (caps * fits).sum(axis=2) - tasks
+    least = np.where(caps > 0, fits, 99).min(axis=2)
+    return problem.holds(rows) and bool((empty >= 0).all() and (empty < least).all())
+
+
+def test_assignments_of_nodes_of_several_sizes() -> None:
+    """Tests that random ones, those after many moves and those of other plans hold all tasks, on no node too many."""
+    problem = on_several_sizes()
+    assert are_uneven(problem.workload).sum() == 7
+    rows = random_assignments(problem, 60, np.random.default_rng(1))
+    assert give_what_is_needed(problem, rows)
+    after = reassigned(problem, rows.copy(), np.full(60, 40), seed=4, generation=7)
+    assert give_what_is_needed(problem, after)
+    assert (problem.layout.caps(after) != problem.layout.caps(rows)).any(axis=(1, 2)).all()
+    seeds = structured_seeds(problem, limit=20)
+    run = Run(problem, 1, [MaxEvaluations(1000)], np.ones(1), seeds, np.zeros(1))
+    found = assigned(run, seeds)
+    assert give_what_is_needed(problem, found)
+    for row in (*found, *after):
+        schedule = problem.schedule(row)
+        assert np.array_equal(problem.layout.caps(row[None])[0], schedule.counts)  # it waits for just these nodes
+    schedule.verify(claimed=schedule.metrics())
+    assert np.array_equal(assigned(run, found), found)
+
+
+def test_of_nodes_without_use_the_smallest_go_first() -> None:
+    """Tests that of nodes of 4, 2 and 1 places what is not needed goes, until nothing more can."""
+    fits = np.array([[4, 2, 1]] * 4)
+    counts, tasks = np.array([[2, 2, 2], [1, 1, 1], [3, 0, 0], [1, 2, 0]]), np.array([8, 7, 9, 5])
+    assert without_spare(counts, fits, tasks).tolist() == [[2, 0, 0], [1, 1, 1], [3, 0, 0], [1, 1, 0]]
 
 
 def search(**options: Any) -> fs.Result:

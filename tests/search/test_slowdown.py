@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,56 @@ def test_the_cost_of_a_group_is_one_that_the_engine_gives_with_all_of_it() -> No
             having_all = [counts for counts in spreads(tasks) if counts[g] == min(tasks, nodes)]
             runs = [problem.schedule(problem.row([0], counts[None])).finish[0] for counts in having_all]
             assert np.isclose(runs, 1000 * cost[g], rtol=1e-12).any()
+
+
+SIZES = fs.Federation(
+    tuple(
+        replace(cluster, groups=tuple(replace(group, resources={"cpu": next(cpus)}) for group in cluster.groups))
+        for cpus in (iter((4, 2, 1, 3)),)
+        for cluster in THREE.clusters
+    )
+)
+FITS = np.array([4, 2, 1, 3])
+
+
+def on_several_sizes(tasks: int, sigma: float, bandwidth: float) -> SearchProblem:
+    """Return the same problem on nodes that hold different numbers of its tasks, on which the job is alone."""
+    given = {"compute_fraction": sigma, "task_bandwidth": bandwidth, "layout": {"exclusive": 1}}
+    job = fs.Workload(submit=[0], tasks=[tasks], runtime=[1000], **given)
+    return SearchProblem(job, SIZES, Objectives(("makespan",)))
+
+
+def test_a_job_on_nodes_of_several_sizes_runs_as_predicted() -> None:
+    """Tests the same of jobs that count tasks: of what they send the last node that can be is not full."""
+    rng = np.random.default_rng(5)
+    saturated = 0
+    for _ in range(60):
+        counts = rng.integers(0, NODES + 1)
+        counts[rng.integers(len(NODES))] += counts.sum() == 0
+        tasks = int(counts @ FITS) - int(rng.integers(FITS[counts > 0].min()))
+        problem = on_several_sizes(tasks, rng.random(), 3 * rng.random())
+        cost = time_costs(problem.problem, np.array([0]), counts[None])[0]
+        schedule = problem.schedule(problem.row([0], counts[None]))
+        schedule.verify()
+        assert np.array_equal(schedule.counts[0], counts)
+        assert schedule.finish[0] - schedule.start[0] == pytest.approx(1000 * cost, rel=1e-12)
+        saturated += schedule.metrics().saturated_seconds > 0
+    assert saturated > 10
+
+
+def test_the_cost_of_a_group_of_several_sizes_is_one_that_the_engine_gives() -> None:
+    """Tests that by each group such a job is predicted to run as on some nodes with much of that group."""
+    every = np.indices(NODES + 1).reshape(len(NODES), -1).T
+    for tasks in (7, 16):
+        problem = on_several_sizes(tasks, 0.4, 1.0)
+        cost = costs_by_group(problem.problem, problem.space.limits)[0]
+        for g, nodes in enumerate(NODES):
+            empty = every @ FITS - tasks
+            some = (every[:, g] > 0) & (empty >= 0) & (empty < np.where(every > 0, FITS, 0).max(axis=1))
+            runs = [problem.schedule(problem.row([0], counts[None])) for counts in every[some]]
+            much = [run.counts[0, g] > nodes // 2 or run.counts[0, g] * FITS[g] >= tasks for run in runs]
+            found = [run.finish[0] for run, has_much in zip(runs, much, strict=True) if has_much]
+            assert np.isclose(found, 1000 * cost[g], rtol=1e-12).any()
 
 
 def test_groups_that_a_job_may_not_use_are_never_chosen() -> None:
