@@ -351,7 +351,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "held": "no jobs that are held yet",
     },
     "bounds": KILLS,
-    "environment": UNEVEN | {
+    "environment": {
         **dict.fromkeys(TAKES, "takes nodes from jobs"),
         "for good": "never ends",
         "reservation": "is in reservation 'r'",

@@ -15,7 +15,6 @@ from whole_node_cases import against, machine, nodes_of, work
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError, ScheduleError
-from fedsched.gym.episodes import Episodes
 from fedsched.model.admission import in_nodes
 from fedsched.model.layout import own_tasks
 from fedsched.model.lost import LostRuns
@@ -194,7 +193,6 @@ def test_what_has_to_know_their_nodes_refuses_them_by_name(tmp_path: Path) -> No
     for refused in (
         lambda: fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO),
         lambda: fs.bounds.exact(jobs, TWO),
-        lambda: Episodes(jobs, TWO, runs=1),
         lambda: fs.simulate(jobs, TWO, fs.policies.Slurm(conf)),
     ):
         with pytest.raises(InfeasibleError, match=cure):

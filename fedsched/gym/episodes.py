@@ -43,7 +43,6 @@ from fedsched.model.metrics import Column
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.model.schedule import Schedule
-from fedsched.model.uneven import refuse_uneven
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
 from fedsched.search.objectives import Objectives
@@ -88,7 +87,6 @@ class Episodes:
         noun = "environment"
         already = () if running is None else tuple(running.rows.tolist())
         workload = shaped(in_nodes(as_asked(workload, federation), federation), reading, running=already)
-        refuse_uneven(noun, workload)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)

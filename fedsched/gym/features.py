@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.compiled import inlined
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.precedence import joined_until, submitted_at
+from fedsched.engine.standing import is_uneven
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Problem, State
@@ -73,9 +74,11 @@ def _see_shape(extras: Extras | None, problem: Problem, j: int, seen: Singles) -
 
 
 @inlined
-def _share_of_nodes(extras: Extras | None, problem: Problem, of_job: Singles, j: int) -> float:
+def _share_of_nodes(extras: Extras | None, problem: Problem, state: State, of_job: Singles, j: int) -> float:
     if extras is None:
         return of_job[j, WaitingFeature.TASKS]
+    if is_uneven(extras, j):
+        return state.counts[j].sum() / problem.nodes
     if extras.moldable.which.size > 0:
         return problem.tasks[j] / problem.nodes
     return of_job[j, WaitingFeature.TASKS]
@@ -113,7 +116,7 @@ def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) 
             continue
         j = state.ends.job[ends - 1 - i]
         seen[i, RunningFeature.PRESENT] = 1.0
-        seen[i, RunningFeature.TASKS] = _share_of_nodes(problem.extras, problem, of_job, j)
+        seen[i, RunningFeature.TASKS] = _share_of_nodes(problem.extras, problem, state, of_job, j)
         seen[i, RunningFeature.LEFT] = share_of_time(state.ends.time[ends - 1 - i] - now)
         seen[i, RunningFeature.SINCE] = share_of_time(now - state.start[j])
 
