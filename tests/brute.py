@@ -104,7 +104,7 @@ def wholes(jobs: list[naive.Job], machine: naive.Machine, out: frozenset[int] = 
     """Return each schedule that leaves out just these jobs."""
     t0 = min(job.submit for job in jobs)
     gone = {j: jobs[j].cancel_at for j in out if jobs[j].cancel_at < math.inf}
-    ways = [spreads(job.tasks, naive.effective_caps(job, machine)) for job in jobs]
+    ways = [spreads(job, naive.effective_caps(job, machine)) for job in jobs]
 
     def continued(partial: Partial) -> Iterator[Partial]:
         if len(partial.starts) + len(out) == len(jobs):
@@ -122,9 +122,14 @@ def wholes(jobs: list[naive.Job], machine: naive.Machine, out: frozenset[int] = 
     yield from continued(Partial(ends=gone))
 
 
-def spreads(tasks: int, caps: list[int]) -> list[tuple[int, ...]]:
-    """Return all ways to take so many nodes of groups of which each gives at most so many."""
-    return [way for way in itertools.product(*(range(cap + 1) for cap in caps)) if sum(way) == tasks]
+def spreads(job: naive.Job, caps: list[int]) -> list[tuple[int, ...]]:
+    """Return all ways to give a job's tasks nodes of groups, of each at most so many (readings 14 and 76)."""
+    found = []
+    for way in itertools.product(*(range(cap + 1) for cap in caps)):
+        empty = sum(x * naive.together(job, g) for g, x in enumerate(way)) - naive.wanted(job)
+        if 0 <= empty < max((naive.together(job, g) for g, x in enumerate(way) if x), default=0):
+            found.append(way)
+    return found
 
 
 def earliest(

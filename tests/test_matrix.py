@@ -357,9 +357,9 @@ REFUSED: dict[str, dict[str, str]] = {
         "reservation": "is in reservation 'r'",
         "held": "jobs are held for a time",
     },
-    "exact": UNEVEN | {
+    "exact": {
         **dict.fromkeys(("pools", "pool of a cluster"), "jobs have pools"),
-        **dict.fromkeys(LIMITS, "there are limits"),
+        **dict.fromkeys((*LIMITS, "limits on these"), "there are limits"),
         **dict.fromkeys(SURPRISES, "becomes known at .* only"),
         "end that is not known": "has an end that nobody knows beforehand",
         "reservation": "is in reservation 'r'",

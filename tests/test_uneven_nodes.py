@@ -192,7 +192,6 @@ def test_what_has_to_know_their_nodes_refuses_them_by_name(tmp_path: Path) -> No
     cure = r"job 1 is exclusive on nodes that hold different numbers of its tasks.*tasks_per_node"
     for refused in (
         lambda: fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO),
-        lambda: fs.bounds.exact(jobs, TWO),
         lambda: fs.simulate(jobs, TWO, fs.policies.Slurm(conf)),
     ):
         with pytest.raises(InfeasibleError, match=cure):

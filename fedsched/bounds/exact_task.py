@@ -23,7 +23,6 @@ from fedsched.model.dependencies import End, ends_of, settled
 from fedsched.model.log import CANCELLED, DONE, FAILED, LogColumns
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.reservations import refuse_members
-from fedsched.model.uneven import refuse_uneven
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
 
@@ -119,7 +118,6 @@ def task_of(
         )
     given = workload
     workload = shaped(in_nodes(as_asked(workload, federation), federation), reading)
-    refuse_uneven("exact", workload)
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)

@@ -12,6 +12,7 @@ import numpy as np
 from fedsched.bounds.exact_rules import ExactRules
 from fedsched.bounds.integers import TimeUnit, time_unit
 from fedsched.bounds.leaving import let_leave, presence, variables
+from fedsched.model.uneven import without_spare
 
 if TYPE_CHECKING:
     from fedsched.bounds.relaxation import Ints, Relaxation
@@ -113,6 +114,8 @@ class Model:
                         counts[j] = [solver.value(count) for count in mode.counts]
         # An energy or a weighted sum takes its floors from true seconds; T alone is in units that may be a hair long.
         bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
+        if self.relaxation.fits.size:
+            counts = without_spare(counts, self.relaxation.fits, self.relaxation.wanted)
         return Solved(
             starts=starts,
             counts=counts,
@@ -183,7 +186,7 @@ def build(
     let_leave(cp, rules, relaxation, unit, starts, there, strict=strict)
     if unit.exact:
         _order_twins(cp, relaxation, duration, release, starts, rules.tied)
-    busiest = float((relaxation.duration.max(axis=1) * relaxation.tasks).sum() * relaxation.extra_watts.max())
+    busiest = float((relaxation.duration.max(axis=1) * relaxation.most_nodes).sum() * relaxation.extra_watts.max())
     worst = relaxation.idle_total * end * unit.seconds + busiest
     energy_unit = worst / ENERGY_STEPS if worst > 0 else 1.0
     energy = _energy(relaxation, modes, last, unit, energy_unit)
@@ -203,19 +206,29 @@ def build(
     return Model(relaxation, unit, energy_unit, cp, starts, modes, last, energy, absent)
 
 
-def _spreads(tasks: int, caps: list[int], at_most: int) -> list[tuple[int, ...]]:
-    """Return the ways to take so many nodes within these caps; none where there are more than `at_most`."""
-    ways: list[tuple[int, ...]] = [()]
-    for c, cap in enumerate(caps):
-        rest = sum(caps[c + 1 :])
+def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list[tuple[int, ...]]:
+    """Return the ways to have nodes for so many tasks within these caps; none where there are more than `at_most`.
+
+    A node of each class holds so many. No job is given nodes that it could do without.
+    """
+    ways: list[tuple[tuple[int, ...], int]] = [((), tasks)]  # and how many tasks are left
+    for c, (cap, fit) in enumerate(zip(caps, fits, strict=True)):
+        rest = sum(nodes * each for nodes, each in zip(caps[c + 1 :], fits[c + 1 :], strict=True))
         ways = [
-            (*way, x)
-            for way in ways
-            for x in range(max(0, tasks - sum(way) - rest), min(cap, tasks - sum(way)) + 1)
+            ((*way, x), left - x * fit)
+            for way, left in ways
+            for x in range(max(0, -((rest - left) // fit)), min(cap, -(-max(left, 0) // fit)) + 1)
         ]  # fmt: skip
         if len(ways) > at_most:
             return []
-    return ways
+    return [way for way, left in ways if all(x == 0 or left + fit > 0 for x, fit in zip(way, fits, strict=True))]
+
+
+def _places(relaxation: Relaxation, j: int) -> tuple[list[int], int]:
+    """Return how many tasks of a job a node of each class holds, one where these count nodes, and how many it has."""
+    if not relaxation.fits.size:
+        return [1] * relaxation.nodes.size, int(relaxation.tasks[j])
+    return np.maximum(relaxation.fits[j], 1).tolist(), int(relaxation.wanted[j])
 
 
 def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) -> list[Mode]:
@@ -225,9 +238,9 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) 
     """
     classes = relaxation.nodes.size
     caps = np.minimum(relaxation.caps[j], relaxation.nodes).tolist()
-    tasks = int(relaxation.tasks[j])
+    fits, tasks = _places(relaxation, j)
     made: list[Mode] = []
-    for way in _spreads(tasks, caps, MANY):
+    for way in _spreads(tasks, caps, fits, MANY):
         v = max(int(relaxation.class_slowdown[c]) for c in range(classes) if way[c])
         chosen = cp.new_bool_var(f"way{j}.{len(made)}")
         made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), list(way)))
@@ -241,10 +254,14 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) 
             if relaxation.class_slowdown[c] > v or caps[c] == 0:
                 counts.append(0)
                 continue
-            count = cp.new_int_var(0, min(caps[c], tasks), f"nodes{j}.{v}.{c}")
-            cp.add(count <= min(caps[c], tasks) * chosen)
+            most = min(caps[c], -(-tasks // fits[c]))
+            count = cp.new_int_var(0, most, f"nodes{j}.{v}.{c}")
+            cp.add(count <= most * chosen)
             counts.append(count)
-        cp.add(sum(counts) == tasks * chosen)
+        if relaxation.fits.size:  # who has more than it needs gives that back at last
+            cp.add(sum(count * fit for count, fit in zip(counts, fits, strict=True)) >= tasks * chosen)
+        else:
+            cp.add(sum(counts) == tasks * chosen)
         made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), counts))
     _choose_one(cp, made, there)
     return made
@@ -319,7 +336,7 @@ def _order_twins(
         key = (
             relaxation.caps[j].tobytes(),
             duration[j].tobytes(),
-            bytes(f"{release[j]} {relaxation.tasks[j]}", "ascii"),
+            bytes(f"{release[j]} {_places(relaxation, j)}", "ascii"),
         )
         if j not in tied:
             twins.setdefault(key, []).append(j)

@@ -19,7 +19,7 @@ from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.bounds.own_watts import of_these_jobs
 from fedsched.bounds.shut import NOTHING, Shut, surely_shut
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.standing import most_nodes, tasks_in_all
+from fedsched.engine.standing import most_nodes, places_on, tasks_in_all
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Relaxation:
     late: Floats  # t0 + release − submit: how long a job is there before it may start, or before t0 where it runs
     begun: Floats  # of it, how long the job runs already; `duration` is what is left of such a job
     tasks: Ints
+    most_nodes: Ints  # on how many nodes each job may be; `tasks` are the fewest
     slowdown: Floats
     duration: Floats  # job × slowdown: d_jv
     most: Floats  # job × slowdown: no contention makes it longer
@@ -71,6 +72,8 @@ class Relaxation:
     some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
     more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: than `busy_watts`; or no rows
     shut: Shut = NOTHING  # what no job can have of the nodes' time
+    fits: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))  # job × class: tasks to a node; or
+    wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # no rows; and how many there are [76]
 
     @property
     def shortest(self) -> Floats:
@@ -119,12 +122,15 @@ class Relaxation:
     def take(self, rows: Ints) -> Relaxation:
         """Return the relaxation of some of the jobs."""
         picked = {name: getattr(self, name)[rows] for name in _PER_JOB}
-        picked["more_watts"] = self.more_watts[rows] if self.more_watts.size else self.more_watts
+        for name in ("more_watts", "fits", "wanted"):
+            picked[name] = getattr(self, name)[rows] if getattr(self, name).size else getattr(self, name)
         kept = {name: getattr(self, name) for name in Relaxation.__slots__ if name not in picked}
         return Relaxation(**picked, **kept)
 
 
-_PER_JOB = ("release", "late", "begun", "tasks", "duration", "most", "usable", "caps", "pool_need", "single")
+_PER_JOB = (
+    "release", "late", "begun", "tasks", "most_nodes", "duration", "most", "usable", "caps", "pool_need", "single"
+)  # fmt: skip
 
 
 def relax(
@@ -143,6 +149,7 @@ def relax(
 
     `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
     that close at times, are classes of their own: nodes of a class can then be given out group by group in any way.
+    So are all where nodes hold different numbers of some job's tasks, which then are told.
     With `everybody` jobs that may leave are there too, and on a clock that rounds none of their times there is no tick.
     Of jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan
     takes the jobs to run, and with `keeps_plans` none runs longer on its own.
@@ -169,6 +176,9 @@ def relax(
     restricted = np.any(rows[row_of] < np.minimum(groups.nodes, problem.tasks[:, None]), axis=0)
     if calendar is not None:
         restricted[calendar.group] = True
+    fits, wanted = places_on(problem, np.arange(problem.tasks.size))
+    several = apart and bool((fits != 1).any())
+    restricted |= several
     own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
     drawn = np.zeros(groups.nodes.size, dtype=np.int64)  # alike where every job draws as much
     if problem.watts.size:
@@ -207,6 +217,7 @@ def relax(
         late=np.maximum(t0 - problem.submit, 0.0),
         begun=begun,
         tasks=np.array(problem.tasks),
+        most_nodes=np.array(most_nodes(problem)),
         slowdown=slowdown,
         duration=duration,
         most=most,
@@ -225,6 +236,8 @@ def relax(
         submits_move=bool(moving.any()),
         some_wait_for_more=problem.extras is not None and problem.extras.precedence.conditions.size > 0,
     )
+    if several:  # a class is a group then
+        relaxation = replace(relaxation, fits=fits[:, np.argsort(class_of)], wanted=wanted)
     # Those who wait for others may be kept from a gap, and their followers with them.
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
         relaxation = between_downtimes(relaxation, problem, planned)
@@ -308,5 +321,5 @@ def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> flo
     used one job after the other, and the last end is a tick later for each job.
     """
     jobs = relaxation.tasks.size
-    busier = float(relaxation.tasks.sum() * relaxation.extra_watts.max(initial=0.0))
+    busier = float(relaxation.most_nodes.sum() * relaxation.extra_watts.max(initial=0.0))
     return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))

@@ -415,11 +415,9 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
             f"{job} exceeds the {usable.sum()} nodes that its caps and allowed clusters leave (per group: "
             f"{usable.tolist()}); loosen them."
         )
-    taken = state.scratch.chosen
-    over = "" if _of_other_sizes(taken[None], workload.take([row]), federation).size else over_alone(
-        workload, federation, row, taken
-    )
-    if over:
+    taken, alone = state.scratch.chosen, workload.take([row])
+    placed = not _of_other_sizes(taken[None], alone, federation).size
+    if placed and (over := over_alone(alone, federation, 0, taken)):
         raise InfeasibleError(
             f"{job}: placement={placement!r} gives it {counted(int(taken.sum()), 'node')} of the empty federation, and "
             f"{over}; use another placement, give a wider limit, or drop it."

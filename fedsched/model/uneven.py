@@ -89,6 +89,22 @@ def fewest_nodes(
     return taken.sum(axis=1), np.maximum(tasks - (fits * nodes).sum(axis=1), 0)
 
 
+def without_spare(
+    counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the nodes of jobs without those that they can do without, the smallest first: what is empty is less."""
+    left = counts.copy()
+    for _ in range(counts.shape[1]):
+        empty = (left * fits).sum(axis=1) - tasks
+        spare = (left > 0) & (fits <= empty[:, None])
+        rows = np.flatnonzero(spare.any(axis=1))
+        if not rows.size:
+            break
+        g = np.where(spare, fits, np.iinfo(np.int64).max)[rows].argmin(axis=1)
+        left[rows, g] -= np.minimum(left[rows, g], empty[rows] // fits[rows, g])
+    return left
+
+
 def most_nodes(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     """Return on how many nodes each job is at most, wherever it is placed."""
     most = workload.tasks.copy()

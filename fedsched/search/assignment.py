@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.standing import places_on
+from fedsched.model.uneven import without_spare
 from fedsched.search.population import random_beside
 
 if TYPE_CHECKING:
@@ -84,20 +85,6 @@ def reassigned(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, ge
         else:
             _move_tasks(caps[c, j], problem.space.limits[j], fits[j], int(tasks[j]), rng)
     return problem.repaired(rows)
-
-
-def without_spare(counts: Ints, fits: Ints, tasks: Ints) -> Ints:
-    """Return the nodes of jobs without those that they can do without, the smallest first: what is empty is less."""
-    left = counts.copy()
-    for _ in range(counts.shape[1]):
-        empty = (left * fits).sum(axis=1) - tasks
-        spare = (left > 0) & (fits <= empty[:, None])
-        rows = np.flatnonzero(spare.any(axis=1))
-        if not rows.size:
-            break
-        g = np.where(spare, fits, np.iinfo(np.int64).max)[rows].argmin(axis=1)
-        left[rows, g] -= np.minimum(left[rows, g], empty[rows] // fits[rows, g])
-    return left
 
 
 def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.random.Generator) -> None:

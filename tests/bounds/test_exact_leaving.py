@@ -33,7 +33,7 @@ def cases(part: int) -> list[tuple[list[naive.Job], naive.Machine]]:
         machine = scenario.machine
         jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
         caps = [naive.effective_caps(job, machine) for job in jobs]
-        ways = (len(brute.spreads(job.tasks, own)) for job, own in zip(jobs, caps, strict=True))
+        ways = (len(brute.spreads(job, own)) for job, own in zip(jobs, caps, strict=True))
         restless = any(job.cancel_at < math.inf or job.follows for job in jobs)
         if restless and len(jobs) > 1 and math.factorial(len(jobs)) * math.prod(ways) <= SPREADS:
             found.append((jobs, machine))

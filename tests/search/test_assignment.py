@@ -10,11 +10,11 @@ import pytest
 import fedsched as fs
 from fedsched.engine.standing import places_on
 from fedsched.errors import FedschedError
-from fedsched.model.uneven import are_uneven
+from fedsched.model.uneven import are_uneven, without_spare
 from fedsched.report.material import of_result
 from fedsched.report.repeating import command_of, python_of
 from fedsched.search import checkpoint as checkpoints
-from fedsched.search.assignment import assigned, random_assignments, reassigned, without_spare
+from fedsched.search.assignment import assigned, random_assignments, reassigned
 from fedsched.search.methods import METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
