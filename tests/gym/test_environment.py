@@ -235,3 +235,15 @@ def test_without_gymnasium_the_cure_is_named() -> None:
     code = "import sys; sys.modules['gymnasium'] = None\nimport fedsched.gym"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'fedsched[gym]'" in done.stderr
+
+
+def test_jobs_that_run_are_seen_with_the_nodes_that_they_hold() -> None:
+    """Who waits is as large as the fewest nodes that hold all its tasks, who runs as those that it was given."""
+    groups = (fs.NodeGroup(3, resources={"cpu": 4}), fs.NodeGroup(2, resources={"cpu": 8}))
+    log = fs.Workload(submit=[0, 0, 0], tasks=[14, 8, 8], runtime=[10.0] * 3, layout={"exclusive": 1})
+    env = SchedulingEnv(log, fs.Federation((fs.Cluster("A", groups),)))
+    seen, _ = env.reset()
+    assert seen["waiting"][:3, WaitingFeature.TASKS].tolist() == pytest.approx([2 / 5, 1 / 5, 1 / 5])
+    seen, *_ = env.step(0)
+    assert seen["running"][0, RunningFeature.TASKS] == pytest.approx(4 / 5)
+    assert seen["waiting"][:2, WaitingFeature.FITS].tolist() == [1.0, 1.0]
