@@ -351,6 +351,50 @@ class Run:
         return node
 
 
+def name_nodes(run: Run) -> None:
+    """Let each closure name its nodes, and have all of a group: groups are split by who closes their nodes."""
+    closures, here = run.machine.closures, {}
+    members = [[n for n, node in enumerate(run.nodes) if node.group == g] for g in range(len(run.machine.groups))]
+    some = [one.nodes < len(members[one.group]) for one in closures]
+    for c in sorted(range(len(closures)), key=lambda c: (some[c], closures[c].begin, c)):
+        one = closures[c]
+        taken = {
+            n for other in here if closures[other].begin < one.end and one.begin < closures[other].end
+            for n in here[other]
+        }  # fmt: skip
+        free = [n for n in members[one.group] if n not in taken]
+        if one.victims == "random":
+            for k in range(len(free)):
+                place = k + naive.scrambled(one.seed, c, k) % (len(free) - k)
+                free[k], free[place] = free[place], free[k]
+        else:
+            free.reverse()
+        here[c] = (free + [n for n in reversed(members[one.group]) if n in taken])[: one.nodes]
+    foreseen = [c for c, one in enumerate(closures) if one.known_from == -math.inf]
+    others = [c for c in here if c not in foreseen]
+    parts: list[tuple[int, list[int]]] = []
+    for g, nodes in enumerate(members):
+        alike: dict[tuple[bool, ...], list[list[int]]] = {}
+        for n in nodes:
+            stretches = alike.setdefault(tuple(n in here[c] for c in foreseen), [[]])
+            if stretches[-1] and any((n in here[c]) != (stretches[-1][-1] in here[c]) for c in others):
+                stretches.append([])
+            stretches[-1].append(n)
+        parts += sorted(((g, one) for several in alike.values() for one in several), key=lambda part: part[1][0])
+    groups = [replace(run.machine.groups[g], count=len(nodes)) for g, nodes in parts]
+    for new, (_, nodes) in enumerate(parts):
+        for n in nodes:
+            run.nodes[n].group = new
+    run.asks = [
+        replace(ask, closed=frozenset(new for new, (g, _) in enumerate(parts) if g in ask.closed)) for ask in run.asks
+    ]
+    found = [
+        replace(one, group=new, nodes=len(nodes))
+        for c, one in enumerate(closures) for new, (_, nodes) in enumerate(parts) if nodes[0] in here[c]
+    ]  # fmt: skip
+    run.machine = replace(run.machine, groups=groups, closures=tuple(found))
+
+
 class Events(naive.Simulation):
     """What happens when, as on whole nodes; passes, and what ends give back, are those of shared ones."""
 

@@ -96,9 +96,11 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     if scattered:
         _scatter(draw, run)
     _bind(Random(-1 - seed), Random(-30 - seed), run, bound)
-    if "downtimes" in bound:
-        run.machine = replace(run.machine, closures=_closures(Random(-2 - seed), run.machine, scattered))
-    return Case(_workload(run, clusters), _federation(run.machine, run.nodes), rules, sharing, kill, run)
+    downtimes = _downtimes(Random(-2 - seed), run.machine, bound) if "downtimes" in bound else []
+    one = Case(_workload(run, clusters), _federation(run.machine, run.nodes, downtimes), rules, sharing, kill, run)
+    run.machine = replace(run.machine, closures=tuple(row for rows in downtimes for row in rows))
+    naive_sharing.name_nodes(run)
+    return one
 
 
 def _bind(draw: Random, elsewhere: Random, run: naive_sharing.Run, bound: tuple[str, ...]) -> None:
@@ -135,26 +137,46 @@ def _in_clusters(draw: Random, run: naive_sharing.Run, jobs: list[naive.Job]) ->
     return found
 
 
-def _closures(draw: Random, machine: naive.Machine, scattered: bool) -> tuple[naive.Closure, ...]:
-    # Of whole groups; what nobody foresees would part nodes that stand among others.
+def _downtimes(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) -> list[list[naive.Closure]]:
+    # Of whole groups; where they may be "counted" of some nodes of a group too, or of the last ones of a cluster.
     found = []
-    for _ in range(draw.choice((0, 1, 1, 2, 3))):
+    for _ in range(draw.choice((0, 1, 1, 2, 3) if "counted" not in bound else (1, 2, 3, 4))):
         g, begin = draw.randrange(len(machine.groups)), draw.choice((-1.0, 0.0, 2.0, 4.0, 6.0, 9.0, 15.0))
         end = begin + draw.choice((1.5, 2.0, 4.0, 9.0, 20.0, 20.0, math.inf))
-        known = -math.inf if scattered else draw.choice((-math.inf, begin, begin - 1.0, begin - 3.0))
-        found.append(naive.Closure(g, machine.groups[g].count, begin, end, known, draw.random() < 0.8))
-    return tuple(found)
-
-
-def _downtimes(machine: naive.Machine, nodes: list[naive_sharing.Node]) -> list[fs.Downtime]:
-    found = []
-    for one in machine.closures:
-        k = machine.groups[one.group].cluster
-        here = [node.group for node in nodes if machine.groups[node.group].cluster == k]
-        named = ",".join(str(n) for n, group in enumerate(here) if group == one.group)
-        times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
-        found.append(fs.Downtime(f"C{k}", nodes=named, **times))
+        known = draw.choice((-math.inf, begin, begin - 1.0, begin - 3.0))
+        one = naive.Closure(g, machine.groups[g].count, begin, end, known, draw.random() < 0.8)
+        rows = [one]
+        if "counted" in bound:
+            rows = [replace(one, nodes=draw.randint(1, one.nodes))]
+            if draw.random() < 0.3:
+                rows = _of_cluster(draw, machine, one)
+        found.append(rows)
     return found
+
+
+def _of_cluster(draw: Random, machine: naive.Machine, one: naive.Closure) -> list[naive.Closure]:
+    # The same of so many nodes of a cluster, whichever they are: of the last group first.
+    k, rows = machine.groups[one.group].cluster, []
+    here = [(g, group.count) for g, group in enumerate(machine.groups) if group.cluster == k]
+    left = draw.randint(1, sum(count for _, count in here))
+    for g, count in reversed(here):
+        if left:
+            rows.append(replace(one, group=g, nodes=min(left, count)))
+            left -= rows[-1].nodes
+    return rows
+
+
+def _as_noun(machine: naive.Machine, nodes: list[naive_sharing.Node], rows: list[naive.Closure]) -> fs.Downtime:
+    one, some = rows[0], sum(row.nodes for row in rows)
+    k = machine.groups[one.group].cluster
+    here = [node.group for node in nodes if machine.groups[node.group].cluster == k]
+    named = ",".join(str(n) for n, group in enumerate(here) if group == one.group)
+    if len(rows) > 1:
+        named = f"{some} of all"
+    elif some < machine.groups[one.group].count:
+        named = f"{some} of {named}"
+    times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
+    return fs.Downtime(f"C{k}", nodes=named, **times)
 
 
 def _limit(
@@ -211,7 +233,9 @@ def _run(
     )  # fmt: skip
 
 
-def _federation(machine: naive.Machine, nodes: list[naive_sharing.Node]) -> fs.Federation:
+def _federation(
+    machine: naive.Machine, nodes: list[naive_sharing.Node], downtimes: list[list[naive.Closure]]
+) -> fs.Federation:
     clusters = []
     for k in _clusters(machine):
         here = [node.group for node in nodes if machine.groups[node.group].cluster == k]
@@ -231,7 +255,8 @@ def _federation(machine: naive.Machine, nodes: list[naive_sharing.Node]) -> fs.F
         for of, name, what in (one.about,)
         if of != "array"
     ]
-    shared = {"pools": pools, "limits": tuple(bound), "calendar": tuple(_downtimes(machine, nodes))}
+    calendar = tuple(_as_noun(machine, nodes, rows) for rows in downtimes)
+    shared = {"pools": pools, "limits": tuple(bound), "calendar": calendar}
     return fs.Federation(tuple(clusters), **shared)
 
 

@@ -203,9 +203,7 @@ class Closures(NamedTuple):
 
 def closures_of(federation: Federation) -> Closures:
     """Return when how many nodes of which groups are closed."""
-    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
-    firsts = {cluster.name: cluster.first_nodes for cluster in federation.clusters}
-    rows = [(g, nodes, one) for one in federation.calendar for g, nodes in _closed_by(one, federation, sizes, firsts)]
+    rows = [(g, nodes, federation.calendar[d]) for d, g, nodes in closed_rows(federation)]
     place = {name: r for r, name in enumerate(reserved_names(federation))}
 
     def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
@@ -227,6 +225,14 @@ def closures_of(federation: Federation) -> Closures:
         number=np.arange(len(rows)),
         reservation=whole(place.get(one.name, -1) if one.kind == RESERVATION else -1 for _, _, one in rows),
     )
+
+
+def closed_rows(federation: Federation) -> list[tuple[int, int, int]]:
+    """Return of each downtime, by its place in the calendar, the groups of which it closes nodes, and how many."""
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    firsts = {cluster.name: cluster.first_nodes for cluster in federation.clusters}
+    calendar = enumerate(federation.calendar)
+    return [(d, g, nodes) for d, one in calendar for g, nodes in _closed_by(one, federation, sizes, firsts)]
 
 
 def _closed_by(

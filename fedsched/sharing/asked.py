@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.admission import asked_groups, partition_of_jobs, tiers_of_jobs
-from fedsched.model.calendar import closures_of, takes_nodes
+from fedsched.model.calendar import reserved_names, takes_nodes
 from fedsched.model.layout import layout_of
 from fedsched.model.resources import counted_on
 from fedsched.model.shares import CORES, GPU, gpus_asked
@@ -71,13 +71,9 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
 
 
 def _what_of_the_calendar_is_not_here(federation: Federation) -> dict[str, tuple[bool, str]]:
-    closures = closures_of(federation)
-    sizes = np.array([group.count for group in federation.groups])
-    of_some = bool((closures.nodes != sizes[closures.group]).any())
     return {
-        "reservations of nodes": (bool((closures.reservation >= 0).any()), "leave them out of the calendar"),
+        "reservations of nodes": (bool(reserved_names(federation)), "leave them out of the calendar"),
         "downtimes that take nodes from jobs": (takes_nodes(federation), "give on_running='wait'"),
-        "downtimes that say how many nodes": (of_some, "name them, as nodes='0-3'"),
     }
 
 

@@ -30,6 +30,7 @@ from fedsched.policies import OnlinePolicy
 from fedsched.sharing import loop
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.asked import asks_in_words
+from fedsched.sharing.naming import with_names
 from fedsched.sharing.pack import pack
 from fedsched.sharing.result import Played, SharedSchedule
 from fedsched.sharing.trials import Trials
@@ -190,6 +191,7 @@ def scheduled(
     progress: Callable[[int, int], None] | None = None,
 ) -> SharedSchedule:
     """Return what comes of a policy on shared nodes, or of what there was until Ctrl-C."""
+    federation = with_names(federation)
     rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
     packed = pack(workload, federation, rules, sharing, reading, t0, apart=plans and len(federation.groups) > 1)
     run = SharedRun(workload, federation, packed, sharing, reading)

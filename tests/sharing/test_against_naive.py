@@ -23,3 +23,10 @@ def test_who_is_kept_back_beside_nodes_is_as_the_reference_has_it(seed: int) -> 
 def test_downtimes_of_whole_groups_are_as_the_reference_has_them(seed: int) -> None:
     """Tests the same where groups close for a while, known beforehand or not, beside all else or alone."""
     same_as_naive(case(7000 + seed, bound=(*BOUND, "downtimes") if seed % 3 == 0 else ("downtimes",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_downtimes_of_so_many_nodes_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where downtimes say how many nodes they close, not which."""
+    counted = ("downtimes", "counted")
+    same_as_naive(case(9000 + seed, bound=(*BOUND, *counted) if seed % 3 == 0 else counted))

@@ -66,6 +66,38 @@ def test_outages_are_not_foreseen() -> None:
     assert schedule.start.tolist() == [0, 6, 26]
 
 
+def names(calendar: tuple[fs.Downtime, ...], *groups: fs.NodeGroup) -> list[str]:
+    """Return the nodes of each downtime of a machine, as a schedule's federation names them."""
+    federation = fs.Federation((fs.Cluster("m", groups),), calendar=calendar)
+    schedule = fs.simulate(jobs((0, 1, 1)), federation, "easy", sharing="first")
+    schedule.verify()
+    return [one.nodes for one in schedule.federation.calendar]
+
+
+def test_how_many_become_the_last_ones_that_stay_open_else() -> None:
+    """Tests which nodes downtimes close that say how many: beside named ones, beside each other, and where all are."""
+    four, two = fs.NodeGroup(4, resources={"cpu": 4}), fs.NodeGroup(2, resources={"cpu": 8})
+    one = fs.Downtime("m", 5.0, 10.0, nodes="1 of all")
+    assert names((one,), four) == ["3"]
+    assert names((one, replace(one, begin=10.0, end=20.0)), four) == ["3", "3"]
+    assert names((replace(one, begin=9.0, end=20.0), one), four) == ["2", "3"]
+    assert names((one, fs.Downtime("m", 8.0, 9.0, nodes="2-3")), four) == ["3", "2-3"]  # of the last group
+    assert names((one, fs.Downtime("m", 8.0, 9.0, nodes="2-3")), two, four) == ["5", "2-3"]
+    assert names((replace(one, nodes="3 of all"),) * 2, four) == ["1-3", "0,2-3"]
+    assert names((replace(one, nodes="5 of all"),), four, two) == ["1-5"]
+
+
+def test_nobody_starts_on_so_many_nodes_that_close() -> None:
+    """Tests that the last node closes, for whom it matters, whoever is on it, and comes back."""
+    closed = machine(fs.Downtime("m", 10.0, 30.0, nodes="1 of all"))
+    schedule = shared(jobs((0, 3, 20), (0, 3, 5), (4, 3, 7)), closed)
+    assert [schedule.nodes_of(row) for row in range(3)] == [(0,), (0, 1), (0,)]
+    assert schedule.start.tolist() == [0, 0, 20]
+    outage = machine(fs.Downtime("m", 5.0, 30.0, nodes="1 of all", kind="outage"))
+    schedule = shared(jobs((0, 8, 20), (6, 1, 20), (6, 4, 20)), outage)
+    assert schedule.start.tolist() == [0, 20, 30]
+
+
 def test_who_has_no_room_is_left_and_said() -> None:
     """Tests that a job too large for what stays open never starts, nor who waits behind it, and that this is said."""
     forever = machine(fs.Downtime("m", 5.0, nodes="0"))
