@@ -101,6 +101,7 @@ class Run:
         for node in self.nodes:
             node.open()
         self.hold: list[Hold] = [{} for _ in self.jobs]
+        self.lost: list[tuple[int, float, float, bool, Hold]] = []  # job, start, end, queued again, what it held
         self.events = Events(self)
         self.result = self.events.run()
         self.start, self.finish, self.counts = self.result.start, self.result.finish, self.result.counts
@@ -352,7 +353,10 @@ class Run:
 
 
 def name_nodes(run: Run) -> None:
-    """Let each closure name its nodes, and have all of a group: groups are split by who closes their nodes."""
+    """Let each closure name its nodes, and have all of a group: groups are split by who closes their nodes.
+
+    One that takes nodes from jobs takes them from whoever is on those.
+    """
     closures, here = run.machine.closures, {}
     members = [[n for n, node in enumerate(run.nodes) if node.group == g] for g in range(len(run.machine.groups))]
     some = [one.nodes < len(members[one.group]) for one in closures]
@@ -389,7 +393,7 @@ def name_nodes(run: Run) -> None:
         replace(ask, closed=frozenset(new for new, (g, _) in enumerate(parts) if g in ask.closed)) for ask in run.asks
     ]
     found = [
-        replace(one, group=new, nodes=len(nodes))
+        replace(one, group=new, nodes=len(nodes), victims="recorded")
         for c, one in enumerate(closures) for new, (_, nodes) in enumerate(parts) if nodes[0] in here[c]
     ]  # fmt: skip
     run.machine = replace(run.machine, groups=groups, closures=tuple(found))
@@ -413,3 +417,10 @@ class Events(naive.Simulation):
     def end(self, record: naive.Running) -> None:
         super().end(record)
         self.shared.release(self.shared.nodes, record.job)
+
+    def lose(self, record: naive.Running, requeue: bool) -> None:
+        shared, j = self.shared, record.job
+        shared.release(shared.nodes, j)
+        shared.lost.append((j, record.start, self.now, requeue, shared.hold[j]))
+        shared.hold[j] = {}
+        super().lose(record, requeue)

@@ -145,6 +145,9 @@ def _downtimes(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) -> 
         end = begin + draw.choice((1.5, 2.0, 4.0, 9.0, 20.0, 20.0, math.inf))
         known = draw.choice((-math.inf, begin, begin - 1.0, begin - 3.0))
         one = naive.Closure(g, machine.groups[g].count, begin, end, known, draw.random() < 0.8)
+        if "taking" in bound and draw.random() < 0.8:
+            what, victims = draw.choice(("requeue", "requeue", "kill")), draw.choice(("latest", "random", "random"))
+            one = replace(one, on_running=what, victims=victims, seed=draw.randrange(99))
         rows = [one]
         if "counted" in bound:
             rows = [replace(one, nodes=draw.randint(1, one.nodes))]
@@ -176,7 +179,8 @@ def _as_noun(machine: naive.Machine, nodes: list[naive_sharing.Node], rows: list
     elif some < machine.groups[one.group].count:
         named = f"{some} of {named}"
     times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
-    return fs.Downtime(f"C{k}", nodes=named, **times)
+    takes = {"on_running": one.on_running, "victims": one.victims, "seed": one.seed}
+    return fs.Downtime(f"C{k}", nodes=named, **times, **takes)
 
 
 def _limit(
@@ -320,15 +324,28 @@ def same_as_naive(one: Case) -> None:
     assert schedule.counts.tolist() == run.counts
     assert schedule.workload.submit.tolist() == [job.submit for job in run.result.jobs]
     assert np.flatnonzero(schedule.cancelled).tolist() == sorted(run.result.cancelled)
-    use = schedule.use
     for j, hold in enumerate(run.hold):
-        rows = use.job == j
-        there = zip(use.node[rows].tolist(), use.tasks[rows].tolist(), strict=True)
-        assert dict(there) == {n: tasks for n, (tasks, _) in hold.items()}
-        devices = [] if run.asks[j].alone else [(n, *part) for n, (_, parts) in hold.items() for part in parts]
-        assert sorted(map(tuple, use.devices[use.devices[:, 0] == j][:, 1:].tolist())) == sorted(devices)
+        _same_nodes(schedule.use, j, hold, run.asks[j])
+    lost = schedule.lost
+    assert len(run.lost) == lost.runs
+    runs = zip(lost.job.tolist(), lost.start.tolist(), lost.end.tolist(), lost.requeued.tolist(), strict=True)
+    place = {(job, start): k for k, (job, start, _, _) in enumerate(runs)}
+    for j, start, end, again, hold in run.lost:
+        k = place[j, start]
+        assert (lost.end[k], lost.requeued[k]) == (end, again)
+        _same_nodes(schedule.lost_use, k, hold, run.asks[j])
+    if not np.isnan(run.finish).all():
+        assert schedule.metrics().requeues == sum(again for _, _, _, again, _ in run.lost)
     if schedule.complete:
         schedule.verify(claimed=schedule.metrics())
     else:
         assert one.federation.calendar
         assert all("was never started" in line for line in schedule.violations())
+
+
+def _same_nodes(use: fs.NodeUse, row: int, hold: naive_sharing.Hold, ask: naive_sharing.Ask) -> None:
+    rows = use.job == row
+    there = zip(use.node[rows].tolist(), use.tasks[rows].tolist(), strict=True)
+    assert dict(there) == {n: tasks for n, (tasks, _) in hold.items()}
+    devices = [] if ask.alone else [(n, *part) for n, (_, parts) in hold.items() for part in parts]
+    assert sorted(map(tuple, use.devices[use.devices[:, 0] == row][:, 1:].tolist())) == sorted(devices)

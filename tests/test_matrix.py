@@ -344,7 +344,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "partition limits": "no partitions that count nodes yet",
         "limit of accounts": "no limits of nodes yet",
         "limits on these": "no limits of nodes yet",
-        **dict.fromkeys(TAKES, "no downtimes that take nodes from jobs yet"),
         "reservation": "no reservations of nodes yet",
         "earliest finish": "no shapes that plans choose yet",
         "held": "no jobs that are held yet",

@@ -282,7 +282,7 @@ class Simulation:
         state = self.state
         over = state.finish <= self.time
         notes: tuple[str, ...] = ()
-        lost = self._lost()
+        lost = lost_in(state)
         start = np.array(state.start)
         start[who_is_gone(state) | who_is_held(state)] = np.nan
         if lost is not None:
@@ -328,14 +328,13 @@ class Simulation:
             return self.workload
         return with_shapes(self.workload, moldable.which[self.state.extras.molded.at])
 
-    def _lost(self) -> LostRuns | None:
-        """Return the runs that came to nothing until now; None where there were none."""
-        if self.state.extras is None or not (runs := int(self.state.extras.lost.number[LostNumber.RUNS])):
-            return None
-        lost = self.state.extras.lost
-        return LostRuns(
-            lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1
-        )
+
+def lost_in(state: State) -> LostRuns | None:
+    """Return the runs that came to nothing until now; None where there were none."""
+    if state.extras is None or not (runs := int(state.extras.lost.number[LostNumber.RUNS])):
+        return None
+    lost = state.extras.lost
+    return LostRuns(lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1)
 
 
 def submits_that_came_out(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:

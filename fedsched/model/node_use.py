@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.log import UNKNOWN, Demand, LogColumns
+from fedsched.model.lost_nodes import JOB
 from fedsched.model.resources import NodeDemands, counted_on
 from fedsched.model.shares import CORES, GPU, SHARE, gpus_asked
 from fedsched.model.taken import node_seconds, node_shares
@@ -216,8 +217,12 @@ class NodeUse:
             node -= cluster.nodes
         raise IndexError(node)
 
+    def whose(self, job: int | np.integer[Any]) -> str:
+        """Return what errors call a job; of a workload of runs, whose run it is."""
+        return f"Job {self.workload.label(JOB)[job] or self.workload.id[job]}"
+
     def _name(self, row: int | np.integer[Any]) -> str:
-        return f"Job {self.workload.id[self.job[row]]}"
+        return self.whose(self.job[row])
 
     def _refuse_what_is_not_checked(self) -> None:
         federation = self.federation
@@ -241,7 +246,7 @@ class NodeUse:
         # Each job for itself: its tasks, its times, and whether it may have these nodes.
         from fedsched.model.places import broken_places
 
-        ids, counts = self.workload.id, self.counts
+        counts = self.counts
         for row in np.flatnonzero(self.tasks < 1):
             yield f"{self._name(row)}: {self.tasks[row]} tasks on {self.where(int(self.node[row]))}; at least 1."
         order = np.lexsort((self.node, self.job))
@@ -250,13 +255,13 @@ class NodeUse:
             yield f"{self._name(row)}: {self.where(int(self.node[row]))} stands in two rows of it."
         for job in np.flatnonzero(counts.sum(axis=1) != self.workload.tasks):
             has, tasks = int(counts[job].sum()), counted(int(self.workload.tasks[job]), "task")
-            yield f"Job {ids[job]}: it has nodes for {has} of its {tasks}."
+            yield f"{self.whose(job)}: it has nodes for {has} of its {tasks}."
         for job in np.flatnonzero(~(self.start >= self.workload.submit)):
             submit = self.workload.submit[job]
-            yield f"Job {ids[job]}: it starts at {self.start[job]:.15g}, before its submit at {submit:.15g}."
+            yield f"{self.whose(job)}: it starts at {self.start[job]:.15g}, before its submit at {submit:.15g}."
         for job in np.flatnonzero(~(self.finish > self.start)):
             finish, start = self.finish[job], self.start[job]
-            yield f"Job {ids[job]}: it finishes at {finish:.15g}, no later than its start at {start:.15g}."
+            yield f"{self.whose(job)}: it finishes at {finish:.15g}, no later than its start at {start:.15g}."
         if len(self.workload):
             yield from broken_places(
                 self._as_schedule(), None, np.bincount(self.job, minlength=len(self.workload))

@@ -6,7 +6,7 @@ It shares no code with the loop that makes them.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,45 +14,67 @@ from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.closed_nodes import broken_closures
 from fedsched.model.following import broken_submits
 from fedsched.model.layout import EXCLUSIVE, PER_NODE
+from fedsched.model.lost_nodes import broken_losses, whose
+from fedsched.model.shared_runs import every_run
 from fedsched.model.shares import GPU, WHOLE, gpus_asked
 from fedsched.model.starts import broken_conditions, broken_starts, hopeless_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from fedsched.model.metrics import Metrics
     from fedsched.model.node_use import NodeUse
     from fedsched.model.schedule import Schedule
 
 
-def violations(schedule: Schedule, use: NodeUse, *, tolerance: float, claimed: Metrics | None) -> list[str]:
+def violations(
+    schedule: Schedule, use: NodeUse, lost: NodeUse | None, *, tolerance: float, claimed: Metrics | None
+) -> list[str]:
     """Return what breaks the model, one line each."""
     gone = unstarted(schedule)
     away = hopeless_in(schedule, gone) & ~gone
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]
-    found += [*broken_submits(schedule, gone), *broken_conditions(schedule)]
+    found += [*broken_submits(schedule, gone), *broken_conditions(schedule), *broken_losses(schedule)]
     if found:
         return found
-    found, t0 = [*_same(schedule, use)], schedule.t0
-    if (away | gone).any():
-        rows = np.flatnonzero(~(away | gone))
-        if not rows.size:
-            return found  # nobody ran
+    columns = {"start": schedule.start, "finish": schedule.finish, "counts": schedule.counts}
+    found, t0 = [*_same(use, columns), *_same_lost(schedule, lost)], schedule.t0
+    if found:
+        return found
+    away |= gone
+    away[schedule.lost.killed] = True
+    rows = np.flatnonzero(~away)
+    runs = None if lost is None else every_run(schedule, use, lost, rows)
+    if away.any() and rows.size:
         schedule = schedule.take(rows)
         use = use.take(rows, schedule.workload)
-    found += [*_layout(use), *use.broken(), *_calendar(schedule, t0)]
-    return found or [*_devices(use), *_finishes(schedule, tolerance), *_claims(schedule, use, claimed, t0, tolerance)]
+    every, of_all = (schedule, use) if runs is None else runs
+    if not len(every) or np.isnan(every.start).all():
+        return found  # nobody ran
+    found += [*_layout(of_all), *of_all.broken(), *_calendar(every, t0)]
+    found = found or [*_devices(of_all), *_finishes(every, tolerance, rows.size)]
+    return found if found or not rows.size else [*_claims(schedule, use, lost, claimed, t0, tolerance)]
 
 
-def _same(schedule: Schedule, use: NodeUse) -> Iterator[str]:
+def _same(use: NodeUse, columns: dict[str, NDArray[Any]]) -> Iterator[str]:
     # What stands in the schedule is what stands on its nodes.
-    columns = {"start": use.start, "finish": use.finish, "counts": use.counts}
-    for name, there in columns.items():
-        given = getattr(schedule, name)
+    for name, given in columns.items():
+        there = getattr(use, name)
         differs = (given != there) & ~(np.isnan(given) & np.isnan(there))  # who never starts has neither
-        odd = np.flatnonzero(differs.reshape(len(schedule), -1).any(axis=1))
+        odd = np.flatnonzero(differs.reshape(len(given), -1).any(axis=1))
         for row in odd[:1]:
-            yield f"Job {schedule.workload.id[row]}: its {name} is another one on its nodes."
+            yield f"{use.whose(row)}: its {name} is another one on its nodes."
+
+
+def _same_lost(schedule: Schedule, lost: NodeUse | None) -> Iterator[str]:
+    runs = schedule.lost
+    if lost is None or len(lost.workload) != runs.runs:
+        if runs.runs:
+            yield f"Schedule: of its {runs.runs} lost runs it is not known who was on which node."
+        return
+    yield from _same(lost, {"start": runs.start, "finish": runs.end, "counts": runs.counts})
 
 
 def _layout(use: NodeUse) -> Iterator[str]:
@@ -61,14 +83,14 @@ def _layout(use: NodeUse) -> Iterator[str]:
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
     for row in np.flatnonzero((columns.get(EXCLUSIVE, none) == 1) & ~use.alone)[:1]:
-        yield f"Job {workload.id[row]}: it asked for nodes of its own."
+        yield f"{use.whose(row)}: it asked for nodes of its own."
     each = columns.get(PER_NODE, none)
     for row in np.flatnonzero(each > 0):
         tasks = sorted(use.tasks[use.job == row].tolist(), reverse=True)
         wanted = [int(each[row])] * (int(workload.tasks[row]) // int(each[row]))
         rest = int(workload.tasks[row]) % int(each[row])
         if tasks != [*wanted, *([rest] if rest else [])]:
-            yield f"Job {workload.id[row]}: it has {tasks} tasks on its nodes, with {PER_NODE}={each[row]}."
+            yield f"{use.whose(row)}: it has {tasks} tasks on its nodes, with {PER_NODE}={each[row]}."
 
 
 def _devices(use: NodeUse) -> Iterator[str]:
@@ -87,9 +109,9 @@ def _devices(use: NodeUse) -> Iterator[str]:
         for part, amount in ((int(whole[job]) * tasks, WHOLE), (tasks * bool(share[job]), int(share[job]))):
             if part != given.pop((job, node, amount), 0) and part:
                 what = f"{part} times {amount}/1000 of a GPU"
-                yield f"Job {use.workload.id[job]}: {use.where(node)} does not give it {what}."
+                yield f"{use.whose(job)}: {use.where(node)} does not give it {what}."
     for job, node, _ in given:
-        yield f"Job {use.workload.id[job]}: {use.where(node)} gives it a GPU that it did not ask for."
+        yield f"{use.whose(job)}: {use.where(node)} gives it a GPU that it did not ask for."
     held: Counter[tuple[int, int]] = Counter()
     events = [(use.finish[job], 0, node, device, -amount, job) for job, node, device, amount in use.devices.tolist()]
     events += [(use.start[job], 1, node, device, amount, job) for job, node, device, amount in use.devices.tolist()]
@@ -97,7 +119,7 @@ def _devices(use: NodeUse) -> Iterator[str]:
         held[node, device] += amount
         if held[node, device] > WHOLE or not 0 <= device < has[node]:
             yield (
-                f"Job {use.workload.id[job]}: at {time:.15g} GPU {device} of {use.where(node)} has "
+                f"{use.whose(job)}: at {time:.15g} GPU {device} of {use.where(node)} has "
                 f"{held[node, device]}/1000 in use."
             )
 
@@ -118,38 +140,51 @@ def _ends(schedule: Schedule, seconds: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(ends, np.nextafter(start, np.inf)))
 
 
-def _finishes(schedule: Schedule, tolerance: float) -> Iterator[str]:
+def _finishes(schedule: Schedule, tolerance: float, ended: int) -> Iterator[str]:
+    # So many runs ended by themselves; those behind them were cut before they did.
     ends = _ends(schedule, schedule.reading.runtime(schedule.workload))
     slack = tolerance * np.maximum(1.0, np.abs(ends))
-    for row in np.flatnonzero(~(np.abs(schedule.finish - ends) <= slack)):
+    cut = np.arange(len(schedule)) >= ended
+    for row in np.flatnonzero(~cut & ~(np.abs(schedule.finish - ends) <= slack)):
         given, wanted = schedule.finish[row], ends[row]
-        yield f"Job {schedule.workload.id[row]}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
+        yield f"{whose(schedule, row)}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
+    for row in np.flatnonzero(cut & (schedule.finish > ends + slack)):
+        given, wanted = schedule.finish[row], ends[row]
+        yield f"{whose(schedule, row)}: it loses its nodes at {given:.15g}, but was over at {wanted:.15g}."
 
 
 def _claims(
-    schedule: Schedule, use: NodeUse, claimed: Metrics | None, t0: float, tolerance: float
+    schedule: Schedule, use: NodeUse, lost: NodeUse | None, claimed: Metrics | None, t0: float, tolerance: float
 ) -> Iterator[str]:
-    # What nodes were busy, one row after the other; and the means of waits.
+    # What nodes were busy, one row after the other, lost runs' too; and the means of waits.
     if claimed is None:
         return
-    groups, clock = schedule.federation.groups, float(schedule.finish.max()) - t0
+    groups, last = schedule.federation.groups, [schedule.finish] if lost is None else [schedule.finish, lost.finish]
+    clock = max(float(finish.max()) for finish in last) - t0
     of_node = [groups[g] for g in schedule.federation.group_of_node.tolist()]
-    demand = schedule.workload.demand
-    cores = None if demand is None else demand.columns().get("cpu")
-    seconds = [0.0 for _ in of_node]
-    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
-        each = 1 if cores is None else max(1, int(cores[job]))
-        share = 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]
-        seconds[node] += share * float(use.finish[job] - max(use.start[job], t0))
+    wasted = _node_seconds(lost, t0) if lost is not None else [0.0 for _ in of_node]
+    seconds = [mine + other for mine, other in zip(_node_seconds(use, t0), wasted, strict=True)]
     busy = sum(group.busy_watts * taken for group, taken in zip(of_node, seconds, strict=True))
     idle = sum(group.idle_watts * (clock - taken) for group, taken in zip(of_node, seconds, strict=True))
     wait = schedule.start - schedule.workload.submit
     expected = {
         "makespan": clock, "utilisation": sum(seconds) / (len(of_node) * clock), "busy_energy": busy,
         "energy": busy + idle, "idle_energy": idle, "mean_wait": float(wait.mean()), "max_wait": float(wait.max()),
-        "flow": float((schedule.finish - schedule.workload.submit).sum()),
+        "flow": float((schedule.finish - schedule.workload.submit).sum()), "wasted_node_seconds": sum(wasted),
     }  # fmt: skip
     for name, value in expected.items():
         given = getattr(claimed, name)
         if abs(given - value) > 1e3 * tolerance * max(1.0, abs(value), abs(busy + idle) * (name == "idle_energy")):
             yield f"Schedule: {name} is given as {given:.9g}, but start times and nodes make it {value:.9g}."
+
+
+def _node_seconds(use: NodeUse, t0: float) -> list[float]:
+    # How long each node was busy, by the share of its cores that was taken.
+    of_node = [use.federation.groups[g] for g in use.federation.group_of_node.tolist()]
+    cores = None if use.workload.demand is None else use.workload.demand.columns().get("cpu")
+    seconds = [0.0 for _ in of_node]
+    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
+        each = 1 if cores is None else max(1, int(cores[job]))
+        share = 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]
+        seconds[node] += share * float(use.finish[job] - max(use.start[job], t0))
+    return seconds

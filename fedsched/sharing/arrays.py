@@ -99,6 +99,16 @@ class Held(NamedTuple):
 
 
 @by_reference
+class Gone(NamedTuple):
+    """What lost runs held, a row a run: as in `Held`; where no downtime takes nodes from jobs of no size."""
+
+    first: Ints
+    pieces: Ints
+    first_device: Ints
+    devices: Ints
+
+
+@by_reference
 class Line(NamedTuple):
     """Who waits of each kind, in the order of the scan."""
 
@@ -136,6 +146,7 @@ class Work(NamedTuple):
     both: Stock  # the least of both
     held: Held
     present: Held  # what jobs that run at t0 hold
+    gone: Gone  # what runs held that came to nothing
     line: Line
     bound: Ints  # kind: tasks that fit now, at most
     freed: Ints

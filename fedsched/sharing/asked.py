@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.admission import asked_groups, partition_of_jobs, tiers_of_jobs
-from fedsched.model.calendar import reserved_names, takes_nodes
+from fedsched.model.calendar import reserved_names
 from fedsched.model.layout import layout_of
 from fedsched.model.resources import counted_on
 from fedsched.model.shares import CORES, GPU, gpus_asked
@@ -45,7 +45,7 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
         f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
         "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
-        **_what_of_the_calendar_is_not_here(federation),
+        "reservations of nodes": (bool(reserved_names(federation)), "leave them out of the calendar"),
         "limits of nodes": (any(limit.nodes is not None for limit in federation.limits), "limit jobs, or cpus"),
         "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
         "power saving": (federation.power is not None, "leave the federation's power= out"),
@@ -68,13 +68,6 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
             )
         if has.get(GPU, 0) > MOST_GPUS:
             raise FederationError(f"NodeGroup: resources['gpu']={has[GPU]} must be devices, at most {MOST_GPUS}.")
-
-
-def _what_of_the_calendar_is_not_here(federation: Federation) -> dict[str, tuple[bool, str]]:
-    return {
-        "reservations of nodes": (bool(reserved_names(federation)), "leave them out of the calendar"),
-        "downtimes that take nodes from jobs": (takes_nodes(federation), "give on_running='wait'"),
-    }
 
 
 def _or(names: tuple[str, ...]) -> str:

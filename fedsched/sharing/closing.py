@@ -35,18 +35,6 @@ def open_all(extras: Extras | None, extra_state: ExtraState | None, t0: float) -
 
 
 @inlined
-def go_on(extras: Extras | None, extra_state: ExtraState | None, now: float) -> bool:
-    """Let groups close and open that do so by now; return whether any opens."""
-    if extras is None or extra_state is None:
-        return False
-    opens, number = False, extra_state.closed.number
-    while time_of(extras.calendar, number[ClosedNumber.CHANGED]) <= now:
-        opens = opens or extras.calendar.change[number[ClosedNumber.CHANGED]] & 1 == 1
-        number[ClosedNumber.CHANGED] += 1
-    return opens
-
-
-@inlined
 def _is_known(calendar: Calendar, c: int, now: float) -> bool:
     return calendar.known_from[c] <= now and now < calendar.end[c]
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.stock import ALL
 
 if TYPE_CHECKING:
+    from fedsched.engine.arrays import Plan, State
     from fedsched.sharing.arrays import Floats, Ints, Line, Sharing, Work
 
 NOBODY = constant(-1)
@@ -71,6 +73,18 @@ def join(sharing: Sharing, work: Work, j: int, place: int, shortest: float) -> N
         work.number[Number.KINDS] += 1
         work.bound[kind] = ALL
     line.waiting[kind] += 1
+
+
+@inlined
+def joins(plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
+    """Let a job that has joined the queue wait at its place, under rules that look at who waits of each kind."""
+    if plan.dispatch == Dispatch.STRICT:
+        return
+    key = plan.backfill_key if plan.separate_backfill else plan.order_key
+    place, kind = sharing.leaf[j], sharing.kinds.of_job[j]
+    if key != QueueKey.FIXED:  # anywhere among those of its kind: the pass lines them up
+        place = sharing.begin[kind] + work.line.waiting[kind]
+    join(sharing, work, j, place, state.shortest[j])
 
 
 @inlined

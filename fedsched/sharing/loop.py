@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
-from fedsched.engine import cancellations, limits, pools, precedence
+from fedsched.engine import cancellations, limits, lost, pools, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.calendar import next_change
-from fedsched.engine.codes import Dispatch, QueueKey, Status
+from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import enter, pop_finish, vacate
-from fedsched.sharing import closing, line
+from fedsched.sharing import closing, line, losing
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.fitting import fits_ever
 from fedsched.sharing.passes import pass_over
-from fedsched.sharing.stock import give_back, measure_room, open_all, take
+from fedsched.sharing.stock import give_back, measure_room, note_freed, open_all, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
@@ -47,6 +47,7 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     limits.open_all(problem.extras, state.extras, plan, state)
     limits.keep_awake(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
     cancellations.open_all(problem.extras, state.extras, problem.t0)
+    lost.forget(state.extras)
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
@@ -148,10 +149,7 @@ def _finish_first(problem: Problem, state: State, sharing: Sharing, work: Work) 
     j = pop_finish(state)
     vacate(problem, state, j)
     give_back(sharing, work, work.now, j)
-    for i in range(work.held.first[j], work.held.first[j] + work.held.pieces[j]):
-        if work.number[Number.FREED] < work.freed.size:
-            work.freed[work.number[Number.FREED]] = work.held.node[i]
-            work.number[Number.FREED] += 1
+    note_freed(work, j)
     state.counter[Counter.FINISHED] += 1 + precedence.has_ended(
         problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
     )
@@ -173,13 +171,7 @@ def _join(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
     precedence.has_joined(state.extras, j)
     cancellations.has_joined(state.extras, j)
-    if plan.dispatch == Dispatch.STRICT:
-        return
-    key = plan.backfill_key if plan.separate_backfill else plan.order_key
-    place, kind = sharing.leaf[j], sharing.kinds.of_job[j]
-    if key != QueueKey.FIXED:  # anywhere among those of its kind: the pass lines them up
-        place = sharing.begin[kind] + work.line.waiting[kind]
-    line.join(sharing, work, j, place, state.shortest[j])
+    line.joins(plan, state, sharing, work, j)
 
 
 @inlined
@@ -231,7 +223,7 @@ def _take_events(problem: Problem, plan: Plan, state: State, sharing: Sharing, w
     _cancel_all(problem.extras, state.extras, problem, plan, state, sharing, work)
     while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
         _finish_first(problem, state, sharing, work)
-    if closing.go_on(problem.extras, state.extras, time):
+    if losing.go_on(problem, plan, state, sharing, work):
         work.number[Number.FREED] = work.freed.size  # so many that all have to be looked at
     while counter[Counter.ARRIVED] < jobs and problem.submit[problem.arrival[counter[Counter.ARRIVED]]] <= time:
         _arrive(problem, plan, state, sharing, work)

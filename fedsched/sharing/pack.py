@@ -16,7 +16,7 @@ from fedsched.model.federation import MOST_NODES
 from fedsched.model.shares import GPU
 from fedsched.sharing.arrays import Choice, Kinds, Nodes, Reservation, Sharing
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
-from fedsched.sharing.room import new_work
+from fedsched.sharing.room import new_work, runs_to_lose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,23 @@ def pack(
     else:
         kinds = kinds_of(workload, asked, problem, home=plan.placement == Placement.HOME)
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order)
-    return Packed(problem, plan, state, packed, new_work(packed), asked)
+    lost = runs_to_lose(problem, packed)
+    return Packed(problem, plan, _that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
+
+
+def _that_may_lose(state: State, runs: int) -> State:
+    # Of so many runs, for there may be several on each of the nodes that a downtime takes.
+    if state.extras is None or not runs:
+        return state
+    lost, groups = state.extras.lost, state.counts.shape[1]
+    more = lost._replace(
+        job=np.zeros(runs, dtype=np.int64),
+        requeued=np.zeros(runs, dtype=np.int64),
+        start=np.zeros(runs),
+        end=np.zeros(runs),
+        counts=np.zeros((runs, groups), dtype=np.int64),
+    )
+    return state._replace(extras=state.extras._replace(lost=more))
 
 
 def shortest_on(problem: Problem, asked: Asked) -> Floats:

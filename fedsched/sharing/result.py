@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.metrics import Metrics
     from fedsched.model.node_use import NodeUse
+    from fedsched.model.workload import Workload
     from fedsched.sharing.noun import NodeSharing
 
 
@@ -26,6 +27,7 @@ class Played(NamedTuple):
 
     sharing: NodeSharing
     use: NodeUse
+    lost: NodeUse | None = None  # of the runs that came to nothing, a row of jobs each; none where there are none
 
 
 class SharedSchedule(Schedule):
@@ -57,6 +59,11 @@ class SharedSchedule(Schedule):
         """Return which tasks of each job were on which node."""
         return self._known().use
 
+    @property
+    def lost_use(self) -> NodeUse | None:
+        """Return which tasks of each lost run were on which node, its jobs the runs of `lost`; None without any."""
+        return self._known().lost
+
     def nodes_of(self, row: int) -> tuple[int, ...]:
         """Return the numbers of a job's nodes, from 0 on through the federation's clusters."""
         return tuple(np.unique(self.use.node[self.use.job == row]).tolist())
@@ -64,7 +71,12 @@ class SharedSchedule(Schedule):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return who has no end and why, and how much of each resource was in use, and how much stranded."""
-        return (*super().remarks, *self.use.in_words())
+        use = self.use
+        if self.lost_use is not None:
+            from fedsched.model.shared_runs import every_run
+
+            use = every_run(self, use, self.lost_use, np.flatnonzero(~np.isnan(self.finish)))[1]
+        return (*super().remarks, *use.in_words())
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
@@ -73,8 +85,11 @@ class SharedSchedule(Schedule):
 
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row: a node is busy by the share of its cores that is taken, all by a job alone there."""
-        row = super().metrics(users=users)
-        return replace(row, **measures_of(self.federation, self.use.taken_seconds(self.t0), row.makespan))
+        row, taken = super().metrics(users=users), self.use.taken_seconds(self.t0)
+        if self.lost_use is not None:
+            wasted = self.lost_use.taken_seconds(self.t0)
+            row, taken = replace(row, wasted_node_seconds=float(wasted.sum())), taken + wasted
+        return replace(row, **measures_of(self.federation, taken, row.makespan))
 
     def take(self, rows: NDArray[Any]) -> SharedSchedule:
         """Return the schedule of some of the jobs, by mask or by row."""
@@ -82,10 +97,22 @@ class SharedSchedule(Schedule):
         some = super().take(rows)
         names = [name for name in Schedule.__slots__ if hasattr(some, name)]
         columns = {name: getattr(some, name) for name in names}
-        return SharedSchedule(**columns, played=self._known()._replace(use=self.use.take(rows, some.workload)))
+        return SharedSchedule(**columns, played=self._played_by(rows, some.workload))
+
+    def _played_by(self, rows: NDArray[np.int64], workload: Workload) -> Played:
+        # Of these jobs, which are those of this workload.
+        played = self._known()._replace(use=self.use.take(rows, workload))
+        if played.lost is None:
+            return played
+        runs = np.flatnonzero(np.isin(self.lost.job, rows))
+        lost = played.lost.take(runs, played.lost.workload.take(runs)) if runs.size else None
+        return played._replace(lost=lost)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a row for each job and node, with its tasks: what `fedsched.io.node_use.read_node_use` reads."""
+        """Write a row for each job and node, with its tasks: what `fedsched.io.node_use.read_node_use` reads.
+
+        Runs that came to nothing are not in it: `lost_use` has them.
+        """
         from fedsched.io.node_use import write_node_use
 
         write_node_use(self.use, path)
@@ -98,7 +125,7 @@ class SharedSchedule(Schedule):
 
         if caps is not None:
             raise ValueError("caps= does not go with nodes that jobs share; leave it out.")
-        return violations(self, self.use, tolerance=tolerance, claimed=claimed)
+        return violations(self, self.use, self.lost_use, tolerance=tolerance, claimed=claimed)
 
     def _known(self) -> Played:
         if self.played is None:

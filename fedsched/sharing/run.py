@@ -13,6 +13,7 @@ from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.shapes import seen
 from fedsched.engine.simulation import (
     joined_in,
+    lost_in,
     no_room,
     running_in,
     running_without_end,
@@ -26,9 +27,9 @@ from fedsched.model.dependencies import settled
 from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.layout import layout_of
 from fedsched.model.node_use import NodeUse
+from fedsched.model.shared_runs import runs_apart
 from fedsched.policies import OnlinePolicy
 from fedsched.sharing import loop
-from fedsched.sharing.arrays import Number
 from fedsched.sharing.asked import asks_in_words
 from fedsched.sharing.naming import with_names
 from fedsched.sharing.pack import pack
@@ -42,10 +43,11 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.simulation import Planner
     from fedsched.model.federation import Federation
+    from fedsched.model.lost import LostRuns
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
     from fedsched.policies import Policy
-    from fedsched.sharing.arrays import Work
+    from fedsched.sharing.arrays import Gone, Held, Work
     from fedsched.sharing.noun import NodeSharing
     from fedsched.sharing.pack import Packed
 
@@ -216,7 +218,9 @@ def schedule_of(
 ) -> SharedSchedule:
     """Return what a run has started, and when it ended."""
     now, notes, finish = float(state.clock[Clock.NOW]), [], np.array(state.finish)
-    start = np.where(who_is_gone(state), np.nan, state.start)
+    start, lost = np.where(who_is_gone(state), np.nan, state.start), lost_in(state)
+    if lost is not None:
+        start[lost.killed] = np.nan
     done, jobs = int(state.counter[Counter.FINISHED]), problem.arrival.size + problem.running.size
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
@@ -224,7 +228,7 @@ def schedule_of(
     elif done < jobs:
         notes.append(no_room(done, jobs))
     if workload.feedback is not None:
-        workload = replace(workload, submit=submits_that_came_out(workload, state), after=settled(workload))
+        workload = replace(workload, submit=submits_that_came_out(workload, state, lost), after=settled(workload))
     return SharedSchedule(
         workload=workload,
         federation=federation,
@@ -235,9 +239,14 @@ def schedule_of(
         reading=reading,
         policy=f"{policy}, {sharing}",
         integrals=NOTHING_SATURATES,
+        lost=lost,
         notes=tuple(notes),
         until=now if interrupted else np.inf,
-        played=Played(sharing, use_of(workload, federation, start, finish, work, federation.node_order)),
+        played=Played(
+            sharing,
+            use_of(workload, federation, start, finish, work, federation.node_order),
+            None if lost is None else _use_of_lost(workload, federation, lost, work),
+        ),
     )
 
 
@@ -250,18 +259,36 @@ def use_of(
     numbers: Ints | None,
 ) -> NodeUse:
     """Return which tasks of each job were on which node; `numbers` of nodes that were played in another order."""
-    held, number = work.held, work.number
-    pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
     begun = np.flatnonzero(~np.isnan(start))
-    by_start = begun[np.argsort(held.first[begun], kind="stable")]
-    job = np.repeat(by_start, held.pieces[by_start])
-    by_device = begun[np.argsort(held.first_device[begun], kind="stable")]
-    of_device = np.repeat(by_device, held.devices[by_device])
-    node, device_node = held.node[:pieces], held.device_node[:devices]
+    return _use(workload, federation, start, finish, work.held, work.held, begun, numbers)
+
+
+def _use_of_lost(workload: Workload, federation: Federation, lost: LostRuns, work: Work) -> NodeUse:
+    """Return which tasks of each lost run were on which node: a row of jobs is one of runs there."""
+    runs, rows = runs_apart(workload, lost.job), np.arange(lost.runs)
+    return _use(runs, federation, lost.start, lost.end, work.gone, work.held, rows, federation.node_order)
+
+
+def _use(
+    workload: Workload,
+    federation: Federation,
+    start: Floats,
+    finish: Floats,
+    where: Held | Gone,
+    held: Held,
+    rows: Ints,
+    numbers: Ints | None,
+) -> NodeUse:
+    # `where` says which of the pieces and devices that are held are those of a row.
+    piece, part = (_all_from(*columns) for columns in (
+        (where.first[rows], where.pieces[rows]), (where.first_device[rows], where.devices[rows])
+    ))  # fmt: skip
+    job, of_device = np.repeat(rows, where.pieces[rows]), np.repeat(rows, where.devices[rows])
+    node, device_node = held.node[piece], held.device_node[part]
     if numbers is not None:
         node, device_node = numbers[node], numbers[device_node]
     order = np.lexsort((node, job))
-    grants = np.stack([of_device, device_node, held.device[:devices], held.amount[:devices]], axis=1)
+    grants = np.stack([of_device, device_node, held.device[part], held.amount[part]], axis=1)
     return NodeUse(
         workload=workload,
         federation=federation,
@@ -270,6 +297,12 @@ def use_of(
         alone=layout_of(workload)[1],
         job=job[order],
         node=node[order],
-        tasks=held.tasks[:pieces][order],
+        tasks=held.tasks[piece][order],
         devices=grants[np.lexsort((grants[:, 2], grants[:, 1], grants[:, 0]))],
     )
+
+
+def _all_from(first: Ints, count: Ints) -> Ints:
+    # So many places in turn from each of the first ones.
+    before = np.cumsum(count) - count
+    return np.arange(int(count.sum())) + np.repeat(first - before, count)

@@ -144,6 +144,16 @@ def give_back(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
         _count_gpus(sharing, stock, node)
 
 
+@inlined
+def note_freed(work: Work, j: int) -> None:
+    """Note that a job has left its nodes since the last pass."""
+    held, number = work.held, work.number
+    for i in range(held.first[j], held.first[j] + held.pieces[j]):
+        if number[Number.FREED] < work.freed.size:
+            work.freed[number[Number.FREED]] = held.node[i]
+            number[Number.FREED] += 1
+
+
 @part
 def leave_nodes(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
     """Let a job go whose nodes count as free when the last of their jobs goes."""

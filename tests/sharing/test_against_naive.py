@@ -30,3 +30,11 @@ def test_downtimes_of_so_many_nodes_are_as_the_reference_has_them(seed: int) -> 
     """Tests the same where downtimes say how many nodes they close, not which."""
     counted = ("downtimes", "counted")
     same_as_naive(case(9000 + seed, bound=(*BOUND, *counted) if seed % 3 == 0 else counted))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # of the random numbers, where nothing is compiled
+@pytest.mark.parametrize("seed", range(tries(200)))
+def test_who_loses_nodes_is_as_the_reference_has_it(seed: int) -> None:
+    """Tests the same where downtimes take their nodes from jobs, of whole groups or of so many, drawn or not."""
+    taking = ("downtimes", "taking", *(("counted",) if seed % 2 else ()))
+    same_as_naive(case(11000 + seed, bound=(*BOUND, *taking) if seed % 3 == 0 else taking))

@@ -34,6 +34,19 @@ def jobs(*rows: tuple[float, int, float], **others: Any) -> fs.Workload:
     return fs.Workload(submit=submit, tasks=tasks, runtime=runtime, **others)
 
 
+def spoilt(schedule: SharedSchedule, **others: Any) -> SharedSchedule:
+    """Return the schedule with another federation, other lost runs, or others' nodes in those."""
+    played = schedule.played
+    if "federation" in others:
+        parts = {name: getattr(played, name) for name in ("use", "lost") if getattr(played, name) is not None}
+        parts = {name: replace(part, federation=others["federation"]) for name, part in parts.items()}
+        played = played._replace(**parts)
+    if "lost_use" in others:
+        played = played._replace(lost=others.pop("lost_use"))
+    columns = {name: getattr(schedule, name) for name in fs.Schedule.__slots__}
+    return SharedSchedule(**(columns | others), played=played)
+
+
 def test_nobody_starts_who_would_run_into_a_downtime() -> None:
     """Tests that a long job takes the node that stays open, and a short one the other until it closes."""
     schedule = shared(jobs((0, 3, 20), (0, 3, 5), (4, 3, 7)), machine(fs.Downtime("m", 10.0, 30.0, nodes="0")))
@@ -64,6 +77,18 @@ def test_outages_are_not_foreseen() -> None:
     schedule = shared(jobs((0, 4, 20), (6, 4, 20), (6, 1, 20)), machine(outage))
     assert [schedule.nodes_of(row) for row in range(3)] == [(0,), (1,), (1,)]
     assert schedule.start.tolist() == [0, 6, 26]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # of the random numbers, where nothing is compiled
+def test_nodes_hit_at_random_are_drawn_from_those_that_stay_open_else() -> None:
+    """Tests that a seed says which nodes are hit, that many seeds hit each, and none that is closed already."""
+    four = fs.NodeGroup(4, resources={"cpu": 4})
+    drain = fs.Downtime("m", 1.0, 99.0, nodes="1 of all", kind="drain")
+    outage = fs.Downtime("m", 5.0, 9.0, nodes="2 of all", kind="outage", on_running="kill", victims="random")
+    hit = [names((drain, replace(outage, seed=seed)), four) for seed in range(12)]
+    assert hit == [names((drain, replace(outage, seed=seed)), four) for seed in range(12)]
+    assert {one[0] for one in hit} == {"3"}
+    assert {one[1] for one in hit} == {"0-1", "1-2", "0,2"}
 
 
 def names(calendar: tuple[fs.Downtime, ...], *groups: fs.NodeGroup) -> list[str]:
@@ -98,6 +123,51 @@ def test_nobody_starts_on_so_many_nodes_that_close() -> None:
     assert schedule.start.tolist() == [0, 20, 30]
 
 
+def test_whoever_is_on_nodes_that_are_taken_loses_its_run() -> None:
+    """Tests that all jobs with a task on a node lose it and what they hold elsewhere, and run anew or are gone."""
+    work = jobs((0, 6, 20), (0, 1, 8), (1, 1, 30))  # six tasks are on both nodes, the others on the second
+    outage = fs.Downtime("m", 5.0, 9.0, nodes="1", kind="outage", on_running="requeue")
+    schedule = shared(work, machine(outage))
+    assert schedule.start.tolist() == [9, 5, 5]
+    assert [schedule.nodes_of(row) for row in range(3)] == [(0, 1), (0,), (0,)]
+    lost = schedule.lost
+    assert (lost.job.tolist(), lost.start.tolist(), lost.end.tolist()) == ([0, 1, 2], [0, 0, 1], [5, 5, 5])
+    assert schedule.lost_use is not None
+    assert schedule.lost_use.counts.sum(axis=1).tolist() == [6, 1, 1]
+    row = schedule.metrics()
+    assert (row.wasted_node_seconds, row.requeues) == ((6 * 5 + 5 + 4) / 4, 3)
+    assert row.utilisation == pytest.approx(((6 * 20 + 8 + 30) / 4 + row.wasted_node_seconds) / (2 * 35))
+    assert "queued again by downtimes: 3 jobs" in " ".join(schedule.remarks)
+    killed = shared(work, machine(replace(outage, on_running="kill", nodes="0")))
+    assert np.array_equal(killed.start, [np.nan, 0, 1], equal_nan=True)
+    assert (killed.metrics().wasted_node_seconds, killed.metrics().requeues) == (6 * 5 / 4, 0)
+
+
+def test_the_check_finds_who_should_have_lost_its_run_or_lost_it_for_nothing() -> None:
+    """Tests that a job that goes on on nodes that are taken, or loses ones that are not, does not pass."""
+    outage = fs.Downtime("m", 5.0, 9.0, nodes="1", kind="outage", on_running="requeue")
+    work = jobs((0, 6, 20), (0, 1, 8), (1, 1, 30))
+    schedule = shared(work, machine(outage))
+    assert schedule.lost_use is not None
+    for other, words in (
+        (replace(outage, begin=6.0), "where no downtime takes nodes"),
+        (replace(outage, on_running="kill"), "in that way"),
+    ):
+        with pytest.raises(ScheduleError, match=words):
+            spoilt(schedule, federation=machine(other)).verify()
+    goes_on = shared(work, machine(replace(outage, on_running="wait")))
+    with pytest.raises(ScheduleError, match="jobs hold 4 on"):
+        spoilt(goes_on, federation=machine(outage)).verify()
+    late = schedule.lost._replace(end=np.array([5.0, 5.0, 5.5]))
+    with pytest.raises(ScheduleError, match="no downtime takes nodes"):
+        spoilt(schedule, lost=late).verify()
+    elsewhere = replace(schedule.lost_use, node=np.zeros_like(schedule.lost_use.node))
+    with pytest.raises(ScheduleError, match="its counts is another one on its nodes"):
+        spoilt(schedule, lost_use=elsewhere).verify()
+    with pytest.raises(ScheduleError, match="it is not known who was on which node"):
+        spoilt(schedule, lost_use=None).verify()
+
+
 def test_who_has_no_room_is_left_and_said() -> None:
     """Tests that a job too large for what stays open never starts, nor who waits behind it, and that this is said."""
     forever = machine(fs.Downtime("m", 5.0, nodes="0"))
@@ -113,10 +183,7 @@ def test_who_has_no_room_is_left_and_said() -> None:
 def test_the_check_finds_starts_on_nodes_that_close() -> None:
     """Tests that a run on a closed node, or into a downtime that was known, does not pass."""
     schedule = shared(jobs((0, 3, 20)), machine(fs.Downtime("m", 50.0, 60.0, nodes="0")))
-    columns = {name: getattr(schedule, name) for name in fs.Schedule.__slots__}
     for begin, known, words in ((-5.0, -9.0, "are closed"), (10.0, 0.0, "is planned to run beyond 10")):
         other = machine(fs.Downtime("m", begin, 60.0, nodes="0", known_from=known))
-        use = replace(schedule.use, federation=other)
-        spoilt = SharedSchedule(**(columns | {"federation": other}), played=schedule.played._replace(use=use))
         with pytest.raises(ScheduleError, match=words):
-            spoilt.verify()
+            spoilt(schedule, federation=other).verify()

@@ -156,9 +156,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "conservative": ({}, {}, "dispatch rule 'conservative'"),
     "lookahead": ({}, {}, "dispatch rule 'lookahead'"),
     "limits": ({"user": 1}, {"limits": (fs.Limit("user", nodes=1),)}, "no limits of nodes yet"),
-    "taking": (
-        {}, {"calendar": (fs.Downtime("m", 1.0, 2.0, on_running="kill"),)}, "no downtimes that take nodes from jobs"
-    ),
     "reserving": (
         {}, {"calendar": (fs.Downtime("m", 1.0, 2.0, kind="reservation", name="r"),)}, "no reservations of nodes"
     ),

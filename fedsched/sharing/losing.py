@@ -1,0 +1,115 @@
+"""Groups of shared nodes close and open as the clock goes on, and jobs lose their nodes by it [38, 42, 55]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine import lost, precedence, returns
+from fedsched.engine.calendar import time_of
+from fedsched.engine.codes import OnRunning
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter, LostNumber
+from fedsched.engine.running import take_off, vacate
+from fedsched.sharing import line
+from fedsched.sharing.stock import give_back, note_freed
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
+    from fedsched.sharing.arrays import Sharing, Work
+
+NOBODY = constant(-1)
+
+
+@inlined
+def go_on(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> bool:
+    """Let groups close and open that do so by now, and jobs lose their nodes; return whether any group opens."""
+    return _go_on(problem.extras, state.extras, problem, plan, state, sharing, work)
+
+
+@inlined
+def _go_on(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+) -> bool:
+    if extras is None or extra_state is None:
+        return False
+    opens, pages, number = False, extras.calendar, extra_state.closed.number
+    while time_of(pages, number[ClosedNumber.CHANGED]) <= state.clock[Clock.NOW]:
+        change = pages.change[number[ClosedNumber.CHANGED]]
+        number[ClosedNumber.CHANGED] += 1
+        if change & 1 == 1:
+            opens = True
+        elif pages.on_running[change >> 1] != OnRunning.WAIT:
+            _take_all(extras, extra_state, problem, plan, state, sharing, work, change >> 1)
+    return opens
+
+
+@part
+def _take_all(
+    extras: Extras,
+    extra_state: ExtraState,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+    c: int,
+) -> None:
+    # All nodes of the group close, whoever has tasks there: who started first loses first.
+    victim = _first_in(state, extras.calendar.group[c])
+    while victim != NOBODY:
+        _lose(extras, extra_state, problem, plan, state, sharing, work, victim, c)
+        victim = _first_in(state, extras.calendar.group[c])
+
+
+@inlined
+def _first_in(state: State, g: int) -> int:
+    first = NOBODY
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if state.counts[j, g] > 0 and (first == NOBODY or state.heap.sequence[j] < state.heap.sequence[first]):
+            first = j
+    return first
+
+
+@inlined
+def _lose(
+    extras: Extras,
+    extra_state: ExtraState,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+    j: int,
+    c: int,
+) -> None:
+    now, requeued = state.clock[Clock.NOW], extras.calendar.on_running[c] == OnRunning.REQUEUE
+    _keep_what_it_held(extra_state, work, j)
+    take_off(state, j)
+    vacate(problem, state, j)
+    give_back(sharing, work, work.now, j)
+    note_freed(work, j)
+    lost.note(extra_state, problem, state, j, now, requeued)
+    state.finish[j] = np.nan
+    state.counts[j] = 0
+    if not requeued:
+        state.counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)
+        return
+    returns.queue_again(extras, extra_state, problem, plan, state, j)
+    line.joins(plan, state, sharing, work, j)
+
+
+@inlined
+def _keep_what_it_held(extra_state: ExtraState, work: Work, j: int) -> None:
+    # As the next row of lost runs; the pieces themselves stay where they are.
+    run, gone, held = extra_state.lost.number[LostNumber.RUNS], work.gone, work.held
+    gone.first[run], gone.pieces[run] = held.first[j], held.pieces[j]
+    gone.first_device[run], gone.devices[run] = held.first_device[j], held.devices[j]
