@@ -120,6 +120,8 @@ def _bind(draw: Random, elsewhere: Random, run: naive_sharing.Run, bound: tuple[
         jobs = strategies.following(jobs, 1.0, draw.choice)
     if "cancellations" in bound and draw.random() < 0.5:
         jobs = strategies.impatient(jobs, 1.0, draw.choice)
+    if "held" in bound:
+        jobs = strategies.held(jobs, 1.0, draw.choice)
     run.jobs = jobs
 
 
@@ -305,6 +307,8 @@ def _tied(jobs: list[naive.Job], machine: naive.Machine) -> dict[str, Any]:
         found["log"] = {"status": [strategies.STATUS[job.ends] for job in jobs]}
     if any(job.begin for job in jobs):
         found["begin"] = [job.begin for job in jobs]
+    if any(job.held for job in jobs):
+        found["held"] = {job.id: job.held for job in jobs if job.held}
     if any(job.cancel_at < math.inf for job in jobs):
         found["cancel_at"] = [-1.0 if job.cancel_at == math.inf else job.cancel_at for job in jobs]
     if any(job.follows for job in jobs):

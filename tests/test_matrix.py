@@ -346,7 +346,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "limits on these": "no limits of nodes yet",
         "reservation": "no reservations of nodes yet",
         "earliest finish": "no shapes that plans choose yet",
-        "held": "no jobs that are held yet",
     },
     "bounds": KILLS,
     "environment": {

@@ -72,15 +72,22 @@ def _hold_all(
 
 @part
 def _hold_those_due(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
-    anybody, now, waiting = False, state.clock[Clock.NOW], extra_state.waiting
+    anybody = False
+    while hold_next(extras, extra_state, problem, plan, state) >= 0:
+        anybody = True
+    return anybody
+
+
+@inlined
+def hold_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
+    """Let the next job that is held from now on leave the queue until it is not; return it, or -1."""
+    now, waiting = state.clock[Clock.NOW], extra_state.waiting
     j = holds.next_held(extras, extra_state, state, now)
-    while j >= 0:
+    if j >= 0:
         queues.dequeue(plan, state, j)
         state.counter[Counter.QUEUED] -= 1 if limits.leaves(extras, extra_state, state, j) else 0
         state.counter[Counter.PLAN_HOLDS] = 0
         reserved.leaves(extras, extra_state, j)
         waiting.moment[j] = holds.since(extras, j, waiting.moment[j], now)
         _goes_away(extras, extra_state, problem, state, j)
-        anybody = True
-        j = holds.next_held(extras, extra_state, state, now)
-    return anybody
+    return j

@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.closed_nodes import broken_closures
 from fedsched.model.following import broken_submits
+from fedsched.model.held import broken_holds
 from fedsched.model.layout import EXCLUSIVE, PER_NODE
 from fedsched.model.lost_nodes import broken_losses, whose
 from fedsched.model.shared_runs import every_run
@@ -36,7 +37,8 @@ def violations(
     gone = unstarted(schedule)
     away = hopeless_in(schedule, gone) & ~gone
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]
-    found += [*broken_submits(schedule, gone), *broken_conditions(schedule), *broken_losses(schedule)]
+    found += [*broken_submits(schedule, gone), *broken_conditions(schedule), *broken_holds(schedule)]
+    found += broken_losses(schedule)
     if found:
         return found
     columns = {"start": schedule.start, "finish": schedule.finish, "counts": schedule.counts}

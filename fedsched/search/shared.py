@@ -43,7 +43,7 @@ BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
 )  # fmt: skip
 
-NOT_PLANNED = ("after", "begin", "cancel_at", "feedback")  # of the workload
+NOT_PLANNED = ("after", "begin", "held", "cancel_at", "feedback")  # of the workload
 NOT_MEASURED = (*PRICED, *(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value)))
 
 

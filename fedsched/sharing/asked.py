@@ -51,7 +51,6 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         "power saving": (federation.power is not None, "leave the federation's power= out"),
         "partitions with tiers": (bool(tiers_of_jobs(workload, federation).size), "give all the same tier"),
         "partitions that count nodes": (bool(partitions), "leave out min_nodes and max_nodes"),
-        "jobs that are held": (workload.held is not None, "give jobs without held="),
         "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
         "jobs that communicate between clusters": (communicates, "give task_bandwidth=0, or one cluster"),

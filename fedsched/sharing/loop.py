@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
-from fedsched.engine import cancellations, limits, lost, pools, precedence
+from fedsched.engine import cancellations, holds, limits, lost, pools, precedence, returns
 from fedsched.engine import queue as queues
 from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import Dispatch, Status
@@ -47,6 +47,7 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     limits.open_all(problem.extras, state.extras, plan, state)
     limits.keep_awake(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
     cancellations.open_all(problem.extras, state.extras, problem.t0)
+    holds.open_all(problem.extras, state.extras)
     lost.forget(state.extras)
     for j in problem.arrival:
         state.start[j] = np.nan
@@ -141,7 +142,7 @@ def _next_time(problem: Problem, state: State) -> float:
         time = min(time, state.heap.time[0])
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    return max(time, state.clock[Clock.NOW])
+    return max(holds.next_hold(problem.extras, state.extras, state, time), state.clock[Clock.NOW])
 
 
 @inlined
@@ -171,22 +172,34 @@ def _join(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
     precedence.has_joined(state.extras, j)
     cancellations.has_joined(state.extras, j)
+    holds.has_joined(state.extras, j)
     line.joins(plan, state, sharing, work, j)
 
 
 @inlined
 def _join_all_that_are_due(
-    extras: ExtraState | None, problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
 ) -> None:
     # Whom the time, or what has ended, makes eligible.
-    if extras is None:
+    if extras is None or extra_state is None:
         return
-    while precedence.next_moment(extras) <= state.clock[Clock.NOW]:
-        _join(problem, plan, state, sharing, work, precedence.next_due(extras, problem.arrival_rank))
+    while precedence.next_moment(extra_state) <= state.clock[Clock.NOW]:
+        j = precedence.next_due(extra_state, problem.arrival_rank)
+        if holds.is_away(extra_state, j):
+            returns.come_back(extras, extra_state, problem, plan, state, j)
+            line.joins(plan, state, sharing, work, j)
+        else:
+            _join(problem, plan, state, sharing, work, j)
 
 
 @inlined
-def _cancel_all(
+def _lose_all_that_leave(
     extras: Extras | None,
     extra_state: ExtraState | None,
     problem: Problem,
@@ -198,6 +211,8 @@ def _cancel_all(
     if extras is None or extra_state is None:
         return
     _cancel_those_due(extras, extra_state, problem, plan, state, sharing, work)
+    if extras.holds.first.size > 0:
+        _hold_those_due(extras, extra_state, problem, plan, state, sharing, work)
 
 
 @part
@@ -216,18 +231,35 @@ def _cancel_those_due(
             line.leave(sharing, work, j)
 
 
+@part
+def _hold_those_due(
+    extras: Extras,
+    extra_state: ExtraState,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+) -> None:
+    j = returns.hold_next(extras, extra_state, problem, plan, state)
+    while j >= 0:
+        if plan.dispatch != Dispatch.STRICT:
+            line.leave(sharing, work, j)
+        j = returns.hold_next(extras, extra_state, problem, plan, state)
+
+
 @inlined
 def _take_events(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, time: float) -> None:
     counter, jobs = state.counter, problem.arrival.size
     state.clock[Clock.NOW] = time
-    _cancel_all(problem.extras, state.extras, problem, plan, state, sharing, work)
+    _lose_all_that_leave(problem.extras, state.extras, problem, plan, state, sharing, work)
     while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
         _finish_first(problem, state, sharing, work)
     if losing.go_on(problem, plan, state, sharing, work):
         work.number[Number.FREED] = work.freed.size  # so many that all have to be looked at
     while counter[Counter.ARRIVED] < jobs and problem.submit[problem.arrival[counter[Counter.ARRIVED]]] <= time:
         _arrive(problem, plan, state, sharing, work)
-    _join_all_that_are_due(state.extras, problem, plan, state, sharing, work)
+    _join_all_that_are_due(problem.extras, state.extras, problem, plan, state, sharing, work)
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import lost, precedence, returns
+from fedsched.engine import holds, lost, precedence, returns
 from fedsched.engine.calendar import time_of
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter, LostNumber
@@ -104,7 +104,8 @@ def _lose(
         state.counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)
         return
     returns.queue_again(extras, extra_state, problem, plan, state, j)
-    line.joins(plan, state, sharing, work, j)
+    if not holds.is_away(extra_state, j):
+        line.joins(plan, state, sharing, work, j)
 
 
 @inlined

@@ -20,6 +20,7 @@ from fedsched.engine.simulation import (
     submits_in,
     submits_that_came_out,
     who_is_gone,
+    who_is_held,
     without_end,
 )
 from fedsched.errors import InfeasibleError, ScheduleError
@@ -218,7 +219,7 @@ def schedule_of(
 ) -> SharedSchedule:
     """Return what a run has started, and when it ended."""
     now, notes, finish = float(state.clock[Clock.NOW]), [], np.array(state.finish)
-    start, lost = np.where(who_is_gone(state), np.nan, state.start), lost_in(state)
+    start, lost = np.where(who_is_gone(state) | who_is_held(state), np.nan, state.start), lost_in(state)
     if lost is not None:
         start[lost.killed] = np.nan
     done, jobs = int(state.counter[Counter.FINISHED]), problem.arrival.size + problem.running.size

@@ -38,3 +38,9 @@ def test_who_loses_nodes_is_as_the_reference_has_it(seed: int) -> None:
     """Tests the same where downtimes take their nodes from jobs, of whole groups or of so many, drawn or not."""
     taking = ("downtimes", "taking", *(("counted",) if seed % 2 else ()))
     same_as_naive(case(11000 + seed, bound=(*BOUND, *taking) if seed % 3 == 0 else taking))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_who_is_held_is_as_the_reference_has_it(seed: int) -> None:
+    """Tests the same of jobs that are held for a time, once or twice, alone or beside all else."""
+    same_as_naive(case(13000 + seed, bound=(*BOUND, "held", "downtimes", "taking") if seed % 2 else ("held",)))
