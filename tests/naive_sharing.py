@@ -260,8 +260,11 @@ class Run:
         """Return how many tasks each group takes of those open from `begin` until the planned end (reading 39)."""
         end = naive.ends_at(begin + self.shortest(j), begin)
         while True:
-            known = self.events.known_closures()
+            mine = self.jobs[j].reservation
+            known = [one for one in self.events.known_closures() if mine is None or one.reservation != mine]
             shut = {one.group for one in known if one.begin < end and begin < one.end}
+            if mine is not None and end > self.machine.kept(mine)[0].end:
+                return None
             counts = self.place(j, [node for node in nodes if node.group not in shut])
             if counts is None:
                 return None
@@ -355,10 +358,17 @@ class Run:
 def name_nodes(run: Run) -> None:
     """Let each closure name its nodes, and have all of a group: groups are split by who closes their nodes.
 
-    One that takes nodes from jobs takes them from whoever is on those.
+    A reservation of so many has the last ones; another closure of so many the last, or drawn ones, that no other closes
+    meanwhile. One that takes nodes from jobs takes them from whoever is on those.
     """
-    closures, here = run.machine.closures, {}
-    members = [[n for n, node in enumerate(run.nodes) if node.group == g] for g in range(len(run.machine.groups))]
+    closures, members = run.machine.closures, members_of(run)
+    named = {
+        c: members[one.group][-one.nodes :] for c, one in enumerate(closures)
+        if one.reservation is not None or one.nodes == len(members[one.group])
+    }  # fmt: skip
+    split(run, named)
+    closures, members = run.machine.closures, members_of(run)
+    here: dict[int, list[int]] = {}
     some = [one.nodes < len(members[one.group]) for one in closures]
     for c in sorted(range(len(closures)), key=lambda c: (some[c], closures[c].begin, c)):
         one = closures[c]
@@ -374,14 +384,29 @@ def name_nodes(run: Run) -> None:
         else:
             free.reverse()
         here[c] = (free + [n for n in reversed(members[one.group]) if n in taken])[: one.nodes]
-    foreseen = [c for c, one in enumerate(closures) if one.known_from == -math.inf]
-    others = [c for c in here if c not in foreseen]
+    split(run, here)
+    found = tuple(replace(one, victims="recorded") for one in run.machine.closures)
+    run.machine = replace(run.machine, closures=found)
+
+
+def members_of(run: Run) -> list[list[int]]:
+    return [[n for n, node in enumerate(run.nodes) if node.group == g] for g in range(len(run.machine.groups))]
+
+
+def split(run: Run, named: dict[int, list[int]]) -> None:
+    """Split groups into those of nodes that the same closures name; the others' are so many of the last ones.
+
+    Of closures that nobody foresees nodes must be neighbours too, among those alike in all else.
+    """
+    closures = run.machine.closures
+    foreseen = [c for c in named if closures[c].known_from == -math.inf]
+    others = [c for c in named if c not in foreseen]
     parts: list[tuple[int, list[int]]] = []
-    for g, nodes in enumerate(members):
+    for g, nodes in enumerate(members_of(run)):
         alike: dict[tuple[bool, ...], list[list[int]]] = {}
         for n in nodes:
-            stretches = alike.setdefault(tuple(n in here[c] for c in foreseen), [[]])
-            if stretches[-1] and any((n in here[c]) != (stretches[-1][-1] in here[c]) for c in others):
+            stretches = alike.setdefault(tuple(n in named[c] for c in foreseen), [[]])
+            if stretches[-1] and any((n in named[c]) != (stretches[-1][-1] in named[c]) for c in others):
                 stretches.append([])
             stretches[-1].append(n)
         parts += sorted(((g, one) for several in alike.values() for one in several), key=lambda part: part[1][0])
@@ -392,10 +417,13 @@ def name_nodes(run: Run) -> None:
     run.asks = [
         replace(ask, closed=frozenset(new for new, (g, _) in enumerate(parts) if g in ask.closed)) for ask in run.asks
     ]
-    found = [
-        replace(one, group=new, nodes=len(nodes), victims="recorded")
-        for c, one in enumerate(closures) for new, (_, nodes) in enumerate(parts) if nodes[0] in here[c]
-    ]  # fmt: skip
+    found = []
+    for c, one in enumerate(closures):
+        left = one.nodes
+        for new, (g, nodes) in reversed([*enumerate(parts)]):
+            if g == one.group and (nodes[0] in named[c] if c in named else left > 0):
+                found.append(replace(one, group=new, nodes=min(left, len(nodes))))
+                left -= found[-1].nodes
     run.machine = replace(run.machine, groups=groups, closures=tuple(found))
 
 
@@ -413,6 +441,11 @@ class Events(naive.Simulation):
 
     def pass_over(self, queue: list[int]) -> None:
         self.shared.pass_over(queue)
+
+    def waiting(self) -> list[int]:
+        mine = [j for j in self.queue if self.jobs[j].reservation == self.turn]
+        ends = {j: naive.ends_at(self.now + self.shared.shortest(j), self.now) for j in mine}
+        return [j for j in mine if self.turn is None or ends[j] <= self.open_until()]
 
     def end(self, record: naive.Running) -> None:
         super().end(record)

@@ -97,10 +97,12 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
         _scatter(draw, run)
     _bind(Random(-1 - seed), Random(-30 - seed), run, bound)
     downtimes = _downtimes(Random(-2 - seed), run.machine, bound) if "downtimes" in bound else []
-    one = Case(_workload(run, clusters), _federation(run.machine, run.nodes, downtimes), rules, sharing, kill, run)
+    downtimes += _reservations(Random(-3 - seed), run.machine, bound) if "reserved" in bound else []
+    federation, asked = _federation(run.machine, run.nodes, downtimes), run.asks
     run.machine = replace(run.machine, closures=tuple(row for rows in downtimes for row in rows))
     naive_sharing.name_nodes(run)
-    return one
+    _book(Random(-4 - seed), run)
+    return Case(_workload(run, asked, clusters), federation, rules, sharing, kill, run)
 
 
 def _bind(draw: Random, elsewhere: Random, run: naive_sharing.Run, bound: tuple[str, ...]) -> None:
@@ -159,6 +161,38 @@ def _downtimes(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) -> 
     return found
 
 
+def _reservations(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) -> list[list[naive.Closure]]:
+    # Of groups, or of the last nodes of them.
+    found: list[list[naive.Closure]] = []
+    for reservation in range(draw.choice((1, 1, 2))):
+        begin = draw.choice((-2.0, 0.0, 1.0, 3.0, 6.0, 10.0))
+        end = begin + draw.choice((2.0, 4.0, 8.0, 15.0, 30.0))
+        known = draw.choice((-math.inf, -math.inf, begin - 1.0))
+        loss = draw.choice(("wait", "requeue", "kill")) if "taking" in bound else "wait"
+        taken = {one.group for (one,) in found if one.begin < end and begin < one.end}
+        for g, group in enumerate(machine.groups):
+            if g not in taken and draw.random() < 0.7:
+                nodes = draw.choice((group.count, draw.randint(1, group.count)))
+                one = naive.Closure(g, nodes, begin, end, known, on_running=loss, reservation=reservation)
+                found.append([one])
+    return found
+
+
+def _book(draw: Random, run: naive_sharing.Run) -> None:
+    # Lets jobs name reservations in whose nodes they fit.
+    every = range(len(run.machine.groups))
+    for j, ask in enumerate(run.asks):
+        name = draw.choice((None, None, *run.machine.reservations))
+        if name is not None:
+            kept = {one.group for one in run.machine.kept(name)}
+            there = replace(ask, closed=ask.closed | {g for g in every if g not in kept})
+            run.asks[j] = there
+            if run.place(j, run.nodes) is None:
+                run.asks[j] = ask
+            else:
+                run.jobs[j] = replace(run.jobs[j], reservation=name)
+
+
 def _of_cluster(draw: Random, machine: naive.Machine, one: naive.Closure) -> list[naive.Closure]:
     # The same of so many nodes of a cluster, whichever they are: of the last group first.
     k, rows = machine.groups[one.group].cluster, []
@@ -181,6 +215,8 @@ def _as_noun(machine: naive.Machine, nodes: list[naive_sharing.Node], rows: list
     elif some < machine.groups[one.group].count:
         named = f"{some} of {named}"
     times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
+    if one.reservation is not None:
+        times |= {"kind": "reservation", "name": f"R{one.reservation}"}
     takes = {"on_running": one.on_running, "victims": one.victims, "seed": one.seed}
     return fs.Downtime(f"C{k}", nodes=named, **times, **takes)
 
@@ -266,8 +302,8 @@ def _federation(
     return fs.Federation(tuple(clusters), **shared)
 
 
-def _workload(run: naive_sharing.Run, clusters: int) -> fs.Workload:
-    jobs, asks, machine = run.jobs, run.asks, run.machine
+def _workload(run: naive_sharing.Run, asks: list[naive_sharing.Ask], clusters: int) -> fs.Workload:
+    jobs, machine = run.jobs, run.machine
     groups = max(max(ask.closed, default=-1) for ask in asks) + 1
     names = {name for ask in asks for name in ask.need}
     demand = {name: [ask.need.get(name, 0) for ask in asks] for name in sorted(names)}
@@ -291,6 +327,8 @@ def _workload(run: naive_sharing.Run, clusters: int) -> fs.Workload:
 
 def _labels(jobs: list[naive.Job], machine: naive.Machine) -> dict[str, list[str]]:
     labels = {"name": [job.name for job in jobs]} if any(job.name for job in jobs) else {}
+    if any(job.reservation is not None for job in jobs):
+        labels["reservation"] = ["" if job.reservation is None else f"R{job.reservation}" for job in jobs]
     if machine.limits:
         labels["account"] = [strategies.who("account", j, job) for j, job in enumerate(jobs)]
         labels["array"] = [strategies.array_of(j, machine) for j in range(len(jobs))]

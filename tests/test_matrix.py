@@ -344,7 +344,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "partition limits": "no partitions that count nodes yet",
         "limit of accounts": "no limits of nodes yet",
         "limits on these": "no limits of nodes yet",
-        "reservation": "no reservations of nodes yet",
         "earliest finish": "no shapes that plans choose yet",
     },
     "bounds": KILLS,

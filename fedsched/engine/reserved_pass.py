@@ -76,8 +76,8 @@ def turn_to(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int
 ) -> State:
     """Turn the state into what the jobs of a reservation see, and return it with their queue, which is sorted."""
-    view = _queued_apart(extra_state.apart, state)
-    _show(extras, extra_state, problem, plan, view, r)
+    view = queued_apart(extra_state.apart, state)
+    show(extras, extra_state, problem, plan, view, r)
     _turn_to(extras, extra_state, problem, state, r)
     return view
 
@@ -88,12 +88,12 @@ def turn_back(
 ) -> None:
     """Turn the state back into what everybody sees."""
     _turn_back(extra_state, problem, state, r)
-    _hide(extras, extra_state.apart, plan, view, r)
+    hide(extras, extra_state.apart, plan, view, r)
 
 
 @inlined
-def _queued_apart(apart: Apart, state: State) -> State:
-    # The same state with the queue of a reservation, whose jobs have the places of everybody's.
+def queued_apart(apart: Apart, state: State) -> State:
+    """Return the same state with the queue of a reservation, whose jobs have the places of everybody's."""
     queue, backfill = state.queue, state.backfill
     return State(
         state.counter,
@@ -126,8 +126,8 @@ def _queued_apart(apart: Apart, state: State) -> State:
 
 
 @inlined
-def _show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, view: State, r: int) -> None:
-    # Lets the trees know who waits and can yet end within the reservation.
+def show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, view: State, r: int) -> None:
+    """Let the trees know who waits and can yet end within the reservation: it is the turn of that one's queue."""
     apart, first, now = extra_state.apart, extras.reserved.first[r], view.clock[Clock.NOW]
     apart.turn[TURN] = r
     apart.classes[ClassNumber.CLASSES], apart.classes[ClassNumber.PATIENCE] = 0, ENDLESS
@@ -138,8 +138,8 @@ def _show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan,
 
 
 @inlined
-def _hide(extras: Extras, apart: Apart, plan: Plan, view: State, r: int) -> None:
-    # Empties the trees, and forgets who has started.
+def hide(extras: Extras, apart: Apart, plan: Plan, view: State, r: int) -> None:
+    """Empty the trees, and forget who has started: it is everybody's turn."""
     first, left = extras.reserved.first[r], 0
     for i in range(first, first + apart.number[r]):
         j = apart.waits[i]

@@ -94,16 +94,20 @@ class NodeUse:
         of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
         return np.maximum(of_task, 1) if resource == CORES else of_task
 
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Return how many nodes' worth each job had of each group: by the share of its cores, all of one alone."""
+        whole = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.float64)
+        np.add.at(whole, (self.job, self.federation.group_of_node[self.node]), 1.0)
+        shares = node_shares(self.federation, self._of_task(CORES), self.counts)
+        return np.where(self.alone[:, None], whole, shares)
+
     def taken_seconds(self, t0: float) -> NDArray[np.float64]:
         """Return the node-seconds of each group: of each node the share of its cores that is taken, all by one alone.
 
         Those of jobs that have not finished do not count, nor what was before t0.
         """
-        groups = self.federation.groups
-        whole = np.zeros((len(self.workload), len(groups)), dtype=np.float64)
-        np.add.at(whole, (self.job, self.federation.group_of_node[self.node]), 1.0)
-        shares = node_shares(self.federation, self._of_task(CORES), self.counts)
-        return node_seconds(np.where(self.alone[:, None], whole, shares), self.start, self.finish, t0)
+        return node_seconds(self.shares, self.start, self.finish, t0)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
         """Return the same of some jobs, by row, which are those of this workload."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.calendar import Downtime
     from fedsched.model.federation import Federation
+    from fedsched.model.node_use import NodeUse
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
@@ -82,7 +83,9 @@ def kept_nodes(federation: Federation) -> list[Kept]:
 
 def in_words(schedule: Schedule) -> list[str]:
     """Return how much of the nodes' time reservations kept until the last job ended, and how much of it was used."""
-    said, counts, done = [], schedule.counts, ~np.isnan(schedule.finish)
+    said, done = [], ~np.isnan(schedule.finish)
+    use: NodeUse | None = getattr(schedule, "use", None)  # where counts are of tasks
+    counts = schedule.counts if use is None else use.shares
     sizes, inside = np.array([group.count for group in schedule.federation.groups]), None
     for r, one in enumerate(reservations_of(schedule.federation)):
         inside = reservation_of_jobs(schedule.workload, schedule.federation) if inside is None else inside

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
-from fedsched.model.closed_nodes import broken_closures
+from fedsched.model.closed_nodes import broken_closures, broken_reservations
 from fedsched.model.following import broken_submits
 from fedsched.model.held import broken_holds
 from fedsched.model.layout import EXCLUSIVE, PER_NODE
 from fedsched.model.lost_nodes import broken_losses, whose
+from fedsched.model.reservations import reservation_of_jobs
 from fedsched.model.shared_runs import every_run
 from fedsched.model.shares import GPU, WHOLE, gpus_asked
 from fedsched.model.starts import broken_conditions, broken_starts, hopeless_in
@@ -131,7 +132,9 @@ def _calendar(schedule: Schedule, t0: float) -> Iterator[str]:
     # closed, as here, there is room for no more tasks than for nodes.
     if schedule.federation.calendar:
         planned_end = _ends(schedule, schedule.reading.planned(schedule.workload))
+        reserved = reservation_of_jobs(schedule.workload, schedule.federation)
         yield from broken_closures(schedule, schedule.start >= t0, planned_end)
+        yield from broken_reservations(schedule, reserved, schedule.start >= t0, planned_end)
 
 
 def _ends(schedule: Schedule, seconds: np.ndarray) -> np.ndarray:

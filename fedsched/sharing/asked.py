@@ -8,8 +8,8 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.admission import asked_groups, partition_of_jobs, tiers_of_jobs
-from fedsched.model.calendar import reserved_names
 from fedsched.model.layout import layout_of
+from fedsched.model.reservations import strangers
 from fedsched.model.resources import counted_on
 from fedsched.model.shares import CORES, GPU, gpus_asked
 from fedsched.model.whole_nodes import refuse_whole_nodes
@@ -45,7 +45,6 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
         f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
         "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
-        "reservations of nodes": (bool(reserved_names(federation)), "leave them out of the calendar"),
         "limits of nodes": (any(limit.nodes is not None for limit in federation.limits), "limit jobs, or cpus"),
         "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
         "power saving": (federation.power is not None, "leave the federation's power= out"),
@@ -90,6 +89,8 @@ def asked_of(workload: Workload, federation: Federation) -> Asked:
     opened = asked_groups(workload, federation)
     if workload.allowed is not None:
         opened &= federation.groups_allowed(workload.sites, workload.allowed)
+    for row, reason in strangers(workload, federation):
+        raise InfeasibleError(f"Job {workload.id[row]}: {reason}; drop it, or let it be one of everybody's.")
     _refuse_in_partitions(workload, federation)
     return Asked(names, need, share, np.minimum(chunk, workload.tasks), alone.astype(np.int64), opened.astype(np.int64))
 

@@ -1,6 +1,7 @@
 """Groups of shared nodes that are closed for a while: which of them a run may use from its begin to its end [38 to 40].
 
-A downtime closes groups whole here: a job may use a group or not, and what is free on its nodes stays what it is.
+A downtime closes groups whole here: a job may use a group or not, and what is free on its nodes stays what it is. So
+does a reservation, to all but its own jobs; to these it closes all as it ends [46].
 Every function takes the extras first. Where a problem has none it is compiled to nothing.
 """
 
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.calendar import time_of
+from fedsched.engine.calendar import NOBODYS, time_of
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, ClosedNumber
 from fedsched.engine.placement import place, planned_duration
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Calendar, Extras, ExtraState, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.reserved import Reserved
 
 NONE = constant(0)
 
@@ -30,8 +32,20 @@ def open_all(extras: Extras | None, extra_state: ExtraState | None, t0: float) -
     number = extra_state.closed.number
     number[ClosedNumber.PAST] = extras.calendar.lookout.size  # of counts of nodes the engine keeps none for this loop
     number[ClosedNumber.CHANGED] = 0
+    extra_state.closed.holder[:] = NOBODYS
     while time_of(extras.calendar, number[ClosedNumber.CHANGED]) <= t0:
-        number[ClosedNumber.CHANGED] += 1
+        turn_page(extras.calendar, extra_state.closed)
+
+
+@inlined
+def turn_page(calendar: Calendar, closed: Closed) -> int:
+    """Let a group close or open, which a reservation may keep from then on, or no more; return the change."""
+    change = calendar.change[closed.number[ClosedNumber.CHANGED]]
+    c, opens = change >> 1, change & 1 == 1
+    closed.number[ClosedNumber.CHANGED] += 1
+    if calendar.reservation[c] != NOBODYS:
+        closed.holder[calendar.group[c]] = NOBODYS if opens else calendar.reservation[c]
+    return change
 
 
 @inlined
@@ -39,14 +53,25 @@ def _is_known(calendar: Calendar, c: int, now: float) -> bool:
     return calendar.known_from[c] <= now and now < calendar.end[c]
 
 
+@inlined
+def _reservation_of(reserved: Reserved, j: int) -> int:
+    return reserved.of_job[j] if reserved.of_job.size > 0 else NOBODYS
+
+
 @part
-def _shut(calendar: Calendar, room: Ints, now: float, begin: float, end: float) -> int:
-    # Leaves no room on groups that known downtimes close within [begin, end); returns how many tasks fit there.
-    away = NONE
+def _shut(calendar: Calendar, reserved: Reserved, room: Ints, now: float, begin: float, end: float, j: int) -> int:
+    # Leaves no room on groups that known downtimes close to a job within [begin, end); returns how many fit there.
+    away, mine = NONE, _reservation_of(reserved, j)
     for c in range(calendar.begin.size):
+        if mine != NOBODYS and calendar.reservation[c] == mine:
+            continue
         if calendar.begin[c] < end and begin < calendar.planned_end[c] and _is_known(calendar, c, now):
             away += room[calendar.group[c]]
             room[calendar.group[c]] = 0
+    if mine != NOBODYS and end > reserved.end[mine]:  # from which on nothing is open to its jobs
+        for g in range(room.size):
+            away += room[g]
+            room[g] = 0
     return away
 
 
@@ -58,7 +83,8 @@ def shut_soon(extras: Extras | None, state: State, room: Ints, j: int) -> int:
     if extras.calendar.begin.size == 0:
         return 0
     now = state.clock[Clock.NOW]
-    return _shut(extras.calendar, room, now, now, end_after(now + state.shortest[j], now))
+    end = end_after(now + state.shortest[j], now)
+    return _shut(extras.calendar, extras.reserved, room, now, now, end, j)
 
 
 @inlined
@@ -73,17 +99,25 @@ def place_while_open(
         return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
     if extras.calendar.begin.size == 0:
         return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
-    return _place_while_open(extras.calendar, problem, plan, state, room, total, j, begin)
+    return _place_while_open(extras.calendar, extras.reserved, problem, plan, state, room, total, j, begin)
 
 
 @part
 def _place_while_open(
-    calendar: Calendar, problem: Problem, plan: Plan, state: State, room: Ints, total: int, j: int, begin: float
+    calendar: Calendar,
+    reserved: Reserved,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    room: Ints,
+    total: int,
+    j: int,
+    begin: float,
 ) -> bool:
     # The job is first taken to be as short as it can be [12, 39].
     end = end_after(begin + state.shortest[j], begin)
     while True:
-        total -= _shut(calendar, room, state.clock[Clock.NOW], begin, end)
+        total -= _shut(calendar, reserved, room, state.clock[Clock.NOW], begin, end, j)
         if total < problem.tasks[j] or not place(problem, plan, j, room, state.load, state):
             return False
         needed = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)

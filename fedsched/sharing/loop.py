@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
-from fedsched.engine import cancellations, holds, limits, lost, pools, precedence, returns
+from fedsched.engine import cancellations, holds, limits, lost, pools, precedence, reserved, returns
 from fedsched.engine import queue as queues
 from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import Dispatch, Status
@@ -48,6 +48,7 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     limits.keep_awake(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
     cancellations.open_all(problem.extras, state.extras, problem.t0)
     holds.open_all(problem.extras, state.extras)
+    reserved.open_all(problem.extras, state.extras)
     lost.forget(state.extras)
     for j in problem.arrival:
         state.start[j] = np.nan
@@ -169,6 +170,7 @@ def _arrive(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
     state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, state, j) else 0
+    reserved.joins(problem.extras, state.extras, j)
     queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
     precedence.has_joined(state.extras, j)
     cancellations.has_joined(state.extras, j)

@@ -13,6 +13,7 @@ from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter, LostNumber
 from fedsched.engine.running import take_off, vacate
 from fedsched.sharing import line
+from fedsched.sharing.closing import turn_page
 from fedsched.sharing.stock import give_back, note_freed
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def _go_on(
         return False
     opens, pages, number = False, extras.calendar, extra_state.closed.number
     while time_of(pages, number[ClosedNumber.CHANGED]) <= state.clock[Clock.NOW]:
-        change = pages.change[number[ClosedNumber.CHANGED]]
-        number[ClosedNumber.CHANGED] += 1
+        change = turn_page(pages, extra_state.closed)
         if change & 1 == 1:
             opens = True
         elif pages.on_running[change >> 1] != OnRunning.WAIT:

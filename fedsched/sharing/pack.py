@@ -122,6 +122,7 @@ def kinds_of(workload: Workload, asked: Asked, problem: Problem, *, home: bool) 
     if problem.extras is not None:
         extras = problem.extras
         more += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
+        more += [extras.reserved.of_job] if extras.reserved.of_job.size else []
         more += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long it must be open
     return kinds_alike(workload, asked, more)
 

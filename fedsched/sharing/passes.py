@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import pools
+from fedsched.engine import limits, pools
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Dispatch, QueueKey
@@ -15,6 +15,8 @@ from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.passes import sort_queues
 from fedsched.engine.placement import planned_duration
 from fedsched.engine.queue import ANY, FIRST, reorder
+from fedsched.engine.reserved import waits_for_another_turn
+from fedsched.engine.reserved_pass import hide, queued_apart, show, stands
 from fedsched.engine.scan import next_small
 from fedsched.sharing import line
 from fedsched.sharing.arrays import Number
@@ -24,7 +26,7 @@ from fedsched.sharing.future import reserve
 from fedsched.sharing.stock import ALL, measure_room, take
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Plan, Problem, Queue, State
+    from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, Queue, State
     from fedsched.sharing.arrays import Sharing, Work
 
 NOBODY = constant(-1)
@@ -66,7 +68,8 @@ def _gather(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
         if work.bound[kind] < sharing.kinds.tasks[kind]:
             continue
         line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY)
-        if fits_now(problem, plan, state, sharing, work, work.line.job[work.line.next[kind]]):
+        j = work.line.job[work.line.next[kind]]
+        if not waits_for_another_turn(state.extras, j) and fits_now(problem, plan, state, sharing, work, j):
             work.line.heap[work.number[Number.HEAP]] = kind
             work.number[Number.HEAP] += 1
 
@@ -154,14 +157,55 @@ def _start_beside(
 
 
 @part
-def pass_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
-    """Go over the queue once, by the plan's dispatch rule."""
-    if state.counter[Counter.QUEUED] == 0:
+def _go_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    if plan.dispatch == Dispatch.GREEDY:
+        _start_all_that_fit(problem, plan, state, sharing, work)
         return
-    sort_queues(problem, plan, state)
-    if plan.dispatch == Dispatch.STRICT:
-        _start_from_head(problem, plan, state, sharing, work)
+    head = _start_from_head(problem, plan, state, sharing, work)
+    if head >= 0 and plan.dispatch == Dispatch.EASY:
+        _backfill(problem, plan, state, sharing, work, head)
+
+
+@inlined
+def _go_over_reservations(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+) -> None:
+    if extras is None or extra_state is None:
         return
+    if extra_state.apart.of_job.size > 0 and extra_state.apart.number.sum() > 0:
+        _go_over_those_that_stand(extras, extra_state, problem, plan, state, sharing, work)
+
+
+@part
+def _go_over_those_that_stand(
+    extras: Extras,
+    extra_state: ExtraState,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+) -> None:
+    apart, started = extra_state.apart, state.counter[Counter.STARTED]
+    for r in range(apart.number.size):
+        if apart.number[r] > 0 and stands(extra_state, r):
+            view = queued_apart(apart, state)
+            show(extras, extra_state, problem, plan, view, r)
+            _go_over(problem, plan, view, sharing, work)
+            hide(extras, apart, plan, view, r)
+    if state.counter[Counter.STARTED] > started:
+        limits.show_all(extras, extra_state, state)
+
+
+@inlined
+def _line_up(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    # Lets all who wait of each kind be in their order, and know what may fit since nodes were freed.
     queue = _scanned(plan, state)
     key = plan.backfill_key if plan.separate_backfill else plan.order_key
     if key != QueueKey.FIXED:
@@ -169,9 +213,15 @@ def pass_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
             reorder(problem, state, queue, key, state.clock[Clock.NOW])
         line.line_up(sharing, work, queue.order, queue.members[0], state.shortest)
     loosen_all(sharing, work)
-    if plan.dispatch == Dispatch.GREEDY:
-        _start_all_that_fit(problem, plan, state, sharing, work)
+
+
+@part
+def pass_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    """Go over the queue of each reservation that stands, and then over everybody's, by the plan's dispatch rule."""
+    if state.counter[Counter.QUEUED] == 0:
         return
-    head = _start_from_head(problem, plan, state, sharing, work)
-    if head >= 0:
-        _backfill(problem, plan, state, sharing, work, head)
+    sort_queues(problem, plan, state)
+    if plan.dispatch != Dispatch.STRICT:
+        _line_up(problem, plan, state, sharing, work)
+    _go_over_reservations(problem.extras, state.extras, problem, plan, state, sharing, work)
+    _go_over(problem, plan, state, sharing, work)

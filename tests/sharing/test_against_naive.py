@@ -44,3 +44,10 @@ def test_who_loses_nodes_is_as_the_reference_has_it(seed: int) -> None:
 def test_who_is_held_is_as_the_reference_has_it(seed: int) -> None:
     """Tests the same of jobs that are held for a time, once or twice, alone or beside all else."""
     same_as_naive(case(13000 + seed, bound=(*BOUND, "held", "downtimes", "taking") if seed % 2 else ("held",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(200)))
+def test_reservations_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where nodes are kept for jobs that name them, beside all else or alone."""
+    reserved = ("reserved", "downtimes", "counted", "taking") if seed % 2 else ("reserved",)
+    same_as_naive(case(15000 + seed, bound=(*BOUND, *reserved) if seed % 3 == 0 else reserved))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import ScheduleError
+from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.sharing.result import SharedSchedule
 
 NODE = fs.NodeGroup(2, resources={"cpu": 4}, off_watts=0.0)
@@ -166,6 +166,28 @@ def test_the_check_finds_who_should_have_lost_its_run_or_lost_it_for_nothing() -
         spoilt(schedule, lost_use=elsewhere).verify()
     with pytest.raises(ScheduleError, match="it is not known who was on which node"):
         spoilt(schedule, lost_use=None).verify()
+
+
+def test_a_reservation_keeps_nodes_for_those_who_name_it() -> None:
+    """Tests that others keep off, that its jobs share its nodes with each other alone, and who misses it is said."""
+    kept = fs.Downtime("m", 10.0, 30.0, nodes="1", kind="reservation", name="R")
+    work = jobs((0, 4, 15), (0, 4, 12), (0, 2, 10), (1, 2, 15), (2, 1, 8), (2, 1, 25), labels={
+        "reservation": ["", "", "R", "R", "R", "R"]
+    })  # fmt: skip
+    schedule = shared(work, machine(kept))
+    assert np.array_equal(schedule.start, [0, 15, 10, 10, 20, np.nan], equal_nan=True)
+    assert [schedule.nodes_of(row) for row in range(5)] == [(0,), (0,), (1,), (1,), (1,)]
+    said = " ".join(schedule.remarks)
+    assert "its 3 jobs used 80.56%" in said
+    assert "never started, for their reservation was over or left them no room: 1 job (6)" in said
+    with pytest.raises(InfeasibleError, match="reservation 'Q' is none of the federation's"):
+        shared(jobs((0, 1, 1), labels={"reservation": ["Q"]}), machine(kept))
+    for other, words in (
+        (replace(kept, end=24.0), "is planned to run beyond 24, where its reservation 'R' ends"),
+        (replace(kept, nodes="0"), "it has nodes outside its reservation 'R'"),
+    ):
+        with pytest.raises(ScheduleError, match=words):
+            spoilt(schedule, federation=machine(other)).verify()
 
 
 def test_who_has_no_room_is_left_and_said() -> None:

@@ -156,9 +156,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "conservative": ({}, {}, "dispatch rule 'conservative'"),
     "lookahead": ({}, {}, "dispatch rule 'lookahead'"),
     "limits": ({"user": 1}, {"limits": (fs.Limit("user", nodes=1),)}, "no limits of nodes yet"),
-    "reserving": (
-        {}, {"calendar": (fs.Downtime("m", 1.0, 2.0, kind="reservation", name="r"),)}, "no reservations of nodes"
-    ),
     "signals": ({}, {"signals": (fs.Signal((0.0,), (50.0,), "EUR/MWh"),)}, "no prices and intensities yet"),
     "power": ({}, {"power": fs.policies.Planned()}, "no power saving yet"),
 }
