@@ -424,7 +424,8 @@ def split(run: Run, named: dict[int, list[int]]) -> None:
             if g == one.group and (nodes[0] in named[c] if c in named else left > 0):
                 found.append(replace(one, group=new, nodes=min(left, len(nodes))))
                 left -= found[-1].nodes
-    run.machine = replace(run.machine, groups=groups, closures=tuple(found))
+    partitions = [frozenset(new for new, (g, _) in enumerate(parts) if g in one) for one in run.machine.partitions]
+    run.machine = replace(run.machine, groups=groups, closures=tuple(found), partitions=tuple(partitions))
 
 
 class Events(naive.Simulation):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import naive
 import naive_sharing
@@ -13,6 +13,9 @@ import numpy as np
 import strategies
 
 import fedsched as fs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 ORDERS = ("fcfs", "fcfs", "fcfs", "sjf", "saf", "largest", "xfactor", "wfp3", "unicef")
 ABOUT = (
@@ -96,12 +99,14 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     if scattered:
         _scatter(draw, run)
     _bind(Random(-1 - seed), Random(-30 - seed), run, bound)
+    if "tiers" in bound:
+        _part(Random(-5 - seed), run)
     downtimes = _downtimes(Random(-2 - seed), run.machine, bound) if "downtimes" in bound else []
     downtimes += _reservations(Random(-3 - seed), run.machine, bound) if "reserved" in bound else []
     federation, asked = _federation(run.machine, run.nodes, downtimes), run.asks
     run.machine = replace(run.machine, closures=tuple(row for rows in downtimes for row in rows))
     naive_sharing.name_nodes(run)
-    _book(Random(-4 - seed), run)
+    _choose(Random(-4 - seed), run)
     return Case(_workload(run, asked, clusters), federation, rules, sharing, kill, run)
 
 
@@ -178,19 +183,33 @@ def _reservations(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) 
     return found
 
 
-def _book(draw: Random, run: naive_sharing.Run) -> None:
-    # Lets jobs name reservations in whose nodes they fit.
-    every = range(len(run.machine.groups))
-    for j, ask in enumerate(run.asks):
-        name = draw.choice((None, None, *run.machine.reservations))
-        if name is not None:
-            kept = {one.group for one in run.machine.kept(name)}
-            there = replace(ask, closed=ask.closed | {g for g in every if g not in kept})
-            run.asks[j] = there
-            if run.place(j, run.nodes) is None:
-                run.asks[j] = ask
-            else:
-                run.jobs[j] = replace(run.jobs[j], reservation=name)
+def _part(draw: Random, run: naive_sharing.Run) -> None:
+    # Lets some groups be partitions of different tiers, which may overlap.
+    every, several = range(len(run.machine.groups)), draw.choice((1, 2, 2))
+    partitions = [frozenset(draw.sample(every, draw.randint(1, len(every)))) for _ in range(several)]
+    tiers = tuple(draw.choice((1, 2, 3)) for _ in partitions)
+    run.machine = replace(run.machine, partitions=tuple(partitions), tiers=tiers)
+
+
+def _choose(draw: Random, run: naive_sharing.Run) -> None:
+    # Lets jobs name reservations and partitions in whose nodes they fit.
+    machine = run.machine
+    for j in range(len(run.jobs)):
+        if (name := draw.choice((None, None, *machine.reservations))) is not None:
+            _keep_to(run, j, {one.group for one in machine.kept(name)}, {"reservation": name})
+        if (place := draw.choice((None, *range(len(machine.partitions))))) is not None:
+            _keep_to(run, j, machine.partitions[place], {"partition": place})
+
+
+def _keep_to(run: naive_sharing.Run, j: int, groups: Collection[int], named: dict[str, int]) -> None:
+    # Lets a job have these groups only, if it fits there.
+    ask = run.asks[j]
+    others = {g for g in range(len(run.machine.groups)) if g not in groups}
+    run.asks[j] = replace(ask, closed=ask.closed | others)
+    if run.place(j, run.nodes) is None:
+        run.asks[j] = ask
+    else:
+        run.jobs[j] = replace(run.jobs[j], **named)
 
 
 def _of_cluster(draw: Random, machine: naive.Machine, one: naive.Closure) -> list[naive.Closure]:
@@ -205,11 +224,16 @@ def _of_cluster(draw: Random, machine: naive.Machine, one: naive.Closure) -> lis
     return rows
 
 
+def _named(machine: naive.Machine, nodes: list[naive_sharing.Node], k: int, groups: Collection[int]) -> str:
+    # The nodes of groups by their numbers in a cluster.
+    here = [node.group for node in nodes if machine.groups[node.group].cluster == k]
+    return ",".join(str(n) for n, group in enumerate(here) if group in groups)
+
+
 def _as_noun(machine: naive.Machine, nodes: list[naive_sharing.Node], rows: list[naive.Closure]) -> fs.Downtime:
     one, some = rows[0], sum(row.nodes for row in rows)
     k = machine.groups[one.group].cluster
-    here = [node.group for node in nodes if machine.groups[node.group].cluster == k]
-    named = ",".join(str(n) for n, group in enumerate(here) if group == one.group)
+    named = _named(machine, nodes, k, (one.group,))
     if len(rows) > 1:
         named = f"{some} of all"
     elif some < machine.groups[one.group].count:
@@ -298,7 +322,11 @@ def _federation(
         if of != "array"
     ]
     calendar = tuple(_as_noun(machine, nodes, rows) for rows in downtimes)
-    shared = {"pools": pools, "limits": tuple(bound), "calendar": calendar}
+    partitions = []
+    for q, groups in enumerate(machine.partitions):
+        there = {f"C{k}": named for k in _clusters(machine) if (named := _named(machine, nodes, k, groups))}
+        partitions.append(fs.Partition(f"Q{q}", there, tier=machine.tiers[q]))
+    shared = {"pools": pools, "limits": tuple(bound), "calendar": calendar, "partitions": tuple(partitions)}
     return fs.Federation(tuple(clusters), **shared)
 
 
@@ -327,8 +355,10 @@ def _workload(run: naive_sharing.Run, asks: list[naive_sharing.Ask], clusters: i
 
 def _labels(jobs: list[naive.Job], machine: naive.Machine) -> dict[str, list[str]]:
     labels = {"name": [job.name for job in jobs]} if any(job.name for job in jobs) else {}
-    if any(job.reservation is not None for job in jobs):
-        labels["reservation"] = ["" if job.reservation is None else f"R{job.reservation}" for job in jobs]
+    for name, letter in (("reservation", "R"), ("partition", "Q")):
+        if any(getattr(job, name) is not None for job in jobs):
+            named = [getattr(job, name) for job in jobs]
+            labels[name] = ["" if one is None else f"{letter}{one}" for one in named]
     if machine.limits:
         labels["account"] = [strategies.who("account", j, job) for j, job in enumerate(jobs)]
         labels["array"] = [strategies.array_of(j, machine) for j in range(len(jobs))]

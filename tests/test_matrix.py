@@ -340,7 +340,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "earliest finish": "no shapes that are chosen on the way yet",
     },
     "shared nodes": {
-        "tiers": "no partitions with tiers yet",
         "partition limits": "no partitions that count nodes yet",
         "limit of accounts": "no limits of nodes yet",
         "limits on these": "no limits of nodes yet",

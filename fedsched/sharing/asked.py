@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
-from fedsched.model.admission import asked_groups, partition_of_jobs, tiers_of_jobs
+from fedsched.model.admission import asked_groups, partition_of_jobs
 from fedsched.model.layout import layout_of
 from fedsched.model.reservations import strangers
 from fedsched.model.resources import counted_on
@@ -48,7 +48,6 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         "limits of nodes": (any(limit.nodes is not None for limit in federation.limits), "limit jobs, or cpus"),
         "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
         "power saving": (federation.power is not None, "leave the federation's power= out"),
-        "partitions with tiers": (bool(tiers_of_jobs(workload, federation).size), "give all the same tier"),
         "partitions that count nodes": (bool(partitions), "leave out min_nodes and max_nodes"),
         "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),

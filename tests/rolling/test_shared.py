@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GA = fs.Rolling(method="ga", evaluations=30, objective="mean_wait")
 SITE = fs.Federation((fs.Cluster("site", (fs.NodeGroup(2, resources={"cpu": 4}, off_watts=0.0),)),))
 JOBS = fs.Workload(submit=[0, 1, 2, 2], tasks=[2, 3, 1, 8], runtime=[5, 4, 3, 2], demand={"cpu": [1, 2, 4, 1]})
-KEPT_BACK = ((), BOUND, ("held",), (*BOUND, "held"))  # by what, beside nodes
+KEPT_BACK = ((), BOUND, ("held",), (*BOUND, "held", "tiers"))  # by what, beside nodes
 
 
 class Remembering(RollingPlanner):

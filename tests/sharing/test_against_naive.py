@@ -51,3 +51,10 @@ def test_reservations_are_as_the_reference_has_them(seed: int) -> None:
     """Tests the same where nodes are kept for jobs that name them, beside all else or alone."""
     reserved = ("reserved", "downtimes", "counted", "taking") if seed % 2 else ("reserved",)
     same_as_naive(case(15000 + seed, bound=(*BOUND, *reserved) if seed % 3 == 0 else reserved))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_partitions_with_tiers_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same of jobs in partitions, those of a higher tier first, alone or beside all else."""
+    every = (*BOUND, "held", "reserved", "downtimes", "counted", "taking")
+    same_as_naive(case(17000 + seed, bound=("tiers", *every) if seed % 2 else ("tiers",)))
