@@ -6,6 +6,8 @@ import pytest
 import signatures
 from sharing_cases import BOUND, case, same_as_naive
 
+EVERYTHING = (*BOUND, "held", "tiers", "reserved", "downtimes", "counted", "taking")
+
 pytestmark = pytest.mark.compiled
 
 
@@ -14,11 +16,12 @@ def test_many_mixtures_are_as_the_reference_has_them() -> None:
     for seed in range(1000, 1200):
         same_as_naive(case(seed, jobs=24, most_nodes=5))
         same_as_naive(case(5000 + seed, jobs=20, most_nodes=5, bound=BOUND))
+        same_as_naive(case(6000 + seed, jobs=20, most_nodes=5, bound=EVERYTHING))
 
 
 def test_each_function_is_compiled_once() -> None:
     """Tests that whatever is shared, nothing has more than one signature."""
     for seed in range(6):
         case(seed).simulate()
-        case(seed, bound=BOUND).simulate()
+        case(seed, bound=EVERYTHING).simulate()
     signatures.check("fedsched.sharing", least=20)
