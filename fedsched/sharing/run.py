@@ -281,10 +281,8 @@ def _use(
     numbers: Ints | None,
 ) -> NodeUse:
     # `where` says which of the pieces and devices that are held are those of a row.
-    piece, part = (_all_from(*columns) for columns in (
-        (where.first[rows], where.pieces[rows]), (where.first_device[rows], where.devices[rows])
-    ))  # fmt: skip
-    job, of_device = np.repeat(rows, where.pieces[rows]), np.repeat(rows, where.devices[rows])
+    job, piece = _all_from(rows, where.first, where.pieces)
+    of_device, part = _all_from(rows, where.first_device, where.devices)
     node, device_node = held.node[piece], held.device_node[part]
     if numbers is not None:
         node, device_node = numbers[node], numbers[device_node]
@@ -303,7 +301,12 @@ def _use(
     )
 
 
-def _all_from(first: Ints, count: Ints) -> Ints:
-    # So many places in turn from each of the first ones.
-    before = np.cumsum(count) - count
-    return np.arange(int(count.sum())) + np.repeat(first - before, count)
+def _all_from(rows: Ints, first: Ints, count: Ints) -> tuple[Ints, Ints | slice]:
+    # So many places from the first one of each row: whose they are, and which, all at once where none is between.
+    rows = rows[np.argsort(first[rows], kind="stable")]
+    first, count = first[rows], count[rows]
+    whose, before = np.repeat(rows, count), np.cumsum(count) - count
+    if not rows.size or (first - before == first[0]).all():
+        begin = int(first[0]) if rows.size else 0
+        return whose, slice(begin, begin + whose.size)
+    return whose, np.arange(whose.size) + np.repeat(first - before, count)
