@@ -11,6 +11,7 @@ import naive
 import naive_sharing
 import numpy as np
 import strategies
+from naive_sharing_names import name_nodes
 
 import fedsched as fs
 
@@ -105,7 +106,7 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     downtimes += _reservations(Random(-3 - seed), run.machine, bound) if "reserved" in bound else []
     federation, asked = _federation(run.machine, run.nodes, downtimes), run.asks
     run.machine = replace(run.machine, closures=tuple(row for rows in downtimes for row in rows))
-    naive_sharing.name_nodes(run)
+    name_nodes(run)
     _choose(Random(-4 - seed), run)
     return Case(_workload(run, asked, clusters), federation, rules, sharing, kill, run)
 
