@@ -177,7 +177,7 @@ def test_many_ways_are_left_to_the_model() -> None:
     kinds = [fs.NodeGroup(6, speed, 100 * speed, 10.0) for speed in (1.0, 1.5, 2.0, 3.0)]
     federation = fs.Federation((fs.Cluster("all", tuple(kinds)),))
     workload = package(4, seed=1, most=14)
-    assert not model._spreads(12, [6, 6, 6, 6], model.MANY)
+    assert not model._spreads(12, [6, 6, 6, 6], [1, 1, 1, 1], model.MANY)
     answers = []
     for many in (0, 10_000):
         with pytest.MonkeyPatch.context() as patch:
@@ -193,10 +193,12 @@ def test_spreads_are_all_and_only_those_that_fit() -> None:
     """The ways to spread a job are the count vectors within the caps that add up to its tasks."""
     from fedsched.bounds.model import _spreads
 
-    ways = _spreads(3, [2, 1, 3], 100)
+    ways = _spreads(3, [2, 1, 3], [1, 1, 1], 100)
     expected = [way for way in itertools.product(range(3), range(2), range(4)) if sum(way) == 3]
     assert sorted(ways) == expected
-    assert _spreads(3, [2, 1, 3], len(expected) - 1) == []
+    assert _spreads(3, [2, 1, 3], [1, 1, 1], len(expected) - 1) == []
+    uneven = _spreads(5, [2, 1, 3], [1, 4, 2], 100)  # none could be done without
+    assert sorted(uneven) == [(0, 0, 3), (0, 1, 1), (1, 0, 2), (1, 1, 0)]
 
 
 def test_weights_trade_makespan_for_energy() -> None:
