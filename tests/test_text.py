@@ -156,6 +156,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Hold": None,
     "Holds": None,
     "Nice": None,
+    "Gear": None,
     "Feedback": None,
     "Sessions": None,
     "Workload": workload,
