@@ -141,13 +141,13 @@ def _taken(limits: Limits, i: int, counts: Ints) -> int:
     return taken
 
 
-@part
+@inlined
 def _suffice(limits: Limits, k: int, left: Ints, counts: Ints) -> bool:
-    if k < 0:
-        return True
+    # Inlined, for what is left may be written, and what there is may not: a part would be compiled twice.
     suffice = True
-    for i in range(limits.first[k], limits.first[k + 1]):
-        suffice = suffice and _taken(limits, i, counts) <= left[limits.counter[i]]
+    if k >= 0:
+        for i in range(limits.first[k], limits.first[k + 1]):
+            suffice = suffice and _taken(limits, i, counts) <= left[limits.counter[i]]
     return suffice
 
 
