@@ -51,12 +51,15 @@ def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
     if shapes.on_nodes.size and standing is not None:
         on_nodes = standing.tasks.copy()
         problem = with_tasks(problem, seen(on_nodes))
-    own = shapes._replace(own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes)
+    sigma, watts = np.zeros(0), np.zeros((0, 0))
     if shapes.sigma.size:
         sigma, watts = problem.sigma.copy(), np.zeros((tasks.size, shapes.watts.shape[1]))
         watts[:] = problem.watts if problem.watts.size else problem.groups.busy_watts
-        own = own._replace(own_sigma=sigma, own_watts=watts)
         problem = problem._replace(sigma=seen(sigma), watts=seen(watts))
+    own = shapes._replace(
+        own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes, own_sigma=sigma,
+        own_watts=watts,
+    )  # fmt: skip
     return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
 
 
