@@ -261,7 +261,8 @@ class PackedProblem:
         state, watts = seat.state, None
         if self.shapes is not None and self.shapes.watts.size:
             watts = seat.problem.watts
-        runs = Held(np.arange(state.start.size), state.start, state.finish, state.counts)
+        ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
+        runs = Held(ran, state.start[ran], state.finish[ran], state.counts[ran])
         energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
         for name, value in self.pricing.measures(runs, self.problem.t0, *energies, watts=watts).items():
             row[Column[name.upper()]] = value
