@@ -219,7 +219,9 @@ def test_random_scenarios_agree(heuristic: str) -> None:
     """Hundreds of random systems give the reference's schedule."""
     for seed in range(30_000, 30_250):
         scenario = strategies.random_scenario(seed, placement="fastest", restless=seed % 2 == 1)
-        assert_same(strategies.on_uneven_nodes(scenario, seed) if seed % 5 > 2 else scenario, heuristic)
+        if seed % 5 > 2:  # without limits: on the nodes that a job is bound to it may be over them, which is refused
+            scenario = strategies.on_uneven_nodes(scenario.without_limits(), seed)
+        assert_same(scenario, heuristic)
 
 
 @given(scenario=strategies.scenarios(placement="fastest", without_contention=True))

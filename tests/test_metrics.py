@@ -21,7 +21,7 @@ MEASURED = metrics.Measured(
     group_cluster=np.array([0, 0, 1]),
     busy_watts=np.array([200.0, 300.0, 400.0]),
     idle_watts=np.array([100.0, 50.0, 80.0]),
-    watts=np.zeros(0),
+    watts=np.zeros((0, 0)),
 )
 START = np.array([0.0, 30.0, 40.0])
 FINISH = np.array([40.0, 35.0, 60.0])
@@ -31,7 +31,7 @@ COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
 
 def row_of(
     t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2, wasted: Wasted = NOTHING_WASTED,
-    eligible=NOBODY, watts=NOBODY,
+    eligible=NOBODY, watts=MEASURED.watts,
 ) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)
@@ -100,7 +100,8 @@ def test_what_runs_held_in_vain_was_busy() -> None:
 
 def test_a_job_that_says_what_it_draws_is_counted_by_that() -> None:
     """Its nodes' watts take the place of their groups', idle ones stay; lost runs tell how much more they took."""
-    row = row_of(watts=np.array([np.nan, 120.0, 0.0]), wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0, -300.0))
+    watts = np.stack([MEASURED.busy_watts, np.full(3, 120.0), np.zeros(3)])
+    row = row_of(watts=watts, wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0, -300.0))
     assert row["busy_energy"] == 80 * 200.0 + 5 * 120.0 + 10 * 200.0 + 5 * 400.0 - 300.0
     assert row["idle_energy"] == row_of(wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0))["idle_energy"]
     assert row["energy"] == row["busy_energy"] + row["idle_energy"]

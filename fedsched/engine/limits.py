@@ -142,23 +142,17 @@ def _taken(limits: Limits, i: int, counts: Ints) -> int:
 
 
 @inlined
-def _suffice(limits: Limits, k: int, left: Ints, counts: Ints) -> bool:
-    # Inlined, for what is left may be written, and what there is may not: a part would be compiled twice.
-    suffice = True
-    if k >= 0:
-        for i in range(limits.first[k], limits.first[k + 1]):
-            suffice = suffice and _taken(limits, i, counts) <= left[limits.counter[i]]
-    return suffice
-
-
-@inlined
 def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
     """Return whether limits leave a job what it takes on these nodes, of which it was known how many at least."""
     if extras is None or state is None:
         return True
     if extras.limits.row.size == 0:
         return True
-    return _suffice(extras.limits, state.limited.kind[j], state.limited.left, counts)
+    limits, k, enough = extras.limits, state.limited.kind[j], True
+    if k >= 0:
+        for i in range(limits.first[k], limits.first[k + 1]):
+            enough = enough and _taken(limits, i, counts) <= state.limited.left[limits.counter[i]]
+    return enough
 
 
 @inlined
@@ -168,7 +162,11 @@ def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
         return True
     if extras.limits.row.size == 0:
         return True
-    return _suffice(extras.limits, extras.limits.kind[j], extras.limits.amount, counts)
+    limits, k, enough = extras.limits, extras.limits.kind[j], True
+    if k >= 0:
+        for i in range(limits.first[k], limits.first[k + 1]):
+            enough = enough and _taken(limits, i, counts) <= limits.amount[limits.counter[i]]
+    return enough
 
 
 @inlined
