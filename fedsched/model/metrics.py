@@ -10,7 +10,6 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
-from fedsched.model.watts import watts_of
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -276,6 +275,8 @@ def _spread(user_sums: NDArray[np.float64]) -> float:
 
 def measured(workload: Workload, federation: Federation) -> Measured:
     """Return the arrays that the metric kernel reads for this workload on this federation."""
+    from fedsched.model.watts import watts_of  # none of the kernel's sources
+
     groups = federation.groups
     inputs = Measured(
         submit=np.array(workload.submit, dtype=np.float64),
