@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.engine import holds, lost, precedence, returns
 from fedsched.engine.calendar import time_of
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter, LostNumber
 from fedsched.engine.running import take_off, vacate
+from fedsched.random_numbers import drawn
 from fedsched.sharing import line
 from fedsched.sharing.closing import turn_page
 from fedsched.sharing.stock import give_back, note_freed
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
-    from fedsched.sharing.arrays import Sharing, Work
+    from fedsched.sharing.arrays import Ints, Sharing, Work
 
 NOBODY = constant(-1)
 
@@ -114,3 +115,11 @@ def _keep_what_it_held(extra_state: ExtraState, work: Work, j: int) -> None:
     run, gone, held = extra_state.lost.number[LostNumber.RUNS], work.gone, work.held
     gone.first[run], gone.pieces[run] = held.first[j], held.pieces[j]
     gone.first_device[run], gone.devices[run] = held.first_device[j], held.devices[j]
+
+
+@kernel
+def draw(nodes: Ints, seed: int, number: int) -> None:
+    """Put nodes into the order in which they are hit: a draw by Fisher and Yates."""
+    for k in range(nodes.size):
+        place = k + int(drawn(seed, number, k) % np.uint64(nodes.size - k))
+        nodes[k], nodes[place] = nodes[place], nodes[k]

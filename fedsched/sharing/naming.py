@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel
 from fedsched.model.calendar import VICTIMS, closed_rows, closures_of
 from fedsched.model.node_ranges import ranges_text
-from fedsched.random_numbers import drawn
+from fedsched.sharing.losing import draw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,11 +62,3 @@ def _named(federation: Federation, closures: Closures, some: NDArray[np.bool_]) 
 
 def _meet(closures: Closures, a: int, b: int) -> bool:
     return bool(closures.begin[a] < closures.end[b] and closures.begin[b] < closures.end[a])
-
-
-@kernel
-def draw(nodes: Ints, seed: int, number: int) -> None:
-    """Put nodes into the order in which they are hit: a draw by Fisher and Yates."""
-    for k in range(nodes.size):
-        place = k + int(drawn(seed, number, k) % np.uint64(nodes.size - k))
-        nodes[k], nodes[place] = nodes[place], nodes[k]
