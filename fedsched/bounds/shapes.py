@@ -19,6 +19,7 @@ from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounde
 from fedsched.engine.choices import possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError
+from fedsched.model.alternatives import may_shift
 from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class LeastShapes:
         work, rest, least = (np.minimum.reduceat(times, begin) for times in (work, rest, runtime))
         fastest = min(1.0, 1.0 / max(group.speed for group in federation.groups))
         rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape computes alone, another not at all
-        in_gears = workload.alternatives is not None and workload.alternatives.have_gears
+        in_gears = may_shift(workload)
         self.least = replace(  # no kill makes it shorter than the least of what kills leave
             workload,
             tasks=np.minimum.reduceat(each.tasks, begin),

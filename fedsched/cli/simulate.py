@@ -70,7 +70,6 @@ def command(
     fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     fedsched simulate sample figure-1-6 --nodes 128
     """
-    from fedsched.generate import geared
     from fedsched.scenario.policy_choice import NotOfPolicyError
     from fedsched.simulate import simulate
 
@@ -96,7 +95,11 @@ def command(
     for one, label in zip(asked, _labels(asked), strict=True):
         workload = load_workload(one.jobs, one.seed, announced=json)  # the table says it too
         cluster = one.cluster(workload)
-        recorded, workload = workload, workload if gear is None else geared(workload, cluster, gear)
+        recorded = workload
+        if gear is not None:
+            from fedsched.generate import geared
+
+            workload = geared(recorded, cluster, gear)
         with stopwatch() as taken, progress_bar(f"simulating {label}" if more else "simulating") as progress:
             schedule = simulate(workload, cluster, rules, sharing=sharing, reading=one.reading, progress=progress)
             runs.append(Run(label, schedule, taken()))

@@ -162,6 +162,7 @@ def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
         return True
     if extras.limits.row.size == 0:
         return True
+    # As above: what there is cannot be written, which is another type than what is left, and code is compiled for one.
     limits, k, enough = extras.limits, extras.limits.kind[j], True
     if k >= 0:
         for i in range(limits.first[k], limits.first[k + 1]):

@@ -109,14 +109,15 @@ def _take_latest(
 @inlined
 def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
     # All nodes of the group close, whoever has them: who started first loses first.
-    victim = _first_in(state, extras.calendar.group[c])
+    victim = first_in(state, extras.calendar.group[c])
     while victim != NOBODY:
         _lose(extras, extra_state, problem, plan, state, victim, c)
-        victim = _first_in(state, extras.calendar.group[c])
+        victim = first_in(state, extras.calendar.group[c])
 
 
 @inlined
-def _first_in(state: State, g: int) -> int:
+def first_in(state: State, g: int) -> int:
+    """Return who started first of those who have nodes of a group, or -1."""
     first = NOBODY
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
@@ -171,10 +172,9 @@ def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
         gap >>= 1
 
 
-@part
-def _lose(
-    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
-) -> None:
+@inlined
+def loses(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
+    """Let a job lose its nodes to a downtime; return whether it is to be queued again, for else it is over."""
     counter, now = state.counter, state.clock[Clock.NOW]
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
     take_off(state, j)
@@ -183,8 +183,15 @@ def _lose(
     counter[Counter.PLAN_HOLDS] = 0
     state.finish[j] = np.nan
     state.counts[j] = 0
-    if requeued:
+    if not requeued:
+        counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)
+    return requeued
+
+
+@part
+def _lose(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
+) -> None:
+    if loses(extras, extra_state, problem, state, j, c):
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
         returns.queue_again(extras, extra_state, problem, plan, state, j)
-    else:
-        counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)

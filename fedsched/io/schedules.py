@@ -13,6 +13,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
 from fedsched.model.admission import as_asked, in_nodes
+from fedsched.model.alternatives import may_shift
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
 from fedsched.model.gears import gears_of
@@ -64,7 +65,7 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
     if workload.alternatives is not None and (on_nodes := tasks_on_nodes(workload)).any():
         table[ON_NODES] = on_nodes  # which shape each has, where nodes are counted
-    if workload.alternatives is not None and workload.alternatives.have_gears:
+    if may_shift(workload):
         table |= {GEAR: gears_of(workload), SHARE: workload.compute_fraction}
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
     table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}

@@ -75,11 +75,6 @@ class Alternatives(JobLists):
         """Return how many jobs have several shapes to choose from."""
         return int((np.diff(self.first) > 1).sum())
 
-    @property
-    def have_gears(self) -> bool:
-        """Return whether some of the shapes run slower than at full speed, or say themselves what of them computes."""
-        return bool(self.gear.any() or (self.compute_fraction != OWN).any())
-
     def are_recorded(self, workload: Workload) -> bool:
         """Return whether these jobs all have the first of their shapes."""
         return not chosen(workload).any()
@@ -167,6 +162,12 @@ def _present(workload: Workload, among: Alternatives) -> NDArray[np.bool_]:
         & (among.gear == gears_of(workload)[owner])
         & ((among.compute_fraction == OWN) | (among.compute_fraction == workload.compute_fraction[owner]))
     )
+
+
+def may_shift(workload: Workload) -> bool:
+    """Return whether some shape runs slower than at full speed, or says itself what of it computes."""
+    among = workload.alternatives
+    return among is not None and bool(among.gear.any() or (among.compute_fraction != OWN).any())
 
 
 def check_shapes(workload: Workload) -> None:
@@ -282,7 +283,7 @@ def shaped(workload: Workload, reading: Reading, *, running: Sequence[int] = ())
     """
     if workload.alternatives is None or reading.alternatives in ("free", None):
         return workload
-    if reading.alternatives == "earliest_finish" and workload.alternatives.have_gears:
+    if reading.alternatives == "earliest_finish" and may_shift(workload):
         raise InfeasibleError(
             "alternatives='earliest_finish': jobs that may run in several gears take none as they join the queue: let "
             "plans choose (alternatives='free'), or take 'fixed' or 'smallest_area'."

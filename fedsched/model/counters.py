@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.errors import InfeasibleError
-from fedsched.model.layout import own_tasks
 from fedsched.model.limits import whose_of
 from fedsched.model.texts import distinct
-from fedsched.model.uneven import are_uneven, fits_of, most_nodes
+from fedsched.model.uneven import are_uneven, counted_tasks, fits_of, most_nodes
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -105,8 +104,7 @@ def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]
 
 def _parts(workload: Workload) -> dict[str, NDArray[np.int64]]:
     """Return how much of each a job takes while it runs, at least."""
-    each = _cpus(workload)
-    cpus = np.where(are_uneven(workload), own_tasks(workload), workload.tasks) * each
+    cpus = counted_tasks(workload) * _cpus(workload)
     return {"jobs": np.ones(len(workload), dtype=np.int64), "nodes": workload.tasks, "cpus": cpus}
 
 

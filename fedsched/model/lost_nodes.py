@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 JOB = "job of this run"  # the label by which a run tells whose it is
+# What each run has of its job; and what says when a job may start, which is asked of the jobs themselves.
+COLUMNS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth", "origin", "user")
+WAITS = ("after", "begin", "held", "cancel_at", "feedback", "alternatives", "slack", "log")
 REQUEUE, KILL = ON_RUNNING.index("requeue"), ON_RUNNING.index("kill")
 
 
@@ -67,7 +70,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
     every = whole
     if lost.runs:
         counts = np.vstack([whole.counts, lost.counts])
-        workload = _each_by_itself(schedule.workload, job)
+        workload = runs_apart(schedule.workload, job)
         every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
     in_vain = _joined(schedule.workload, [*held_up, *_in_vain(schedule, left, latest[left])])
     return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), in_vain)
@@ -111,29 +114,16 @@ def _joined(workload: Workload, waits: list[tuple[int, float, float]]) -> Waits:
     return Waits(rows, since, until, workload.tasks[rows])
 
 
-def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
-    """Return these rows as jobs with ids of their own, labelled by those that they had; some stand there twice."""
-    plain = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth", "origin", "user")
-    return replace(
-        workload,
-        id=np.arange(rows.size),
-        allowed=None,
-        pools=None if workload.pools is None else workload.pools.take(rows),
-        watts=None if workload.watts is None else workload.watts.take(rows),
-        gear=None if workload.gear is None else workload.gear.take(rows),
-        after=None,
-        begin=None,
-        held=None,
-        cancel_at=None,
-        feedback=None,
-        alternatives=None,
-        labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
-        demand=workload.demand.take(rows) if workload.demand is not None and workload.layout is not None else None,
-        layout=None if workload.layout is None else workload.layout.take(rows),
-        slack=None,
-        log=None,
-        **{name: getattr(workload, name)[rows] for name in plain},
-    )
+def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
+    """Return these rows, some of which may stand there twice, as jobs with ids of their own; a label says whose."""
+    nothing: dict[str, Any] = dict.fromkeys(WAITS)
+    without = replace(workload, **nothing)
+    columns = {name: getattr(workload, name)[rows] for name in COLUMNS}
+    parts: dict[str, Any] = {name: part.take(rows) for name, part in without.optional.items()}
+    known = {} if workload.labels is None else {name: of[rows] for name, of in workload.labels.columns().items()}
+    parts["labels"] = Labels(known | {JOB: workload.id[rows].astype(np.str_)})
+    allowed = None if workload.allowed is None else workload.allowed[rows]
+    return replace(without, id=np.arange(rows.size), allowed=allowed, **columns, **parts)
 
 
 def whose(schedule: Schedule, run: int | np.integer[Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.model.lost import held
 from fedsched.model.signal import KIND_OF, Curve, signals_of
 from fedsched.model.switched import spans_of, watts_off
-from fedsched.model.watts import NOBODY_SAYS, extra_watts, watts_of
+from fedsched.model.watts import extra_watts, watts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,29 +151,19 @@ def _over_time(draws: Draws, clusters: int) -> Power:
 
 
 class Pricing:
-    """What schedules on a federation cost by its signals, for one after the other, of jobs with these watts."""
+    """What schedules on a federation cost by its signals, for one after the other."""
 
-    def __init__(self, federation: Federation, watts: Floats = NOBODY_SAYS) -> None:
-        self.federation, self.watts = federation, watts
+    def __init__(self, federation: Federation) -> None:
+        self.federation = federation
         tariffs = {metric: Tariff(federation, kind) for metric, kind in KIND_OF.items()}
         self.tariffs = {metric: tariff for metric, tariff in tariffs.items() if tariff.signals}
 
     def measures(
-        self,
-        runs: Held,
-        t0: float,
-        energy: float,
-        idle_energy: float,
-        *,
-        promises: Promises | None = None,
-        watts: Floats | None = None,
+        self, runs: Held, watts: Floats, t0: float, energy: float, idle_energy: float, promises: Promises | None = None
     ) -> dict[str, float]:
-        """Return what such runs cost from t0 on, where all nodes that are always on take so much energy.
-
-        Plans that choose gears say each what the jobs' `watts` are.
-        """
+        """Return what such runs cost from t0 on, of jobs with these watts, where all nodes on take so much energy."""
         federation = self.federation
-        used = used_by(runs, federation, self.watts if watts is None else watts, t0, promises)
+        used = used_by(runs, federation, watts, t0, promises)
         found: dict[str, float] = {}
         if federation.power is not None:
             energy -= used.spared
@@ -189,6 +179,7 @@ def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}
-    return Pricing(federation, watts_of(schedule.workload, federation.groups)).measures(
-        held(schedule), schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
+    watts = watts_of(schedule.workload, federation.groups)
+    return Pricing(federation).measures(
+        held(schedule), watts, schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
     )

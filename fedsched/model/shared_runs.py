@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.labels import Labels
-from fedsched.model.lost_nodes import JOB
+from fedsched.model.lost_nodes import runs_apart
 from fedsched.model.node_use import NodeUse
 from fedsched.model.schedule import Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from fedsched.model.workload import Workload
-
-# What each run has of its job; and what says when a job may start, which is asked of the jobs themselves.
-COLUMNS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth", "origin", "user")
-WAITS = ("after", "begin", "held", "cancel_at", "feedback", "alternatives", "slack", "log")
-
-
-def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
-    """Return these rows, some of which may stand there twice, as jobs with ids of their own; a label says whose."""
-    nothing: dict[str, Any] = dict.fromkeys(WAITS)
-    without = replace(workload, **nothing)
-    columns = {name: getattr(workload, name)[rows] for name in COLUMNS}
-    parts: dict[str, Any] = {name: part.take(rows) for name, part in without.optional.items()}
-    known = {} if workload.labels is None else {name: of[rows] for name, of in workload.labels.columns().items()}
-    parts["labels"] = Labels(known | {JOB: workload.id[rows].astype(np.str_)})
-    allowed = None if workload.allowed is None else workload.allowed[rows]
-    return replace(without, id=np.arange(rows.size), allowed=allowed, **columns, **parts)
 
 
 def every_run(

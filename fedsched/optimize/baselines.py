@@ -15,7 +15,7 @@ from fedsched.bounds.lower import LowerBounds, bounds_of_relaxation, lower_bound
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
-from fedsched.model.alternatives import chosen
+from fedsched.model.alternatives import chosen, may_shift
 from fedsched.model.calendar import kills, takes_nodes
 from fedsched.model.metrics import NAMES, Column
 from fedsched.model.schedule import Schedule
@@ -108,8 +108,7 @@ def yardsticks(
         known = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
     front, penalty = np.zeros((0, 2)), math.nan
     if isinstance(bounds, LowerBounds) and set(problem.objectives.names) >= {"makespan", "energy"}:
-        among = problem.workload.alternatives
-        trades = among is not None and among.have_gears and problem.reading.leaves_open(problem.workload)
+        trades = may_shift(problem.workload) and problem.reading.leaves_open(problem.workload)
         front, penalty = bounds.front(), math.nan if trades else bounds.penalty  # which looks at each best shape
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import InfeasibleError
 from fedsched.model.power import Pricing
-from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
     from fedsched.search.objectives import Objectives
 
 
@@ -22,12 +20,12 @@ def told_by(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
     return tuple(name for name in names if name in pricing.tariffs or (name == "peak_watts" and signals))
 
 
-def pricing_for(objectives: Objectives, workload: Workload, federation: Federation) -> Pricing | None:
+def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | None:
     """Return what prices plans, where objectives ask for it, or raise where the federation does not say how."""
     asked = objectives.priced
     if not asked:
         return None
-    pricing = Pricing(federation, watts_of(workload, federation.groups))
+    pricing = Pricing(federation)
     told = told_by(asked, pricing)
     for name in asked:
         if name not in told:

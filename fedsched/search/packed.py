@@ -258,13 +258,11 @@ class PackedProblem:
         # Fill in what signals make of the plan that a seat has just run.
         if self.pricing is None:
             return
-        state, watts = seat.state, None
-        if self.shapes is not None and self.shapes.watts.size:
-            watts = seat.problem.watts
+        state = seat.state
         ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
         runs = Held(ran, state.start[ran], state.finish[ran], state.counts[ran])
         energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
-        for name, value in self.pricing.measures(runs, self.problem.t0, *energies, watts=watts).items():
+        for name, value in self.pricing.measures(runs, seat.problem.watts, self.problem.t0, *energies).items():
             row[Column[name.upper()]] = value
 
     def _stuck(self, plan: int, state: State) -> InfeasibleError:

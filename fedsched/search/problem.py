@@ -148,7 +148,7 @@ class SearchProblem(PackedProblem, Read):
             running=running,
             threads=threads,
             shapes=None if choice is None else choice.shapes,
-            pricing=pricing_for(objectives, workload, self.federation),
+            pricing=pricing_for(objectives, self.federation),
             delays=late,
         )
         self._truth = None if problem is true and self.federation is federation else self._of(true, federation)
@@ -163,7 +163,7 @@ class SearchProblem(PackedProblem, Read):
         other = copy(self)
         other.problem, other._jobs, other._states, other._truth = problem, self.workload, [], None
         other.federation = federation
-        other.pricing = pricing_for(self.objectives, self.workload, federation)
+        other.pricing = pricing_for(self.objectives, federation)
         other.rank_by_ends()
         return other
 

@@ -12,6 +12,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.shapes import Shapes
 from fedsched.engine.standing import standing_of
 from fedsched.errors import InfeasibleError
+from fedsched.model.alternatives import may_shift
 from fedsched.model.watts import drawn_watts
 from fedsched.search.packed import usable_placements
 
@@ -37,16 +38,17 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     problem = pack(each, federation, reading=reading, t0=t0)
     limits = np.minimum(table[row_of], each.tasks[:, None])
     first, standing = possible.first, standing_of(problem)
-    in_gears = workload.alternatives is not None and workload.alternatives.have_gears
-    watts = drawn_watts(problem.watts, federation.groups, np.arange(len(each))).copy()
+    sigma, watts = np.zeros(0), np.zeros((0, 0))
+    if may_shift(workload):
+        sigma, watts = problem.sigma, drawn_watts(problem.watts, federation.groups, np.arange(len(each))).copy()
     shapes = Shapes(
         first=first,
         tasks=problem.tasks,
         runtime=problem.runtime,
         estimate=problem.estimate,
         on_nodes=np.zeros(0, dtype=np.int64) if standing is None else standing.tasks,
-        sigma=problem.sigma if in_gears else np.zeros(0),
-        watts=watts if in_gears else np.zeros((0, 0)),
+        sigma=sigma,
+        watts=watts,
         choosers=np.flatnonzero(np.diff(first) > 1),
         own_tasks=problem.tasks,  # each thread gets its own
         own_runtime=problem.runtime,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, kernel, part
-from fedsched.engine import holds, lost, precedence, returns
+from fedsched.compiled import inlined, kernel, part
+from fedsched.engine import holds, returns
 from fedsched.engine.calendar import time_of
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.numbers import Clock, ClosedNumber, Counter, LostNumber
-from fedsched.engine.running import take_off, vacate
+from fedsched.engine.numbers import Clock, ClosedNumber, LostNumber
+from fedsched.engine.victims import NOBODY, first_in, loses
 from fedsched.random_numbers import drawn
 from fedsched.sharing import line
 from fedsched.sharing.closing import turn_page
@@ -20,8 +20,6 @@ from fedsched.sharing.stock import give_back, note_freed
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
     from fedsched.sharing.arrays import Ints, Sharing, Work
-
-NOBODY = constant(-1)
 
 
 @inlined
@@ -64,20 +62,10 @@ def _take_all(
     c: int,
 ) -> None:
     # All nodes of the group close, whoever has tasks there: who started first loses first.
-    victim = _first_in(state, extras.calendar.group[c])
+    victim = first_in(state, extras.calendar.group[c])
     while victim != NOBODY:
         _lose(extras, extra_state, problem, plan, state, sharing, work, victim, c)
-        victim = _first_in(state, extras.calendar.group[c])
-
-
-@inlined
-def _first_in(state: State, g: int) -> int:
-    first = NOBODY
-    for place in range(state.counter[Counter.RUNNING]):
-        j = state.heap.job[place]
-        if state.counts[j, g] > 0 and (first == NOBODY or state.heap.sequence[j] < state.heap.sequence[first]):
-            first = j
-    return first
+        victim = first_in(state, extras.calendar.group[c])
 
 
 @inlined
@@ -92,17 +80,10 @@ def _lose(
     j: int,
     c: int,
 ) -> None:
-    now, requeued = state.clock[Clock.NOW], extras.calendar.on_running[c] == OnRunning.REQUEUE
     _keep_what_it_held(extra_state, work, j)
-    take_off(state, j)
-    vacate(problem, state, j)
     give_back(sharing, work, work.now, j)
     note_freed(work, j)
-    lost.note(extra_state, problem, state, j, now, requeued)
-    state.finish[j] = np.nan
-    state.counts[j] = 0
-    if not requeued:
-        state.counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)
+    if not loses(extras, extra_state, problem, state, j, c):
         return
     returns.queue_again(extras, extra_state, problem, plan, state, j)
     if not holds.is_away(extra_state, j):

@@ -27,8 +27,8 @@ from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.model.dependencies import settled
 from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.layout import layout_of
+from fedsched.model.lost_nodes import runs_apart
 from fedsched.model.node_use import NodeUse
-from fedsched.model.shared_runs import runs_apart
 from fedsched.policies import OnlinePolicy
 from fedsched.sharing import loop
 from fedsched.sharing.asked import asks_in_words

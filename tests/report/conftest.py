@@ -169,3 +169,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     replace(schedule, policy=name, notes=(name,)).report(path)
     return path
+
+
+@pytest.fixture
+def power_said(open_page: Callable[..., Any], tmp_path: Path) -> Callable[..., str]:
+    """Return what says a schedule's watts under the pointer on its page, where the mean is that of the metrics."""
+
+    def said(schedule: Schedule, *, x: int) -> str:
+        schedule.report(tmp_path / "power.html")
+        page = open_page(tmp_path / "power.html")
+        mean = schedule.metrics().energy / schedule.makespan
+        assert f"mean {mean:.4g}\u00a0W" in page.inner_text("#power-said")
+        page.locator("#power").hover(position={"x": x, "y": 20})
+        page.wait_for_function("document.getElementById('power-said').textContent.startsWith('at')")
+        return str(page.inner_text("#power-said"))
+
+    return said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +13,7 @@ from fedsched.report.drawing import plan_of
 from fedsched.report.sums import sums_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 NODE = fs.NodeGroup(2, 1.0, 100.0, 50.0, gears=((0.5, 60.0),))
 SLOW = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[400.0, 800.0], gear=[0, 1])
@@ -36,13 +36,6 @@ def test_sums_are_those_of_the_metrics() -> None:
 
 
 @pytest.mark.compiled
-def test_the_strip_of_power_knows_gears(open_page: Any, tmp_path: Path) -> None:
+def test_the_strip_of_power_knows_gears(power_said: Callable[..., str]) -> None:
     """Tests that watts under the pointer are the gear's, and the mean is that of the metrics."""
-    schedule = in_gears()
-    schedule.report(tmp_path / "gears.html")
-    page = open_page(tmp_path / "gears.html")
-    mean = schedule.metrics().energy / schedule.makespan
-    assert f"mean {mean:.4g}\u00a0W" in page.inner_text("#power-said")
-    page.locator("#power").hover(position={"x": 700, "y": 20})
-    page.wait_for_function("document.getElementById('power-said').textContent.startsWith('at')")
-    assert re.fullmatch(r"at .+: 110\u00a0W", page.inner_text("#power-said"))
+    assert re.fullmatch(r"at .+: 110\u00a0W", power_said(in_gears(), x=700))

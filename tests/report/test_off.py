@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,7 +14,7 @@ from fedsched.report.drawing import plan_of
 from fedsched.report.sums import strips_of, sums_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from fedsched.model.schedule import Schedule
     from fedsched.model.switching import PowerSaving
@@ -59,13 +59,6 @@ def columns_of(schedule: Schedule) -> list[str]:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("power", [Timeout(100.0), Planned()])
-def test_the_strip_of_power_shows_nodes_that_are_off(open_page: Any, tmp_path: Path, power: PowerSaving) -> None:
+def test_the_strip_of_power_shows_nodes_that_are_off(power_said: Callable[..., str], power: PowerSaving) -> None:
     """Tests that the watts under the pointer are those of nodes that are off, and the mean that of the metrics."""
-    schedule = idling(power)
-    schedule.report(tmp_path / "off.html")
-    page = open_page(tmp_path / "off.html")
-    mean = schedule.metrics().energy / schedule.makespan
-    assert f"mean {mean:.4g}\u00a0W" in page.inner_text("#power-said")
-    page.locator("#power").hover(position={"x": 400, "y": 20})
-    page.wait_for_function("document.getElementById('power-said').textContent.startsWith('at')")
-    assert re.fullmatch(r"at .+: 10\u00a0W", page.inner_text("#power-said"))
+    assert re.fullmatch(r"at .+: 10\u00a0W", power_said(idling(power), x=400))
