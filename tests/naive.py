@@ -981,6 +981,7 @@ class Simulation:
         never = self.machine.closures or self.machine.caps
         if (self.queue or self.held) and not never and not some_are_cancelled:
             raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue + self.held]} never started.")
+        apart = [replace(job, follows=None) for job in self.jobs]
         ended = {record.job: record for record in self.done}
         records = [ended.get(j, NEVER) for j in range(len(self.jobs))]
         return Result(
@@ -995,7 +996,7 @@ class Simulation:
             self.lost,
             self.cancelled,
             self.kill,
-            [conditions([replace(job, follows=None) for job in self.jobs], j) for j in range(len(self.jobs))],
+            [conditions(apart, j) for j in range(len(self.jobs))],
             [record.start if math.isnan(record.promised) else record.promised for record in records],
             self.nights_until(max([record.finish for record in self.done], default=self.t0)),
             [self.eligible_since(j, self.ready_first) for j in range(len(self.jobs))],
