@@ -16,9 +16,9 @@ from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import TraceError
 from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.reading import USUAL, Reading
-from fedsched.model.uneven import refuse_uneven
+from fedsched.model.shaping import shaped, with_shapes
+from fedsched.model.uneven import counted_tasks, refuse_uneven
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.policies.list_heuristics import OpenShapes
 
@@ -71,7 +71,7 @@ def prepare(
     ).settled("simulate")
     rows = () if running is None else tuple(running.rows.tolist())
     workload = in_nodes(as_asked(workload, cluster), cluster)
-    workload = shaped(workload, reading, running=rows)
+    workload = shaped(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster)
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
@@ -119,14 +119,15 @@ def _open_shapes(
     if not reading.chooses_late(workload):
         return None
     possible = possible_shapes(workload, cluster, caps)
-    return OpenShapes(possible.first, possible.which, possible.each.tasks, reading.planned(possible.each))
+    each = possible.each
+    return OpenShapes(possible.first, possible.which, each.tasks, counted_tasks(each), reading.planned(each))
 
 
 def _in_these(
     workload: Workload, cluster: Federation, which: NDArray[np.int64], problem: Problem, reading: Reading
 ) -> tuple[Workload, Problem]:
     """Return the jobs in the shapes that they have been bound in, packed: nobody chooses any more."""
-    workload = with_shapes(workload, which)
+    workload = with_shapes(workload, cluster, which)
     settled = reading.but(alternatives="fixed")
     return workload, pack(workload, cluster, reading=settled, t0=problem.t0, running=tuple(problem.running.tolist()))
 
@@ -167,10 +168,10 @@ def _on_slurm(
     if sharing is None:
         workload = in_nodes(workload, cluster)
         refuse_uneven("policy slurm", workload)
-        return scheduled(shaped(workload, reading), cluster, policy, reading, progress)
+        return scheduled(shaped(workload, cluster, reading), cluster, policy, reading, progress)
     from fedsched.sharing import NodeSharing
 
-    workload = shaped(as_asked(workload, cluster), reading)
+    workload = shaped(as_asked(workload, cluster), cluster, reading)
     return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
 
 
@@ -196,7 +197,7 @@ def _on_shared_nodes(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
-    workload = shaped(as_asked(workload, cluster), reading)
+    workload = shaped(as_asked(workload, cluster), cluster, reading)
     t0 = start_of("simulate", t0, None, workload, cluster)
     return scheduled(workload, cluster, policy, NodeSharing.of(sharing), reading, t0=t0, progress=progress)
 

@@ -752,22 +752,19 @@ def tasks_to_a_node(job: Job, machine: Machine) -> list[int]:
         has, task = dict(group.resources), {"cpu": 1} | dict(job.demand)
         room = [has.get(name, 0) // amount for name, amount in task.items() if name in told]
         fits.append(min(widest, *room) if cap else 0)
-    if len({*fits} - {0}) < 2:
-        return [max(fits) or 1 for _ in fits]
-    if job.alternatives:
-        raise ValueError(f"Job {job.id}: how many of its tasks stand on a node depends on the node.")
-    return fits
+    return fits if len({*fits} - {0}) > 1 else [max(fits) or 1 for _ in fits]
 
 
-def fewest_nodes(job: Job, machine: Machine) -> int:
-    """Return on how few nodes of the empty machine a job's tasks stand of which nodes hold different numbers."""
-    caps, left, nodes = effective_caps(replace(job, caps=None), machine), job.stands, 0
+def fewest_nodes(job: Job, machine: Machine, tasks: int) -> int:
+    """Return on how few nodes of the empty machine so many tasks stand of which nodes hold different numbers.
+
+    What finds no place there would take more of the largest nodes.
+    """
+    caps, left, nodes = effective_caps(replace(job, caps=None), machine), tasks, 0
     for g in sorted(range(len(caps)), key=lambda g: -job.fits[g]):
         taken = min(caps[g], math.ceil(left / job.fits[g])) if job.fits[g] else 0
         left, nodes = max(0, left - taken * job.fits[g]), nodes + taken
-    if left > 0:
-        raise ValueError(f"Job {job.id}: there are too few nodes.")
-    return nodes
+    return nodes + math.ceil(left / max(job.fits))
 
 
 def on_whole_nodes(job: Job, machine: Machine) -> Job:
@@ -776,9 +773,11 @@ def on_whole_nodes(job: Job, machine: Machine) -> Job:
     needs = {"cpu": 1} | dict(job.demand)
     if len({*fits}) > 1:
         held = replace(
-            job, demand=tuple(needs.items()), per_node=0, alone=False, stands=job.tasks, fits=tuple(fits)
-        )
-        return replace(held, tasks=fewest_nodes(held, machine))
+            job, demand=tuple(needs.items()), per_node=0, alone=False, stands=job.tasks, fits=tuple(fits),
+            standing=tuple(tasks for tasks, *_ in job.alternatives),
+        )  # fmt: skip
+        shapes = tuple((fewest_nodes(held, machine, tasks), *times) for tasks, *times in job.alternatives)
+        return replace(held, tasks=fewest_nodes(held, machine, job.tasks), alternatives=shapes)
     k = fits[0]
     if k == 1:
         return replace(job, per_node=0, alone=False)

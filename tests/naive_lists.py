@@ -126,7 +126,7 @@ def shapes(job: naive.Job, machine: naive.Machine, *, choosing: bool) -> list[na
     """Return the job in each shape that the machine can hold, the recorded one first (reading 68)."""
     if not choosing or not job.alternatives:
         return [job]
-    each = [replace(job, tasks=tasks, runtime=run, estimate=asked) for tasks, run, asked in job.alternatives]
+    each = [naive.in_shape(job, which) for which in range(len(job.alternatives))]
     return [one for one in each if naive.feasible(one, machine, "fastest")]
 
 

@@ -851,8 +851,10 @@ def on_uneven_nodes(scenario: Scenario, seed: int) -> Scenario:
     machine = replace(scenario.machine, groups=groups, limits=limits)
     jobs = []
     for j, job in enumerate(scenario.jobs):
-        packed = replace(job, demand=rng.choice(OF_TASKS), alternatives=())
+        packed = replace(job, demand=rng.choice(OF_TASKS))
         packed = replace(packed, tasks=job.tasks * rng.choice((1, 2, 3, 5)) + rng.choice((0, 1)), alone=True)
+        if job.alternatives:
+            packed = replace(packed, alternatives=_of_so_many(job, packed, random.Random(f"{seed} {j}")))
         alone = rng.random() < 0.8 and _can_be(packed, j, machine, scenario.settings.placement)
         jobs.append(packed if alone else replace(job, demand=()))
     return replace(scenario, machine=machine, jobs=jobs)
@@ -891,10 +893,10 @@ def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> b
     except ValueError:
         return False  # and the package refuses it by name
     limits = [limit for limit in machine.limits if j in limit.parts]
-    shapes = [replace(held, tasks=tasks) for tasks, *_ in held.alternatives] or [held]
+    shapes = [naive.in_shape(held, which) for which in range(len(held.alternatives))] or [held]
     bound = all(naive.part_of(one, limit.about[2]) <= limit.amount for limit in limits for one in shapes)
     bound = bound and all(naive.feasible(one, machine, placement) for one in shapes)
-    return bound and not naive.too_many_nodes(machine, {j: held}, j, placement)
+    return bound and not any(naive.too_many_nodes(machine, {j: one}, j, placement) for one in shapes)
 
 
 def signal_of(cap: naive.Cap, machine: naive.Machine) -> Any:

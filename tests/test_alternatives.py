@@ -11,9 +11,10 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import OutputError, ScheduleError, TraceError
-from fedsched.model.alternatives import Alternatives, Shape, chosen, every_shape, shaped, shapes_of, with_shapes
+from fedsched.model.alternatives import Alternatives, Shape, chosen, shapes_of
 from fedsched.model.assumed import assumptions
 from fedsched.model.reading import CLAIRVOYANT, USUAL
+from fedsched.model.shaping import every_shape, shaped, with_shapes
 from fedsched.rolling import Rolling
 
 if TYPE_CHECKING:
@@ -114,14 +115,14 @@ def test_a_wrong_shape_in_a_file_names_it(tmp_path: Path) -> None:
 def test_the_smallest_area_is_that_of_requests() -> None:
     """Least tasks × request; of equals the fewest tasks. Where run times are known, of run times."""
     # 7: areas 48, 40, 40 by requests, 40, 36, 32 by run times; 11: 19.5 and 22 by requests.
-    assert chosen(shaped(JOBS, USUAL.but(alternatives="smallest_area"))).tolist() == [2, 0, 0, 0]
+    assert chosen(shaped(JOBS, FOUR, USUAL.but(alternatives="smallest_area"))).tolist() == [2, 0, 0, 0]
     short = replace(JOBS, alternatives={7: [(4, 10, 12), (2, 18, 20), (1, 39, 40)], 11: "3x6.5|4x4/5.5"})
-    assert chosen(shaped(short, USUAL.but(alternatives="smallest_area"))).tolist() == [2, 0, 0, 0]
-    assert chosen(shaped(short, CLAIRVOYANT.but(alternatives="smallest_area"))).tolist() == [1, 0, 1, 0]
+    assert chosen(shaped(short, FOUR, USUAL.but(alternatives="smallest_area"))).tolist() == [2, 0, 0, 0]
+    assert chosen(shaped(short, FOUR, CLAIRVOYANT.but(alternatives="smallest_area"))).tolist() == [1, 0, 1, 0]
     killed = replace(JOBS, alternatives={7: [(4, 10, 12), (2, 30, 18)]})
     knowing = CLAIRVOYANT.but(alternatives="smallest_area", kill_at_estimate=True)
-    assert chosen(shaped(killed, knowing)).tolist() == [1, 0, 0, 0]  # it runs 18 s, and is killed
-    assert chosen(shaped(killed, knowing.but(kill_at_estimate=False))).tolist() == [0, 0, 0, 0]
+    assert chosen(shaped(killed, FOUR, knowing)).tolist() == [1, 0, 0, 0]  # it runs 18 s, and is killed
+    assert chosen(shaped(killed, FOUR, knowing.but(kill_at_estimate=False))).tolist() == [0, 0, 0, 0]
 
 
 def test_a_rule_chooses_before_anything_runs() -> None:
@@ -141,7 +142,7 @@ def test_a_rule_chooses_before_anything_runs() -> None:
 def test_recorded_shapes_are_said_to_be_so() -> None:
     """Where alternatives are there and none is taken, one line says it."""
     assert assumptions(FOUR, JOBS)[-1].startswith("recorded shapes for 2 jobs with alternatives")
-    narrow = shaped(JOBS, USUAL.but(alternatives="smallest_area"))
+    narrow = shaped(JOBS, FOUR, USUAL.but(alternatives="smallest_area"))
     assert not any("shapes" in fact for fact in assumptions(FOUR, narrow))
     assert not any("shapes" in fact for fact in assumptions(FOUR, replace(JOBS, alternatives=None)))
 
@@ -174,8 +175,8 @@ def test_a_schedule_is_read_back_in_its_shapes(tmp_path: Path) -> None:
 
 def test_every_shape_is_a_job_of_its_own() -> None:
     """Its own first, then the others in their order."""
-    narrow = with_shapes(JOBS, np.array([1, 0, 0, 0]))
-    each, owner, which = every_shape(narrow)
+    narrow = with_shapes(JOBS, FOUR, np.array([1, 0, 0, 0]))
+    each, owner, which = every_shape(narrow, FOUR)
     assert owner.tolist() == [0, 0, 0, 1, 2, 2, 3]
     assert which.tolist() == [1, 0, 2, 0, 0, 1, 0]
     assert each.tasks.tolist() == [2, 4, 1, 2, 3, 4, 1]

@@ -18,8 +18,9 @@ from fedsched.bounds import exact, lower_bounds
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io.schedules import read_csv
 from fedsched.io.toml import federation_of_data, federation_text
-from fedsched.model.alternatives import chosen, with_shapes
+from fedsched.model.alternatives import chosen
 from fedsched.model.metrics import NAMES, OF_A_SCHEDULE
+from fedsched.model.shaping import with_shapes
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 
@@ -121,7 +122,7 @@ def test_schedules_are_the_reference_s() -> None:
     for seed in range(tries(300)):
         workload, federation, scenario = geared(seed)
         which = np.random.default_rng(seed).integers(0, np.maximum(np.diff(workload.alternatives.first), 1))
-        workload = with_shapes(workload, which)
+        workload = with_shapes(workload, federation, which)
         gear = np.zeros(len(workload), int) if workload.gear is None else workload.gear.given
         columns = zip(workload.runtime, workload.estimate, workload.compute_fraction, gear, strict=True)
         scenario = replace(
@@ -161,7 +162,7 @@ def test_no_schedule_is_below_the_bounds() -> None:
             continue
         many = np.maximum(np.diff(workload.alternatives.first), 1).tolist()
         for which in itertools.islice(itertools.product(*map(range, many)), 81):
-            one = with_shapes(workload, np.array(which))
+            one = with_shapes(workload, federation, np.array(which))
             own = lower_bounds(replace(one, alternatives=None), federation, method="closed")
             for dispatch in ("greedy", "conservative"):
                 try:
@@ -183,7 +184,7 @@ def test_one_gear_s_bound_is_what_it_takes() -> None:
     machine = fs.Federation((fs.Cluster("C", (replace(NODE, count=2, gears=((0.5, 105.0), (0.8, 110.0))),)),))
     jobs = fs.generate.gears(fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[40.0, 40.0]), machine)
     best = min(
-        fs.simulate(with_shapes(jobs, np.array(which)), machine, alternatives="free").metrics().energy
+        fs.simulate(with_shapes(jobs, machine, np.array(which)), machine, alternatives="free").metrics().energy
         for which in itertools.product(range(3), repeat=2)
     )
     bound = lower_bounds(jobs, machine, alternatives="free").energy
@@ -199,9 +200,9 @@ def test_files_keep_gears(tmp_path: Path) -> None:
     assert federation_of_data(data, source="text", name="federation") == ONE
     jobs = fs.generate.gears(JOB, ONE)
     assert str(jobs.alternatives) == "1 job of several shapes to choose from, at most 2"
-    for one in (jobs, fs.generate.geared(JOB, ONE, 1), with_shapes(jobs, np.array([1]))):
+    for one in (jobs, fs.generate.geared(JOB, ONE, 1), with_shapes(jobs, ONE, np.array([1]))):
         assert fs.Workload.from_pandas(one.to_pandas()) == one
-    slow = with_shapes(jobs, np.array([1]))
+    slow = with_shapes(jobs, ONE, np.array([1]))
     ran = fs.simulate(slow, ONE, alternatives="free")
     ran.to_csv(tmp_path / "schedule.csv")
     read = read_csv(tmp_path / "schedule.csv", jobs, ONE)

@@ -17,7 +17,7 @@ import fedsched as fs
 from fedsched.engine.choices import possible_shapes
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import in_nodes
-from fedsched.model.uneven import are_uneven
+from fedsched.model.uneven import are_uneven, counted_tasks
 from fedsched.policies import DISPATCH, POLICIES
 from fedsched.policies.list_heuristics import HEURISTICS, OpenShapes, assign
 from fedsched.simulate import prepare
@@ -200,7 +200,8 @@ def shapes_of(workload: fs.Workload, federation: fs.Federation, choosing: bool) 
     if not choosing or workload.alternatives is None:
         return None
     possible = possible_shapes(workload, federation)
-    return OpenShapes(possible.first, possible.which, possible.each.tasks, possible.each.estimate)
+    tasks, wanted = possible.each.tasks, counted_tasks(possible.each)
+    return OpenShapes(possible.first, possible.which, tasks, wanted, possible.each.estimate)
 
 
 @pytest.mark.parametrize("dispatch", naive.DISPATCH)

@@ -95,11 +95,16 @@ def shapes(rule: str) -> Case:
     return Case(replace(JOBS, alternatives=among), MACHINE, {"alternatives": rule})
 
 
-def of_several_sizes(**parts: Any) -> Case:
-    """Return the case of jobs alone on nodes of two and of four CPUs, on so many as their placement makes them."""
+def of_several_sizes(rule: str = "", **parts: Any) -> Case:
+    """Return the case of jobs alone on nodes of two and of four CPUs, on so many as their placement makes them.
+
+    By a rule two of them have one of several shapes.
+    """
     groups = tuple(replace(NODES, count=n, resources={"cpu": cpus, "memory": 10}) for n, cpus in ((4, 2), (2, 4)))
     machine = fs.Federation((fs.Cluster("m", groups),), **parts)
-    return Case(replace(JOBS, tasks=[6, 1, 9, 4, 3, 2], layout={"exclusive": [1, 0, 1, 1, 0, 1]}), machine)
+    jobs = replace(JOBS, tasks=[6, 1, 9, 4, 3, 2], layout={"exclusive": [1, 0, 1, 1, 0, 1]})
+    among = {1: [(6, 10, 20), (3, 18), (12, 6)], 4: [(4, 8, 9), (9, 3, 4), (2, 20)]}
+    return Case(replace(jobs, alternatives=among), machine, {"alternatives": rule}) if rule else Case(jobs, machine)
 
 
 CASES: dict[str, Case] = {
@@ -114,6 +119,9 @@ CASES: dict[str, Case] = {
     "exclusive": Case(replace(JOBS, layout={"exclusive": [0, 1, 0, 0, 0, 0]}), MACHINE),
     "nodes of several sizes": of_several_sizes(),
     "limits on these": of_several_sizes(limits=(fs.Limit("user", nodes=5), fs.Limit("account", cpus=14))),
+    "shapes on these": of_several_sizes("fixed"),
+    "least shapes on these": of_several_sizes("smallest_area"),
+    "first shapes on these": of_several_sizes("earliest_finish"),
     "pools": Case(replace(JOBS, pools={"ansys": [1, 1, 0, 2, 1, 0]}), has(pools=(fs.Pool("ansys", 2),))),
     "pool of a cluster": Case(
         replace(JOBS, pools={"buffer": [1, 1, 0, 2, 1, 0]}), fs.Federation(TWO, pools=(fs.Pool("buffer", 2, "n"),))
@@ -322,9 +330,11 @@ TAKES = ("outage that kills", "outage that requeues", "random victims", "recorde
 SURPRISES = ("outage", *TAKES, "drain", "for good", "known late", "end that is not known")
 LIMITS = ("limit of users", "limit of accounts", "limit of qos", "array")
 # In which places which cases are refused, and what that is called there; all else works.
-SEARCHES = {"earliest finish": "take their shapes as they join the queue", "slack": "slack"}
+CHOOSING = ("earliest finish", "first shapes on these")
+SEARCHES = {**dict.fromkeys(CHOOSING, "take their shapes as they join the queue"), "slack": "slack"}
 KILLS = {"outage that kills": "downtimes kill jobs, and which jobs then count is open"}
-UNEVEN = dict.fromkeys(("nodes of several sizes", "limits on these"), "nodes that hold different numbers of its tasks")
+SIZES = ("nodes of several sizes", "limits on these", "shapes on these", "least shapes on these", CHOOSING[1])
+UNEVEN = dict.fromkeys(SIZES, "nodes that hold different numbers of its tasks")
 REFUSED: dict[str, dict[str, str]] = {
     "ga": SEARCHES,
     "as submitted": SEARCHES,
@@ -343,7 +353,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "partition limits": "no partitions that count nodes yet",
         "limit of accounts": "no limits of nodes yet",
         "limits on these": "no limits of nodes yet",
-        "earliest finish": "no shapes that plans choose yet",
+        **dict.fromkeys(CHOOSING, "no shapes that plans choose yet"),
     },
     "bounds": KILLS,
     "environment": {
@@ -359,7 +369,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "end that is not known": "has an end that nobody knows beforehand",
         "reservation": "is in reservation 'r'",
         "afternotok": "2 jobs can never start",
-        "earliest finish": "leaves the jobs' shapes open",
+        **dict.fromkeys(CHOOSING, "leaves the jobs' shapes open"),
         "held": "jobs are held for a time",
         "watts": "jobs say what they draw",
         "gear": "run in gears",

@@ -18,10 +18,10 @@ from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.gym.episodes import Episodes
 from fedsched.model.admission import in_nodes
 from fedsched.model.alternatives import chosen as shape_of_each
-from fedsched.model.alternatives import with_shapes
 from fedsched.model.layout import tasks_on_nodes
 from fedsched.model.reading import Reading
 from fedsched.model.schedule import Schedule
+from fedsched.model.shaping import with_shapes
 from fedsched.plot.gantt import link_load
 from fedsched.report.packing import jobs_of
 from fedsched.search.slowdown import time_costs
@@ -141,7 +141,7 @@ def test_shapes_send_what_their_tasks_send() -> None:
     jobs = fs.Workload(**own, layout={"tasks_per_node": 2}, alternatives=shapes)
     ends = [40.0, 10 * (0.5 + 0.5 * 4 * (4 / 3)), 10 * (0.5 + 0.5 * 4)]
     for which in range(3):
-        given = with_shapes(in_nodes(jobs, two), np.array([which]))
+        given = with_shapes(in_nodes(jobs, two), two, np.array([which]))
         schedule = fs.simulate(replace(given, alternatives=None), two)
         schedule.verify(claimed=schedule.metrics())
         assert schedule.finish[0] == pytest.approx(ends[which])
@@ -207,7 +207,7 @@ def test_shapes_of_as_many_nodes_stay_apart(tmp_path: Path) -> None:
     jobs = work([7], alternatives={1: [(7, 10.0), (8, 10.0), (6, 10.0)]}, layout={"tasks_per_node": 8})
     schedule = fs.simulate(jobs, EIGHT, alternatives="earliest_finish")
     assert (schedule.workload.tasks.tolist(), tasks_on_nodes(schedule.workload).tolist()) == ([1], [7])
-    wide = with_shapes(schedule.workload, np.array([1]))
+    wide = with_shapes(schedule.workload, EIGHT, np.array([1]))
     assert (wide.tasks.tolist(), tasks_on_nodes(wide).tolist(), shape_of_each(wide).tolist()) == ([1], [8], [1])
     other = changed(schedule, workload=wide)
     assert other.violations() == []

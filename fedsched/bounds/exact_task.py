@@ -17,12 +17,12 @@ from fedsched.engine.pack import pack
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.alternatives import shaped
 from fedsched.model.counters import someones
 from fedsched.model.dependencies import End, ends_of, settled
 from fedsched.model.log import CANCELLED, DONE, FAILED, LogColumns
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.reservations import refuse_members
+from fedsched.model.shaping import shaped
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
 
@@ -117,7 +117,7 @@ def task_of(
             "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
         )
     given = workload
-    workload = shaped(in_nodes(as_asked(workload, federation), federation), reading)
+    workload = shaped(in_nodes(as_asked(workload, federation), federation), federation, reading)
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)

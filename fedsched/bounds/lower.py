@@ -22,9 +22,10 @@ from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.errors import TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.alternatives import shaped
+from fedsched.model.alternatives import may_shift
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.shaping import shaped
 from fedsched.model.uneven import refuse_uneven
 from fedsched.model.watts import draw_their_own
 from fedsched.text import counted
@@ -103,13 +104,14 @@ def lower_bounds(
     t0 = origin("lower_bounds", t0)
     federation = as_little_as_idle(federation)
     workload = in_nodes(as_asked(workload, federation), federation)
-    if federation.signals or draw_their_own(workload):  # where more nodes may be cheaper
-        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts or gears", workload)
+    geared = may_shift(workload)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
-        shapes, workload = None, shaped(workload, reading)
+        shapes, workload, geared = None, shaped(workload, federation, reading), False
+    if federation.signals or draw_their_own(workload) or geared:  # where more nodes may be cheaper
+        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts or gears", workload)
     problem = pack(workload, federation, reading=reading, t0=t0)
     problem = problem if shapes is None else shapes.drawing(problem)
     planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned

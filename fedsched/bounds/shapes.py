@@ -20,6 +20,7 @@ from fedsched.engine.choices import possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import may_shift
+from fedsched.model.layout import own_tasks, standing_on
 from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class LeastShapes:
             runtime=work + rest if in_gears else least,
             estimate=np.minimum.reduceat(each.estimate, begin),
             compute_fraction=work / (work + rest) if in_gears else workload.compute_fraction,
+            layout=standing_on(workload.layout, np.minimum.reduceat(own_tasks(each), begin), workload.id),
             alternatives=None,
             gear=None,
         )

@@ -9,7 +9,9 @@ import numpy as np
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.admission import refusals
-from fedsched.model.alternatives import every_shape
+from fedsched.model.limits import whose_of
+from fedsched.model.shaping import every_shape
+from fedsched.model.uneven import are_uneven, counted_tasks, most_nodes, together_on, widest
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -29,10 +31,24 @@ def refuse_entangled(
     """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before they are chosen."""
     for what in filter(None, (limit.by_shape for limit in federation.limits)):
         raise InfeasibleError(f"{noun}: limits of {what} depend on the shapes that {who}; {CURE}.")
+    if name := _over_by_placement(workload, federation):
+        raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the shapes that {who}; {CURE}.")
     if reading.kill_at_estimate and workload.after is not None:
         raise InfeasibleError(
             f"{noun}: jobs wait for others, which are killed or not by the shapes that {who}; {CURE}."
         )
+
+
+def _over_by_placement(workload: Workload, federation: Federation) -> str:
+    """Return the partition of a job that its placement, in the widest of its shapes, may put on too many nodes [76]."""
+    limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
+    several = np.zeros(0, np.bool_) if workload.alternatives is None else np.diff(workload.alternatives.first) > 1
+    if limited and (rows := np.flatnonzero(several & are_uneven(workload))).size:
+        most, of_job = most_nodes(workload, federation, widest(workload)), whose_of(workload, federation, "partition")
+        for row in rows.tolist():
+            if (name := str(of_job[row])) in limited and most[row] > limited[name]:
+                return name
+    return ""
 
 
 @by_reference
@@ -54,9 +70,12 @@ class Possible(NamedTuple):
 def possible_shapes(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> Possible:
     """Return the shapes that the federation can hold; jobs that it refuses as they are, are errors."""
     table, row_of_job = caps_table(workload, federation, caps)
-    each, owner, which = every_shape(workload)
+    each, owner, which = every_shape(workload, federation)
     row_of = row_of_job[owner]
-    fits = table[row_of].sum(axis=1) >= each.tasks
+    held, tasks = table[row_of], each.tasks
+    if are_uneven(each).any():  # places for tasks [76]
+        held, tasks = held * together_on(each, federation), counted_tasks(each)
+    fits = held.sum(axis=1) >= tasks
     if federation.binds_by_labels:
         fits[list(refusals(each, federation))] = False
     fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # one too wide is for whoever packs it to refuse

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined
 from fedsched.engine.shapes import seen
-from fedsched.engine.standing import standing_of, with_tasks
+from fedsched.engine.standing import places_on, standing_of, with_tasks
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -126,19 +126,21 @@ def widest_of(problem: Problem) -> Ints:
     return np.maximum.reduceat(moldable.tasks, moldable.first[:-1])
 
 
-def in_each_shape(problem: Problem, most: Ints) -> Iterator[Problem]:
-    """Give the problem with jobs of their first, second, ... shapes that have at most so many tasks."""
+def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
+    """Give the problem with jobs of their first, second, ... shapes that stand on these nodes (jobs × groups)."""
     yield problem
     if (moldable := moldable_of(problem)) is None:
         return
-    many = np.diff(moldable.first)
+    many, held = np.diff(moldable.first), (usable * places_on(problem, np.arange(problem.tasks.size))[0]).sum(axis=1)
     for k in range(1, int(many.max())):
         at = moldable.first[:-1] + np.minimum(k, many - 1)
-        tasks = moldable.tasks[at]
-        shaped = problem
-        if moldable.on_nodes.size and (standing := standing_of(problem)) is not None:
-            shaped = with_tasks(problem, seen(np.where(tasks <= most, moldable.on_nodes[at], standing.tasks)))
-        yield shaped._replace(tasks=seen(np.where(tasks <= most, tasks, problem.tasks)))
+        tasks = wanted = moldable.tasks[at]
+        shaped, standing = problem, standing_of(problem)
+        if moldable.on_nodes.size and standing is not None:
+            if standing.row.size:
+                wanted = np.where(standing.row >= 0, moldable.on_nodes[at], tasks)
+            shaped = with_tasks(problem, seen(np.where(wanted <= held, moldable.on_nodes[at], standing.tasks)))
+        yield shaped._replace(tasks=seen(np.where(wanted <= held, tasks, problem.tasks)))
 
 
 def as_chosen(problem: Problem, state: State) -> Problem:

@@ -22,7 +22,6 @@ from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.standing import most_of_groups
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, ScheduleError
-from fedsched.model.alternatives import with_shapes
 from fedsched.model.calendar import takes_nodes
 from fedsched.model.counters import over_alone
 from fedsched.model.dependencies import settled
@@ -32,6 +31,7 @@ from fedsched.model.lost import LostRuns
 from fedsched.model.power_cap import is_capped
 from fedsched.model.promises import Promises
 from fedsched.model.schedule import Schedule
+from fedsched.model.shaping import with_shapes
 from fedsched.model.uneven import are_uneven, counted_tasks, together_on
 from fedsched.text import counted, first_of
 from fedsched.values import origin
@@ -91,7 +91,7 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
         odd = f"row {int(rows.max())} is none of this workload's {counted(len(workload), 'job')}"
     elif counts.shape[1] != len(groups):
         odd = f"nodes in {counted(counts.shape[1], 'group')} are none of this federation's {len(groups)}"
-    elif (wrong := _of_other_sizes(counts, workload.take(rows), federation)).size:
+    elif (wrong := of_other_sizes(counts, workload.take(rows), federation)).size:
         nodes, row = int(counts[wrong[0]].sum()), int(rows[wrong[0]])
         odd = f"{counted(nodes, 'node')} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
     elif (counts.sum(axis=0) > groups).any():
@@ -101,7 +101,8 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
     raise ValueError(f"{noun}: running= is of another workload or federation ({odd}); give the one that it ran with.")
 
 
-def _of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
+def of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
+    """Return which of these jobs are on nodes (jobs × groups) that do not hold just their tasks."""
     held = (counts * together_on(jobs, federation)).sum(axis=1)
     wanted = counted_tasks(jobs)
     return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
@@ -326,7 +327,7 @@ class Simulation:
         moldable = moldable_of(self.problem)
         if moldable is None or self.state.extras is None:
             return self.workload
-        return with_shapes(self.workload, moldable.which[self.state.extras.molded.at])
+        return with_shapes(self.workload, self.federation, moldable.which[self.state.extras.molded.at])
 
 
 def lost_in(state: State) -> LostRuns | None:
@@ -415,7 +416,7 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
             f"{usable.tolist()}); loosen them."
         )
     taken, alone = state.scratch.chosen, workload.take([row])
-    placed = not _of_other_sizes(taken[None], alone, federation).size
+    placed = not of_other_sizes(taken[None], alone, federation).size
     if placed and (over := over_alone(alone, federation, 0, taken)):
         raise InfeasibleError(
             f"{job}: placement={placement!r} gives it {counted(int(taken.sum()), 'node')} of the empty federation, and "

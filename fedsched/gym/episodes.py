@@ -35,7 +35,6 @@ from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeatur
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.counters import someones
 from fedsched.model.dependencies import settled
 from fedsched.model.integrals import Integrals
@@ -43,6 +42,7 @@ from fedsched.model.metrics import Column
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.model.schedule import Schedule
+from fedsched.model.shaping import shaped, with_shapes
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
 from fedsched.search.objectives import Objectives
@@ -86,7 +86,7 @@ class Episodes:
     ) -> None:
         noun = "environment"
         already = () if running is None else tuple(running.rows.tolist())
-        workload = shaped(in_nodes(as_asked(workload, federation), federation), reading, running=already)
+        workload = shaped(in_nodes(as_asked(workload, federation), federation), federation, reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)
@@ -256,7 +256,7 @@ class Episodes:
         done = finished == jobs
         workload = self.workload if self._whole else self.workload.take(rows[back])
         if (moldable := moldable_of(self.runs.log)) is not None and state.extras is not None:
-            workload = with_shapes(workload, moldable.which[state.extras.molded.at][back])
+            workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
             submit = submits_that_came_out(self.workload.take(rows), state)[back]
             workload = replace(workload, submit=submit, after=settled(workload))

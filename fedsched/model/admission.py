@@ -84,11 +84,15 @@ def _in_nodes(workload: Workload, federation: Federation) -> tuple[Workload, dic
     rows = who_may_share_a_node(workload)
     if not rows.size:
         return workload, {}
-    jobs = workload.take(rows)
-    usable = asked_groups(jobs, federation)
-    if jobs.allowed is not None:
-        usable = usable & federation.groups_allowed(jobs.sites, jobs.allowed)
-    return on_whole_nodes(workload, federation, rows, usable)
+    return on_whole_nodes(workload, federation, rows, usable_groups(workload.take(rows), federation))
+
+
+def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether a job may have nodes of a group, by what it asks for and its allowed sites."""
+    usable = asked_groups(workload, federation)
+    if workload.allowed is not None:
+        usable = usable & federation.groups_allowed(workload.sites, workload.allowed)
+    return np.asarray(usable)
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.lost_nodes import whose
+from fedsched.model.standing_checks import fewest_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,8 @@ def broken_shapes(schedule: Schedule) -> Iterator[str]:
         elif listed and reading.alternatives == "fixed" and now != listed[0]:
             yield f"{whose(schedule, row)}: its shape is not the recorded one, {listed[0]}."
         elif listed and reading.alternatives == "smallest_area":
-            areas = [(-(-one.tasks // each) * _planned(one, reading), -(-one.tasks // each)) for one in listed]
+            nodes = [-(-one.tasks // each) if each else fewest_nodes(schedule, row, one.tasks) for one in listed]
+            areas = [(x * _planned(one, reading), x) for x, one in zip(nodes, listed, strict=True)]
             best = listed[areas.index(min(areas))]
             if now != best:
                 yield f"{whose(schedule, row)}: its shape is not the one of least area, {best}."

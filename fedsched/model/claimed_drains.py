@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.admission import usable_groups
 from fedsched.model.calendar import closures_of
 from fedsched.model.pools import needs_on
-from fedsched.model.shortest import usable_groups
 from fedsched.model.standing_checks import of_different_numbers, places_in, tasks_of
 
 if TYPE_CHECKING:

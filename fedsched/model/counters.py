@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.errors import InfeasibleError
+from fedsched.model.layout import own_tasks
 from fedsched.model.limits import whose_of
 from fedsched.model.texts import distinct
 from fedsched.model.uneven import are_uneven, counted_tasks, fits_of, most_nodes
@@ -159,7 +160,7 @@ def _of_partitions(workload: Workload, federation: Federation) -> Iterator[_Coun
     most = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     if not uneven.any() or not most:
         return
-    may, of_job = most_nodes(workload, federation), whose_of(workload, federation, "partition")
+    may, of_job = most_nodes(workload, federation, own_tasks(workload)), whose_of(workload, federation, "partition")
     for row in np.flatnonzero(uneven).tolist():
         name = str(of_job[row])
         if name in most and may[row] > most[name] >= workload.tasks[row]:

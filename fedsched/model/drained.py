@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.model.admission import usable_groups
 from fedsched.model.calendar import closures_of
 from fedsched.model.counters import counters_of
 from fedsched.model.eligible import ready_since
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
-from fedsched.model.shortest import least_stretch, usable_groups
+from fedsched.model.shortest import least_stretch
 from fedsched.model.uneven import counted_tasks, together_on
 from fedsched.references import by_reference
 

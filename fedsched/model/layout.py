@@ -70,13 +70,6 @@ def own_tasks(workload: Workload) -> NDArray[np.int64]:
     return np.asarray(np.where(on_nodes > 0, on_nodes, workload.tasks))
 
 
-def nodes_for(workload: Workload, rows: NDArray[np.int64], tasks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what so many tasks of these jobs make in what the jobs are counted in: whole nodes, or tasks."""
-    each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]
-    known = -(-tasks // np.maximum(each, 1))
-    return np.asarray(np.where(each > 0, known, workload.tasks[rows]))  # where that is 0 they have one shape alone
-
-
 def standing_on(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:
     """Return the layout of jobs of which some count whole nodes, of so many tasks."""
     if layout is None or (columns := layout.columns()).get(ON_NODES) is None:

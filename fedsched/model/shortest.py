@@ -1,4 +1,4 @@
-"""Which groups jobs may have nodes of, and how much the fastest of these stretch their run times [12]."""
+"""How much the fastest nodes that jobs may have stretch their run times [12]."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.admission import asked_groups
 from fedsched.model.uneven import counted_tasks, together_on
 
 if TYPE_CHECKING:
@@ -14,14 +13,6 @@ if TYPE_CHECKING:
 
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
-
-
-def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a job may have nodes of a group, by its allowed clusters and what it asks for."""
-    usable = asked_groups(workload, federation)
-    if workload.allowed is not None:
-        usable = usable & federation.groups_allowed(workload.sites, workload.allowed)
-    return np.asarray(usable)
 
 
 def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.float64]:

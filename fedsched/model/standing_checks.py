@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.admission import usable_groups
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
 
@@ -31,6 +34,19 @@ def most_together(workload: Workload, federation: Federation, row: int, g: int) 
         wants["gpu"] = -(-share // 1000)
     room += [has.get(name, 0) // want for name, want in wants.items() if want and name in told]
     return max(1, min(room))
+
+
+def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
+    """Return on how few nodes so many of a job's tasks stand; what finds no place would take more of the largest."""
+    workload, federation = schedule.workload, schedule.federation
+    (usable,), nodes, largest = usable_groups(workload.take(np.array([row])), federation), 0, 1
+    each = np.flatnonzero(usable).tolist()
+    sizes = [(most_together(workload, federation, row, g), federation.groups[g].count) for g in each]
+    for fit, count in sorted(sizes, reverse=True):
+        largest = max(largest, fit)
+        taken = min(count, max(0, -(-tasks // fit)))
+        nodes, tasks = nodes + taken, tasks - taken * fit
+    return nodes + max(0, -(-tasks // largest))
 
 
 def of_different_numbers(workload: Workload) -> NDArray[np.int64]:

@@ -26,13 +26,24 @@ def are_uneven(workload: Workload) -> NDArray[np.bool_]:
     return np.asarray((tasks_on_nodes(workload) > 0) & (layout_of(workload)[0] == 0))
 
 
+def widest(workload: Workload) -> NDArray[np.int64]:
+    """Return how many tasks each job has in the widest of its shapes."""
+    found = own_tasks(workload).copy()
+    if (among := workload.alternatives) is not None:
+        np.maximum.at(found, among.owner, among.tasks)
+    return found
+
+
 def fits_of(workload: Workload, federation: Federation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of such jobs, and how many tasks of each a node of every group holds, no more than it has."""
+    """Return the rows of such jobs, and how many tasks of each a node of every group holds.
+
+    These are no more than the job has in the widest of its shapes.
+    """
     rows = np.flatnonzero(are_uneven(workload))
     if not rows.size:
         return rows, np.zeros((0, len(federation.groups)), dtype=np.int64)
     room = room_on_nodes(workload.take(rows), federation)
-    return rows, np.minimum(room, tasks_on_nodes(workload)[rows, None])
+    return rows, np.minimum(room, widest(workload)[rows, None])
 
 
 def together_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
@@ -79,14 +90,16 @@ def fewest_nodes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return on how few nodes these tasks stand on the empty machine, and how many of them find no place there.
 
-    `fits` are jobs × groups, as are the `nodes` that they may have.
+    For those nodes are counted as if there were more of the largest. `fits` are jobs × groups, as are the `nodes` that
+    they may have.
     """
     order = np.argsort(-fits, axis=1, kind="stable")
     fits, nodes = np.take_along_axis(fits, order, axis=1), np.take_along_axis(nodes, order, axis=1)
     before = np.cumsum(fits * nodes, axis=1) - fits * nodes
     left = np.maximum(tasks[:, None] - before, 0)
     taken = np.where(fits > 0, np.minimum(nodes, -(-left // np.maximum(fits, 1))), 0)
-    return taken.sum(axis=1), np.maximum(tasks - (fits * nodes).sum(axis=1), 0)
+    lacking = np.maximum(tasks - (fits * nodes).sum(axis=1), 0)
+    return taken.sum(axis=1) - (-lacking // np.maximum(fits[:, 0], 1)), lacking
 
 
 def without_spare(
@@ -105,12 +118,12 @@ def without_spare(
     return left
 
 
-def most_nodes(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return on how many nodes each job is at most, wherever it is placed."""
+def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return on how many nodes each job is at most, wherever it is placed: of so many tasks, where these vary."""
     most = workload.tasks.copy()
     rows, fits = fits_of(workload, federation)
     least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
-    most[rows] = -(-tasks_on_nodes(workload)[rows] // least)
+    most[rows] = -(-tasks[rows] // least)
     return most
 
 

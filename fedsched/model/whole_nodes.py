@@ -12,7 +12,7 @@ from fedsched.model.layout import EXCLUSIVE, ON_NODES, PER_NODE, NodeLayout, lay
 from fedsched.model.resources import MOST, NodeDemands, counted_on
 from fedsched.model.room import ANY, needs_of_tasks, on_one_gpu, room_on_nodes
 from fedsched.model.shares import CORES, GPU, SHARE
-from fedsched.model.uneven import CURE, are_uneven, fewest_nodes
+from fedsched.model.uneven import are_uneven, fewest_nodes, widest
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -27,16 +27,8 @@ def who_may_share_a_node(workload: Workload) -> NDArray[np.int64]:
     if workload.layout is None:
         return np.zeros(0, dtype=np.int64)
     each, alone = layout_of(workload)
-    several = (_widest(workload) > 1) & ((each > 1) | (alone & (each == 0)))
+    several = (widest(workload) > 1) & ((each > 1) | (alone & (each == 0)))
     return np.flatnonzero(several & (tasks_on_nodes(workload) == 0))
-
-
-def _widest(workload: Workload) -> NDArray[np.int64]:
-    """Return how many tasks each job has in the widest of its shapes."""
-    widest = workload.tasks.copy()
-    if (among := workload.alternatives) is not None:
-        np.maximum.at(widest, among.owner, among.tasks)
-    return widest
 
 
 def on_whole_nodes(
@@ -60,11 +52,11 @@ def on_whole_nodes(
     fewest, lacking = fewest_nodes(fits, sizes, jobs.tasks)
     refused: dict[int, str] = {}
     several = np.zeros(len(jobs), np.bool_) if jobs.alternatives is None else np.diff(jobs.alternatives.first) > 1
-    for i in np.flatnonzero(uneven & (several | (lacking > 0))).tolist():
-        held = f"some nodes that it may have hold {least[i]} of its {_widest(jobs)[i]} tasks, others {most[i]}"
-        odd = f"so that how many each of its shapes takes is not known beforehand; {CURE}"
-        few = f"and all together {jobs.tasks[i] - lacking[i]} of its {jobs.tasks[i]}"
-        refused[int(rows[i])] = f"{EXCLUSIVE}: {held}, {odd if several[i] else few}"
+    for i in np.flatnonzero(uneven & ~several & (lacking > 0)).tolist():  # of several shapes another one may be taken
+        refused[int(rows[i])] = (
+            f"{EXCLUSIVE}: some nodes that it may have hold {least[i]} of its {jobs.tasks[i]} tasks, others {most[i]}, "
+            f"and all together {jobs.tasks[i] - lacking[i]} of its {jobs.tasks[i]}"
+        )
     packed = ((most > 1) | uneven) & ~np.isin(rows, list(refused))
     if not packed.any():
         return workload, refused
@@ -76,10 +68,10 @@ def on_whole_nodes(
 def _to_a_node(jobs: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return jobs × groups: how many tasks of a job stand on a node of each group that it may have."""
     each, _ = layout_of(jobs)
-    unsaid, widest = np.flatnonzero(each == 0), _widest(jobs)
-    found = np.repeat(np.minimum(each, widest)[:, None], len(federation.groups), axis=1)
+    unsaid, most = np.flatnonzero(each == 0), widest(jobs)
+    found = np.repeat(np.minimum(each, most)[:, None], len(federation.groups), axis=1)
     if unsaid.size:
-        room = np.minimum(room_on_nodes(jobs.take(unsaid), federation), widest[unsaid, None])
+        room = np.minimum(room_on_nodes(jobs.take(unsaid), federation), most[unsaid, None])
         found[unsaid] = np.where(usable[unsaid], room, 0)
     return found
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.model.admission import usable_groups
 from fedsched.model.dependencies import Kind, in_order, ties_of
 from fedsched.model.reservations import earliest_starts
-from fedsched.model.shortest import least_stretch, usable_groups
+from fedsched.model.shortest import least_stretch
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:

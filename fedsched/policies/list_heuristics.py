@@ -48,13 +48,14 @@ class OpenShapes(NamedTuple):
     first: Ints  # where each job's begin, and the last one's end
     which: Ints  # its place among the job's alternatives
     tasks: Ints
+    wanted: Ints  # of these, or all where nodes hold different numbers of them, so many have a place [76]
     estimate: Floats  # the time that is planned
 
     @classmethod
     def recorded(cls, workload: Workload) -> OpenShapes:
         """Return those of jobs that are as their columns say."""
-        jobs = len(workload)
-        return cls(np.arange(jobs + 1), np.zeros(jobs, np.int64), workload.tasks, workload.estimate)
+        jobs, tasks = len(workload), workload.tasks
+        return cls(np.arange(jobs + 1), np.zeros(jobs, np.int64), tasks, counted_tasks(workload), workload.estimate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,6 @@ class _Mapper:
         self.uneven = are_uneven(workload)
         self.fits = together_on(workload, federation) if self.uneven.any() else None  # tasks to a node [76]
         self.limit = self._limits(federation, caps)
-        self.wanted = np.where(self.uneven[self.owner], counted_tasks(workload)[self.owner], self.shapes.tasks)
         shape = (len(workload), len(groups))
         self.result = Assignment(
             order=np.arange(len(workload)),
@@ -186,7 +186,7 @@ class _Mapper:
 
     def _sites_of_shapes(self) -> NDArray[np.bool_]:
         # Shapes × sites. One that no cluster alone can hold has one site: all that its job may use, together [25].
-        tasks, owner, held = self.wanted, self.owner, self.limit if self.fits is None else self.limit * self.fits
+        tasks, owner, held = self.shapes.wanted, self.owner, self.limit if self.fits is None else self.limit * self.fits
         usable = np.stack([held[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)[owner]
         single = usable >= tasks[:, None]
         wide = np.flatnonzero(~single.any(axis=1) & self.waiting[owner])
@@ -250,7 +250,7 @@ class _Mapper:
         for i in np.flatnonzero((limit < self.nodes[groups]).any(axis=1) | self.uneven[owner]).tolist():
             fits = 1 if self.fits is None else self.fits[owner[i], groups]
             end[i], start[i], level[i] = self.sites[site].predict_capped(
-                now, int(self.wanted[at[i]]), float(estimate[i]), float(sigma[i]), limit[i], fits
+                now, int(self.shapes.wanted[at[i]]), float(estimate[i]), float(sigma[i]), limit[i], fits
             )
         if self.rigid:
             return end, start, level, at
@@ -331,7 +331,7 @@ class _Mapper:
         fits = np.ones_like(usable) if self.fits is None else np.maximum(self.fits[self.owner[at], in_turn], 1)
         before = np.cumsum(usable * fits) - usable * fits
         taken = np.zeros(self.nodes.size, dtype=np.int64)
-        taken[in_turn] = np.clip(-((before - self.wanted[at]) // fits), 0, usable)
+        taken[in_turn] = np.clip(-((before - self.shapes.wanted[at]) // fits), 0, usable)
         return taken
 
     def _bind(self, row: int, chosen: int, now: float) -> list[int]:

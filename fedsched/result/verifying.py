@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.engine.simulation import of_other_sizes
 from fedsched.errors import FedschedError
 from fedsched.model.metrics import NAMES, Column
 from fedsched.policies import POLICIES
@@ -200,7 +201,7 @@ def check_running(running: RunningJobs, workload: Workload, federation: Federati
         and np.unique(rows).size == rows.size
         and (counts >= 0).all()
         and (counts.sum(axis=0) <= sizes).all()
-        and (counts.sum(axis=1) == workload.tasks[rows]).all()
+        and not of_other_sizes(counts, workload.take(rows), federation).size
         and np.isfinite(running.time)
         and (running.start <= running.time).all()
         and (running.finish >= running.time).all()

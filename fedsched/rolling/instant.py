@@ -111,8 +111,8 @@ def placements_for_all(run: Simulation) -> Ints:
     if groups.nodes.size == 1:
         return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
     plan = run.unplanned()
-    most = np.minimum(plan.caps, groups.nodes).sum(axis=1)[plan.cap_row]
-    usable = [usable_placements(problem, plan) for problem in in_each_shape(run.problem, most)]
+    nodes = np.minimum(plan.caps, groups.nodes)[plan.cap_row]
+    usable = [usable_placements(problem, plan) for problem in in_each_shape(run.problem, nodes)]
     return np.array(sorted(set.intersection(*({*rules.tolist()} for rules in usable))), dtype=np.int64)
 
 

@@ -21,10 +21,10 @@ from fedsched.engine.standing import most_of_groups
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.foresight import as_forecast
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
+from fedsched.model.shaping import shaped, with_shapes
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
@@ -108,7 +108,7 @@ class SearchProblem(PackedProblem, Read):
             refuse_entangled("optimize", workload, federation, self.reading, who="plans choose")
             if running is not None:
                 raise InfeasibleError(f"optimize: jobs run already, whose shapes plans cannot choose; {CURE}.")
-        workload = shaped(workload, self.reading)
+        workload = shaped(workload, federation, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
         self.workload = workload
         begin = float(workload.submit.min()) if t0 is None else t0
@@ -128,8 +128,7 @@ class SearchProblem(PackedProblem, Read):
         table, row_of = caps_table(workload, federation)
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which
-        widest = widest_of(problem) if choice is None else choice.widest
-        most = most_of_groups(problem, np.arange(len(row_of)), widest)
+        most = most_of_groups(problem, np.arange(len(row_of)), widest_of(problem)) if choice is None else choice.most
         limits = np.ascontiguousarray(np.minimum(table[row_of], most))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
         if choice is not None:
@@ -218,7 +217,7 @@ class SearchProblem(PackedProblem, Read):
         workload, problem = self._jobs, self.problem
         alternatives, delays = self.alternatives_of(row), self.delays_of(row)
         if alternatives is not None:
-            workload = with_shapes(workload, alternatives)
+            workload = with_shapes(workload, self.federation, alternatives)
         if delays is not None:
             workload = put_off(workload, problem.t0, delays)
         if workload is not self._jobs:

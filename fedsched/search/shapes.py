@@ -10,7 +10,7 @@ from fedsched.engine.choices import CURE, possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.shapes import Shapes
-from fedsched.engine.standing import standing_of
+from fedsched.engine.standing import most_of_groups, standing_of
 from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import may_shift
 from fedsched.model.watts import drawn_watts
@@ -28,7 +28,7 @@ class Choices(NamedTuple):
 
     shapes: Shapes
     which: Ints  # the place of each of these shapes among its job's alternatives
-    widest: Ints  # the most tasks that each job may have
+    most: Ints  # jobs x groups, or one column: how many nodes of a group each takes at most
     placements: Ints  # rules under which every job fits in each of its shapes
 
 
@@ -36,7 +36,8 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     """Return the shapes that the federation can hold; what it cannot is none of a plan's choices."""
     each, _, which, table, row_of = possible = possible_shapes(workload, federation)
     problem = pack(each, federation, reading=reading, t0=t0)
-    limits = np.minimum(table[row_of], each.tasks[:, None])
+    most = most_of_groups(problem, np.arange(len(each)), each.tasks)
+    limits = np.minimum(table[row_of], most)
     first, standing = possible.first, standing_of(problem)
     sigma, watts = np.zeros(0), np.zeros((0, 0))
     if may_shift(workload):
@@ -64,6 +65,6 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     return Choices(
         shapes=shapes,
         which=which,
-        widest=np.maximum.reduceat(each.tasks, first[:-1]),
+        most=np.maximum.reduceat(most, first[:-1], axis=0),
         placements=usable_placements(problem, plan_in_order(np.arange(len(each)), limits)),
     )

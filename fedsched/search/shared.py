@@ -12,9 +12,9 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.errors import InfeasibleError
-from fedsched.model.alternatives import shaped
 from fedsched.model.metrics import PRICED, Column, metrics_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.shaping import shaped
 from fedsched.model.taken import measures_of
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
@@ -156,7 +156,7 @@ class SharedProblem(SharedRows, SearchProblem):
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
-        workload = shaped(workload, self.reading)
+        workload = shaped(workload, federation, self.reading)
         refuse_what_is_not_here(workload, federation, Rules(dispatch="greedy"), self.reading)
         self.workload = self._jobs = workload
         self.federation, self.sharing, self.submits = federation, sharing, submits

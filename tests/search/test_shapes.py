@@ -15,8 +15,9 @@ from interpreted import tries
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
 from fedsched.errors import InfeasibleError, TraceError
-from fedsched.model.alternatives import chosen, with_shapes
+from fedsched.model.alternatives import chosen
 from fedsched.model.metrics import NAMES, OF_A_SCHEDULE, Column
+from fedsched.model.shaping import with_shapes
 from fedsched.optimize import optimize
 from fedsched.result import Result
 from fedsched.search.checkpoint import Checkpoint
@@ -186,10 +187,10 @@ def test_what_the_machine_cannot_hold_is_no_choice() -> None:
     assert problem.alternatives_of(problem.row([0, 1, 2], choices=np.array([1, 0, 0]))).tolist() == [2, 0, 0]
 
 
-def combinations(workload: fs.Workload) -> list[fs.Workload]:
+def combinations(workload: fs.Workload, federation: fs.Federation) -> list[fs.Workload]:
     """Return the jobs in all combinations of their shapes."""
     many = [max(len(workload.alternatives.shapes(row)), 1) for row in range(len(workload))]
-    return [with_shapes(workload, np.array(which)) for which in itertools.product(*map(range, many))]
+    return [with_shapes(workload, federation, np.array(which)) for which in itertools.product(*map(range, many))]
 
 
 def test_no_schedule_of_any_shapes_is_below_the_bounds() -> None:
@@ -200,7 +201,7 @@ def test_no_schedule_of_any_shapes_is_below_the_bounds() -> None:
             continue
         workload, federation = problem.workload, problem.federation
         bounds = lower_bounds(workload, federation, alternatives="free", method="closed" if seed % 2 else "auto")
-        for one in combinations(workload)[:60]:
+        for one in combinations(workload, federation)[:60]:
             for dispatch in ("greedy", "conservative"):
                 try:
                     rules = fs.Rules(dispatch=dispatch)
@@ -235,7 +236,7 @@ def test_bound_search_and_exact_optimum_are_in_order() -> None:
         for objective in ("makespan", "energy"):
             answers = [
                 exact(replace(one, alternatives=None), federation, objective=objective, seconds=30, workers=1)
-                for one in combinations(workload)
+                for one in combinations(workload, federation)
             ]
             assert all(answer.status == "optimal" for answer in answers)
             best = min(answer.value for answer in answers)
