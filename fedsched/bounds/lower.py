@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.asleep import as_little_as_idle
 from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import cheapest_modes
 from fedsched.bounds.heads import those_who_start
@@ -23,6 +22,7 @@ from fedsched.engine.pack import pack
 from fedsched.errors import TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import may_shift
+from fedsched.model.asleep import as_little_as_idle
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.shaping import shaped

@@ -178,7 +178,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
 
 def _states(group: NodeGroup) -> list[str]:
     """Return what a group's nodes take and draw as they go off and come back."""
-    from fedsched.model.switched import watts_off
+    from fedsched.model.asleep import watts_off
 
     off, boot, shutdown = watts_off(group)
     return [f"{one:g}" for one in (off, group.boot_seconds, boot, group.shutdown_seconds, shutdown)]

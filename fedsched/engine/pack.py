@@ -20,6 +20,7 @@ from fedsched.engine.standing import Standing, of_rows
 from fedsched.engine.switching import refuse_unswitched
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import tiers_of_jobs
+from fedsched.model.asleep import as_weighed
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.counters import counters_of
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
@@ -104,7 +105,7 @@ def pack(
 ) -> Problem:
     """Return the arrays of the problem: these jobs on this federation, read in this way."""
     _refuse_endless_uplinks(workload, federation)
-    groups = federation.groups
+    groups = as_weighed(federation).groups
     refuse_strange_gears(workload, groups)
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
     speed = np.array([group.speed for group in groups], dtype=np.float64)

@@ -43,6 +43,15 @@ def refuse_rule(federation: Federation, dispatch: str) -> None:
         raise InfeasibleError(f"power={federation.power} goes with dispatch {known}, not {dispatch}; take one of them.")
 
 
+def refuse_boots(who: str, federation: Federation) -> None:
+    """Raise where jobs may wait for boots, and somebody plans as if all nodes were on."""
+    if is_switching(federation.power):
+        raise InfeasibleError(
+            f"{who}: power={federation.power} lets jobs wait for nodes to boot, which only simulate() knows; take "
+            "power=planned, or leave it out (None)."
+        )
+
+
 def refuse_power(who: str, federation: Federation) -> None:
     """Raise where somebody does not know of nodes that go off."""
     if federation.power is not None:

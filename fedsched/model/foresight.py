@@ -6,7 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fedsched.model.metrics import NAMES, PRICED
 from fedsched.model.signal import KIND_OF
+from fedsched.model.switching import Planned
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -16,12 +18,19 @@ if TYPE_CHECKING:
     from fedsched.model.signal import Signal
     from fedsched.model.workload import Workload
 
+WEIGHED = ("energy", "idle_energy", *PRICED)
+
 
 def as_forecast(federation: Federation) -> Federation:
     """Return the federation with its signals as plans take them to be."""
     if all(signal.forecast is None for signal in federation.signals):
         return federation
     return replace(federation, signals=tuple(signal.known for signal in federation.signals))
+
+
+def weigh_power(objectives: Sequence[str]) -> bool:
+    """Return whether what idle nodes draw may make a plan better: by these metrics, or by a function of them."""
+    return any(name in WEIGHED or name not in NAMES for name in objectives)
 
 
 def signals_sought(federation: Federation, objectives: Sequence[str]) -> list[Signal]:
@@ -58,6 +67,8 @@ def foresight(
     guessed = [one.called for one in signals_sought(federation, objectives) if one.forecast is not None]
     how = [f"without {_listed(without)}"] if without else []
     how += [f"by forecasts of {_listed(guessed)}"] if guessed else []
+    if isinstance(federation.power, Planned) and weigh_power(objectives):
+        how.append("as if nodes were off whenever they idle")
     if not how:
         return ""
     whoever = "earlier packages planned" if packages and without else "planned"

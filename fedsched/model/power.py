@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.model.asleep import watts_off
 from fedsched.model.lost import held
 from fedsched.model.signal import KIND_OF, Curve, signals_of
-from fedsched.model.switched import spans_of, watts_off
+from fedsched.model.switched import spans_of
 from fedsched.model.watts import extra_watts, watts_of
 
 if TYPE_CHECKING:

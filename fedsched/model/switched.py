@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.compiled import kernel
 from fedsched.errors import ScheduleError
+from fedsched.model.asleep import watts_off
 from fedsched.model.node_stack import (
     NodeStacks,
     Place,
@@ -169,10 +170,3 @@ def pays(group: NodeGroup, gap: float, *, again: bool) -> bool:
         return asleep >= 0 and spent < group.idle_watts * gap
     closing = min(gap, group.shutdown_seconds)
     return shutdown * closing + off * (gap - closing) < group.idle_watts * gap
-
-
-def watts_off(group: NodeGroup) -> tuple[float, float, float]:
-    """Return what a node draws that is off, boots or shuts down."""
-    off = group.idle_watts if group.off_watts is None else group.off_watts
-    boot = group.busy_watts if group.boot_watts is None else group.boot_watts
-    return off, boot, group.idle_watts if group.shutdown_watts is None else group.shutdown_watts

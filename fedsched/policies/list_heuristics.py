@@ -15,6 +15,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.admission import open_groups
+from fedsched.model.asleep import as_weighed
 from fedsched.model.feedback import followers_of
 from fedsched.model.uneven import are_uneven, counted_tasks, together_on
 from fedsched.policies.sites import Site, Table, after
@@ -121,7 +122,7 @@ class _Mapper:
         look: Callable[[], None] | None,
     ) -> None:
         self.look = look
-        groups = federation.groups
+        groups = as_weighed(federation).groups
         self.workload, self.heuristic, self.t0 = workload, heuristic, t0
         self.shapes = OpenShapes.recorded(workload) if shapes is None else shapes
         self.owner = np.repeat(np.arange(len(workload)), np.diff(self.shapes.first))

@@ -11,7 +11,7 @@ from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.engine.evaluate import unpacked
 from fedsched.engine.kinds import by_their_nodes
 from fedsched.engine.numbers import Counter
-from fedsched.engine.switching import refuse_power
+from fedsched.engine.switching import refuse_boots
 from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
@@ -41,7 +41,7 @@ class RollingPlanner:
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         if run.problem.same_time != SameTime.BATCH:
             raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
-        refuse_power("Rolling", run.federation)
+        refuse_boots("Rolling", run.federation)
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0

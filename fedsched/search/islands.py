@@ -25,6 +25,7 @@ from fedsched.search.run import BudgetSpent, CutShort, Run
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from concurrent.futures import Executor, Future
 
     from fedsched.engine.arrays import Floats, Ints
@@ -107,6 +108,7 @@ class Archipelago:
         self.late = 0  # islands that were given up when the time was over
         self._home = 0.0  # seconds that bringing all islands home took: they are kept back for it
         self._plan_takes = self._carried = 0.0
+        self._seeds = NOTHING
         self._islands = [Island(seed) for seed in seeds]
         nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
         self._found = [nothing] * islands  # the archive of each, by which the next one profits
@@ -116,7 +118,7 @@ class Archipelago:
         if run.beyond(run.cut_at - self._home) and len(run.archive):
             raise BudgetSpent
         alive = self._alive(run)
-        seeds = self._packed(run)
+        seeds = self._packed(run, alive)
         epochs = {k: self._epoch(run, k, seeds) for k in alive}
         futures = {k: self._submit(k, epochs[k]) for k in alive}
         lost, landed, packing, unpacking = None, 0, 0.0, 0.0
@@ -148,13 +150,16 @@ class Archipelago:
         run.account(landing.island.done - epoch.island.done, values, rows)
         self._plan_takes, self._carried = landing.plan_takes, landing.carried
 
-    def _packed(self, run: Run) -> bytes:
-        """Return the seeds, packed; what that takes says at first what bringing plans home takes."""
-        began = run.seconds
-        seeds = pack({"rows": run.seeds})
-        if not self._home:
-            self._home = (run.seconds - began) * AT_FIRST / max(len(run.seeds), 1)
-        return seeds
+    def _packed(self, run: Run, alive: Sequence[int]) -> bytes:
+        """Return the seeds, packed once; what that takes says at first what bringing plans home takes."""
+        if all(self._islands[k].state for k in alive):
+            self._seeds = NOTHING  # they are only needed at first
+        elif self._seeds is NOTHING:
+            began = run.seconds
+            self._seeds = pack({"rows": run.seeds})
+            if not self._home:
+                self._home = (run.seconds - began) * AT_FIRST / max(len(run.seeds), 1)
+        return self._seeds
 
     def _patience(self, run: Run) -> float:
         """Return for how many seconds an epoch is waited for."""
@@ -187,7 +192,7 @@ class Archipelago:
             info=self.info,
             island=island,
             reference=run.reference,
-            seeds=NOTHING if island.state else seeds,  # they are only needed at first
+            seeds=NOTHING if island.state else seeds,
             bounds=run.bounds,
             share=share,
             evaluations=island.done + length,

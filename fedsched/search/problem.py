@@ -18,11 +18,16 @@ from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.standing import most_of_groups
-from fedsched.engine.switching import refuse_power
+from fedsched.engine.switching import refuse_boots
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
+<<<<<<< HEAD
+=======
+from fedsched.model.alternatives import shaped, with_shapes
+from fedsched.model.asleep import as_weighed
+>>>>>>> 280131a (Plans of searches and of Rolling know nodes that are switched off by plan; a budget in seconds is kept at 20,000 jobs: plans are counted where they lie, islands' seeds packed once)
 from fedsched.model.delays import put_off, slack_of
-from fedsched.model.foresight import as_forecast
+from fedsched.model.foresight import as_forecast, weigh_power
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.shaping import shaped, with_shapes
 from fedsched.model.waiting import waiting_from
@@ -100,7 +105,8 @@ class SearchProblem(PackedProblem, Read):
         self.reading = words.settled("optimize", whole_instants=True)
         workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
         threads = whole("optimize", "threads", threads, least=1)
-        self.federation = as_forecast(federation) if objectives.priced else federation
+        known = as_forecast(federation) if objectives.priced else federation
+        self.federation = as_weighed(known) if weigh_power(objectives.names) else known
         self.submits = submits
         self.running = running
         free = self.reading.is_free(workload)
@@ -264,7 +270,7 @@ def as_package(
         raise unknown_name("submits", submits, SUBMITS)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
-    refuse_power("optimize", federation)
+    refuse_boots("optimize", federation)
     t0 = start_of("optimize", t0, running, workload, federation)
     if running is not None and submits == "now":
         raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")

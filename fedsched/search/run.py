@@ -126,8 +126,9 @@ class Run:
         if self.out_of_time and len(self.archive):  # an archive without a plan gets one at any rate
             raise BudgetSpent
         allowed = min(len(rows), self.left)
+        ended: Sequence[Ints] | Ints = rows[:allowed]
         if self.cut_at == math.inf:
-            values, ended = self.problem.values(rows[:allowed]), rows[:allowed]
+            values = self.problem.values(rows[:allowed])
         else:
             values, ended = self._in_time(rows[:allowed])
         self.account(len(values), values, ended)
@@ -135,11 +136,11 @@ class Run:
             raise BudgetSpent
         return values
 
-    def _in_time(self, rows: Ints) -> tuple[Floats, Ints]:
+    def _in_time(self, rows: Ints) -> tuple[Floats, Sequence[Ints] | Ints]:
         """Return the values of those rows that there was time for, and the rows: one where there is no plan yet."""
         jobs, threads = self.problem.layout.jobs, self.problem.threads
         step = threads * max(1, plans_in_a_slice(jobs) // FINER)
-        parts, ended = [np.zeros((0, len(self.problem.objectives.names)))], [rows[:0]]
+        parts, ended = [np.zeros((0, len(self.problem.objectives.names)))], [np.zeros(0, dtype=np.int64)]
         first = 0
         while first < len(rows) and not (first and self.out_of_time):
             begun = self.seconds
@@ -147,14 +148,13 @@ class Run:
             part = rows[first : first + (1 if whole else step)]
             if whole or jobs >= LONG:
                 values, which = self.problem.values_unless(part, lambda: not whole and self.out_of_time)  # noqa: B023
-                parts.append(values)
-                ended.append(part[which])
             else:
-                parts.append(self.problem.values(part))
-                ended.append(part)
+                values, which = self.problem.values(part), np.arange(len(part))
+            parts.append(values)
+            ended.append(first + which)
             self._paced(len(part), self.seconds - begun, threads)
             first += len(part)
-        return np.concatenate(parts), np.concatenate(ended)
+        return np.concatenate(parts), _chosen(rows, np.concatenate(ended))
 
     def _paced(self, plans: int, seconds: float, threads: int = 1) -> None:
         """Remember what plans took."""
@@ -296,6 +296,13 @@ class Run:
         self._seconds_before = saved.number("seconds")
         self._begun = time.perf_counter()
         self._volume = (-1, 0.0)
+
+
+def _chosen(rows: Ints, which: Ints) -> Sequence[Ints] | Ints:
+    # Views: plans of many jobs are some hundred megabytes, and copying these takes as long as a plan or ten.
+    if not which.size or which[-1] == which.size - 1:
+        return rows[: which.size]
+    return [rows[k] for k in which.tolist()]
 
 
 def history_state(history: Sequence[Moment], objectives: int) -> dict[str, Plain]:

@@ -43,7 +43,7 @@ def test_what_does_not_go_with_boots_is_refused_by_name() -> None:
         lambda: fs.simulate(log, there, rolling),
         lambda: fs.bounds.exact(log, there),
     ):
-        with pytest.raises(InfeasibleError, match="which only simulate\\(\\) knows"):
+        with pytest.raises(InfeasibleError, match="only simulate\\(\\) knows"):
             who()
 
 

@@ -327,6 +327,34 @@ def test_a_long_plan_is_ended_in_its_midst(threads: int, monkeypatch: pytest.Mon
     assert len(first) == 1
 
 
+@pytest.mark.parametrize("long", [1, 10_000])
+def test_plans_are_counted_where_they_lie(long: int, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no plan is copied to be counted: those that ended are views of the rows, in their order."""
+    counted: list[Any] = []
+    monkeypatch.setattr("fedsched.search.run.LONG", long)
+    monkeypatch.setattr(Run, "account", lambda self, evaluations, values, rows: counted.append(rows))
+    run = a_run(problem)
+    run.archive.add(np.zeros((1, 2)), problem.random_rows(1, np.random.default_rng(2)))
+    run.cut_at = 1e9
+    rows = problem.random_rows(9, np.random.default_rng(1))
+    run.evaluate(rows)
+    assert np.array_equal(counted[0], rows)
+    assert np.shares_memory(counted[0], rows)
+    usual = type(problem).values_unless
+
+    def without_the_third(self: SearchProblem, part: Any, over: Any) -> Any:
+        values, which = usual(self, part, over)
+        kept = ~(part[which] == rows[2]).all(axis=1)
+        return values[kept], which[kept]
+
+    monkeypatch.setattr(type(problem), "values_unless", without_the_third)
+    if long == 1:
+        with pytest.raises(BudgetSpent):
+            run.evaluate(rows)
+        assert np.array_equal(np.array(counted[1]), np.delete(rows, 2, axis=0))
+        assert all(np.shares_memory(row, rows) for row in counted[1])
+
+
 def problem_values(problem: SearchProblem, rows: Any, kept: Any) -> Any:
     """Return of the kept values those that the batch evaluation gives too."""
     known = {tuple(values) for values in problem.values(rows).tolist()}

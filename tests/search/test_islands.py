@@ -17,6 +17,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FedschedError
 from fedsched.search import checkpoint as checkpoints
+from fedsched.search import islands
 from fedsched.search.islands import (
     EMIGRANTS,
     GRACE,
@@ -337,6 +338,33 @@ def test_what_bringing_home_takes_is_kept_back(jobs: fs.Workload) -> None:
     assert all(epoch.home > 0.0 for epoch in listening.epochs)
     assert all(epoch.plan_takes > 0.0 for epoch in listening.epochs)
     assert all(landing.carried >= landing.home > 0.0 for landing in listening.landings)
+
+
+def test_the_plans_to_begin_with_are_packed_once(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no epoch packs them anew, also where some islands had no time at first; later none has them."""
+    packed = []
+    usual = islands.pack
+
+    def counting(fields: dict[str, Any]) -> bytes:
+        content = usual(fields)
+        if fields.keys() == {"rows"}:
+            packed.append(content)
+        return content
+
+    class Late(Listening):
+        """The first epochs of the second and the third island come home as they went."""
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            """Return what is done already."""
+            early = len(self.epochs) in (1, 2)
+            return super().submit((lambda epoch: Landing(epoch.island)) if early else fn, *args, **kwargs)
+
+    monkeypatch.setattr(islands, "pack", counting)
+    late = Late()
+    assert search(jobs, late, evaluations=3000).evaluations == 3000
+    assert len(packed) == 1
+    assert all(epoch.seeds == (islands.NOTHING if epoch.island.state else packed[0]) for epoch in late.epochs)
+    assert [bool(epoch.island.state) for epoch in late.epochs[:6]] == [False, False, False, True, False, False]
 
 
 def test_an_island_believes_itself(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
