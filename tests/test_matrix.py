@@ -22,7 +22,7 @@ from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
 from fedsched.io.schedules import write_csv
 from fedsched.model.metrics import NAMES
-from fedsched.policies import Slurm
+from fedsched.policies import Planned, Reserve, Slurm, Timeout
 from fedsched.result.files import as_data, of_data
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ JOBS = fs.Workload(
 )
 NODES = fs.NodeGroup(6, busy_watts=200.0, idle_watts=90.0, resources={"cpu": 2, "memory": 10}, features=("ib",))
 MACHINE = fs.Federation((fs.Cluster("m", (NODES,)),))
+ASLEEP = fs.Federation((fs.Cluster("m", (replace(NODES, off_watts=9.0, boot_seconds=3.0, shutdown_seconds=2.0),)),))
 GEARED = fs.Federation((fs.Cluster("m", (replace(NODES, gears=((0.8, 150.0), (0.5, 100.0))),)),))
 TWO = [fs.Cluster(name, (replace(NODES, count=4),)) for name in "mn"]
 
@@ -71,6 +72,11 @@ def labelled(**labels: list[str]) -> fs.Workload:
 def has(**parts: Any) -> fs.Federation:
     """Return the machine with more."""
     return replace(MACHINE, **parts)
+
+
+def signal(values: tuple[float, float, float], unit: str) -> fs.Signal:
+    """Return a signal that changes twice."""
+    return fs.Signal((0.0, 10.0, 20.0), values, unit, beyond="last")
 
 
 def closes(*, begin: float = 12.0, end: float = 18.0, **words: Any) -> Case:
@@ -168,6 +174,12 @@ CASES: dict[str, Case] = {
     "gear": Case(replace(JOBS, gear=[1, 0, 2, 0, 1, 0]), GEARED),
     "gears to choose from": Case(gears(JOBS, GEARED), GEARED, {"alternatives": "fixed"}),
     "the fastest gear": Case(gears(JOBS, GEARED), GEARED, {"alternatives": "smallest_area"}),
+    "timeout": Case(JOBS, replace(ASLEEP, power=Timeout(2.0))),
+    "reserve": Case(JOBS, replace(ASLEEP, power=Reserve(1, 2.0))),
+    "planned": Case(JOBS, replace(ASLEEP, power=Planned())),
+    "prices": Case(JOBS, has(signals=(signal((50.0, 100.0, 70.0), "EUR/MWh"), signal((90.0, 20.0, 200.0), "g/kWh")))),
+    "cap": Case(JOBS, has(signals=(signal((2000.0, 900.0, 1300.0), "W"),))),
+    "cap at starts": Case(JOBS, has(signals=(signal((2000.0, 900.0, 1300.0), "W"),), cap="now")),
     "slack": Case(replace(JOBS, slack=[5.0, 0, 3600.0, 0, 0, 0]), MACHINE),
 }
 
@@ -224,8 +236,9 @@ def on_slurm(case: Case, tmp_path: Path) -> None:
 def proven(case: Case, _: Path) -> None:
     """No bound is above what a schedule has that knows run times, as bounds do."""
     bounds = lower_bounds(case.workload, case.machine, **case.reading)
+    called = next(name for name, one in CASES.items() if one is case)
     for dispatch in RULES:
-        if case.reading and dispatch == "local":
+        if (case.reading and dispatch == "local") or called in REFUSED.get(dispatch, {}):
             continue
         rules = fs.Rules(dispatch=dispatch)
         schedule = fs.simulate(case.workload, case.machine, rules, knowledge="runtime", **case.reading)
@@ -331,17 +344,31 @@ SURPRISES = ("outage", *TAKES, "drain", "for good", "known late", "end that is n
 LIMITS = ("limit of users", "limit of accounts", "limit of qos", "array")
 # In which places which cases are refused, and what that is called there; all else works.
 CHOOSING = ("earliest finish", "first shapes on these")
-SEARCHES = {**dict.fromkeys(CHOOSING, "take their shapes as they join the queue"), "slack": "slack"}
+CAPS = ("cap", "cap at starts")
+BOOTS = ("timeout", "reserve")
+CAPPED = dict.fromkeys(CAPS, "power cap goes with dispatch strict, greedy, easy, not")
+UNCAPPED = dict.fromkeys(CAPS, "power is capped, which is not known there")
+AHEAD = CAPPED | dict.fromkeys(BOOTS, "goes with dispatch strict, greedy, local, easy, not")
+IN_PIECES = dict.fromkeys(BOOTS, "takes instants whole")
+PLANNING = dict.fromkeys(BOOTS, "lets jobs wait for nodes to boot, which only simulate")
+ALWAYS_ON = dict.fromkeys((*BOOTS, "planned"), "switches nodes off, which only simulate")
+SEARCHES = PLANNING | {**dict.fromkeys(CHOOSING, "take their shapes as they join the queue"), "slack": "slack"}
 KILLS = {"outage that kills": "downtimes kill jobs, and which jobs then count is open"}
 SIZES = ("nodes of several sizes", "limits on these", "shapes on these", "least shapes on these", CHOOSING[1])
 UNEVEN = dict.fromkeys(SIZES, "nodes that hold different numbers of its tasks")
 REFUSED: dict[str, dict[str, str]] = {
+    "local": CAPPED,
+    **dict.fromkeys(("conservative", "lookahead"), AHEAD),
+    **{f"{dispatch}, sequential": IN_PIECES for dispatch in ("strict", "greedy", "easy")},
+    **{f"{dispatch}, sequential": IN_PIECES | CAPPED for dispatch in ("local", "conservative", "lookahead")},
+    **dict.fromkeys(LISTS, CAPPED),
+    "rolling": PLANNING,
     "ga": SEARCHES,
     "as submitted": SEARCHES,
     "packages": SEARCHES | dict.fromkeys(TAKES, "take nodes from jobs .* planned already"),
     "compare": SEARCHES,
     "command line": SEARCHES | KILLS,
-    "slurm": UNEVEN | {
+    "slurm": UNEVEN | ALWAYS_ON | UNCAPPED | {
         "pools": "no pools yet",
         "pool of a cluster": "no several clusters yet",
         "part of the nodes": "no downtimes of so many nodes yet",
@@ -350,19 +377,21 @@ REFUSED: dict[str, dict[str, str]] = {
         "earliest finish": "no shapes that are chosen on the way yet",
     },
     "shared nodes": {
+        **dict.fromkeys((*BOOTS, "planned"), "no power saving yet"),
+        **dict.fromkeys(("prices", *CAPS), "no prices and intensities yet"),
         "partition limits": "no partitions that count nodes yet",
         "limit of accounts": "no limits of nodes yet",
         "limits on these": "no limits of nodes yet",
         **dict.fromkeys(CHOOSING, "no shapes that plans choose yet"),
     },
     "bounds": KILLS,
-    "environment": {
+    "environment": ALWAYS_ON | UNCAPPED | {
         **dict.fromkeys(TAKES, "takes nodes from jobs"),
         "for good": "never ends",
         "reservation": "is in reservation 'r'",
         "held": "jobs are held for a time",
     },
-    "exact": {
+    "exact": ALWAYS_ON | UNCAPPED | {
         **dict.fromkeys(("pools", "pool of a cluster"), "jobs have pools"),
         **dict.fromkeys((*LIMITS, "limits on these"), "there are limits"),
         **dict.fromkeys(SURPRISES, "becomes known at .* only"),

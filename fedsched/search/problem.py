@@ -21,11 +21,7 @@ from fedsched.engine.standing import most_of_groups
 from fedsched.engine.switching import refuse_boots
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
-<<<<<<< HEAD
-=======
-from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.asleep import as_weighed
->>>>>>> 280131a (Plans of searches and of Rolling know nodes that are switched off by plan; a budget in seconds is kept at 20,000 jobs: plans are counted where they lie, islands' seeds packed once)
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.foresight import as_forecast, weigh_power
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
