@@ -50,7 +50,7 @@ def command(
             say(f"left as somebody else has changed them since: {first_of(others)}", err=True)
         return 0
     check_federation(queue)
-    found = plan(queue, steered.aims(), former=kept.former, deadlines=kept.deadlines)
+    found = plan(queue, steered.aims(), former=kept.former, promises=kept.promises())
     wanted = [written(command) for command in commands_of(found)]
     if not json:
         steering.say_plan(found)

@@ -32,7 +32,7 @@ def command(
 
     A scenario is one or more changes: policy=NAME, nodes=+20% (or 80%, -16, 120), set.NAME=VALUE and conf=FILE of a
     dump's slurm.conf, federate=home|single|co of several logs, partition=FROM>TO, estimates=exact (or x0.5),
-    maintenance=2d..2.5d, load=1.2. A name may stand before it: "more nodes: nodes=+20%".
+    maintenance=2d..2.5d, load=1.2, power=timeout:10m. A name may stand before it: "more nodes: nodes=+20%".
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def named(scenario: Sequence[str], sweep: Sequence[str]) -> dict[str, str]:
 
 
 def _print(found: Study) -> None:
-    from fedsched.study.page import HEADS, rows_of
+    from fedsched.study.page import ENERGY, HEADS, energies, rows_of
 
     heads = ["", "nodes", *HEADS, "difference", "bound"]
     print_table("What if", heads, rows_of(found), align="l")
@@ -106,6 +106,8 @@ def _print(found: Study) -> None:
         rows.append((one.name, f"{users.of:,}", f"{users.less:,}", f"{users.more:,}"))
     print_table("Users whose mean wait changes by more than a minute", ["", "users", "wait less", "wait more"], rows,
                 align="l")  # fmt: skip
+    if used := energies(found):
+        print_table(*ENERGY, used, align="l")
     for note in found.notes:
         say(note)
 

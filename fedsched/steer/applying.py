@@ -140,6 +140,6 @@ class Hand:
         if failed is not None:
             raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
         others = changed_by_others(queue, self.undo)
-        self.undo.jobs, self.undo.deadlines = {}, {}
+        self.undo.jobs, self.undo.deadlines, self.undo.promised = {}, {}, {}
         self.undo.save()
         return len(undone), others

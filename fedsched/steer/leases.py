@@ -41,20 +41,23 @@ class Lease:
         return replace(job, eligible=job.submit, reason="PRIORITY")
 
     def apply(self, plan: Plan) -> None:
-        """Let jobs begin that the plan starts now, and keep the other ones of those that it steers."""
+        """Let jobs begin that the plan starts now, and who is next; keep the other ones of those that it steers."""
         queue = plan.queue
         check_federation(queue)
         check_lease(queue)
         check_rights(self.hand.runner, queue, [job for job in plan.order if job.number in plan.steered])
-        soon = queue.now + 1.0
         better = plan.gain > 0.0
         for one in plan.starts:
-            if one.job.number not in plan.steered:
+            if one.job.number not in plan.steered or one.job.number == plan.next_due:
                 continue
-            if one.after <= soon or not better:
+            if one.after <= plan.soon or not better:
                 self._release(one.job)
             else:
                 self._hold_back(one.job, queue.now)
+        # Slurm keeps nodes for who is next, so that nobody who comes takes them; last, when the others may begin.
+        for one in plan.starts:
+            if one.job.number == plan.next_due:
+                self._release(one.job)
 
     def renew(self, queue: Queue) -> None:
         """Move begin times on that would be over before the look after the next."""

@@ -45,6 +45,9 @@ class Plan:
         By how much priorities that follow one another differ at least.
     notes
         What is assumed, not modelled or left aside.
+    next_due
+        The first to start of those that do not start now, where Slurm would keep nodes for it, were it let go, and
+        would start the same jobs now; None where it would not, or where somebody may not be steered.
     """
 
     queue: Queue
@@ -54,6 +57,7 @@ class Plan:
     gap: int
     slack: float
     notes: tuple[str, ...]
+    next_due: int | None = None
 
     @property
     def order(self) -> tuple[SlurmJob, ...]:
@@ -80,6 +84,11 @@ class Plan:
             return 0.0
         waits = [start - one.job.submit for start, one in zip(starts, self.starts, strict=True)]
         return float(np.average(waits, weights=[one.job.tasks for one in self.starts]))
+
+    @property
+    def soon(self) -> float:
+        """Return by when who starts now has started."""
+        return self.queue.now + TELLING
 
     @property
     def gain(self) -> float:

@@ -14,6 +14,7 @@ from fedsched.optimize import optimize
 from fedsched.steer.picture import Picture, picture_of
 from fedsched.steer.plan import TELLING, Plan, Start
 from fedsched.steer.priorities import Priorities
+from fedsched.steer.promises import Promises
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def plan(
     aims: Aims | None = None,
     *,
     former: Mapping[int, int] | None = None,
-    deadlines: Mapping[int, float] | None = None,
+    promises: Promises | None = None,
 ) -> Plan:
     """Return what would best be done with a queue; nothing of it is done.
 
@@ -102,19 +103,19 @@ def plan(
     ----------
     former
         The Nice that jobs had before we gave them another.
-    deadlines
-        By when jobs must have started that were promised it before; the others have until their forecast and slack.
+    promises
+        What jobs were promised before; the others have until their forecast and slack.
     """
     aims = aims or Aims()
     picture = picture_of(queue)
-    return _Planner(picture, aims, Priorities(queue, former or {}), deadlines or {}).best()
+    return _Planner(picture, aims, Priorities(queue, former or {}), promises or Promises({}, {})).best()
 
 
 class _Planner:
     """Tries orders of one queue."""
 
     def __init__(
-        self, picture: Picture, aims: Aims, priorities: Priorities, deadlines: Mapping[int, float]
+        self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises
     ) -> None:
         self.picture, self.aims, self.priorities = picture, aims, priorities
         queue = picture.queue
@@ -126,7 +127,8 @@ class _Planner:
             and not job.reservation and priorities.nice(job) >= 0
         )  # fmt: skip
         self.before = self._starts(self.jobs) if self.jobs else {}
-        self.deadline = {n: deadlines.get(n, start + aims.slack) for n, start in self.before.items()}
+        in_turn = {job.number: self.before[job.number] for job in self.jobs}
+        self.deadline = promises.renewed(in_turn, aims.slack, self._starts_of)
         self.weight = np.array([job.tasks for job in self.jobs], dtype=np.float64)
         self.gap = 1
         self._until = time.monotonic() + aims.seconds
@@ -136,7 +138,10 @@ class _Planner:
         return time.monotonic() > self._until
 
     def _starts(self, order: Sequence[SlurmJob]) -> dict[int, float]:
-        return self.picture.starts(self.picture.rows_of([job.number for job in order]))
+        return self._starts_of([job.number for job in order])
+
+    def _starts_of(self, numbers: Sequence[int]) -> dict[int, float]:
+        return self.picture.starts(self.picture.rows_of(numbers))
 
     def score(self, starts: Mapping[int, float]) -> float:
         """Return what is to be small: seconds after deadlines before all, then the mean wait."""
@@ -290,4 +295,19 @@ class _Planner:
             gap=self.gap,
             slack=self.aims.slack,
             notes=(*([why] if why else []), *notes),
+            next_due=self._next_due(starts),
         )
+
+    def _next_due(self, starts: Mapping[int, float]) -> int | None:
+        """Return who is next when those that start now have started, if Slurm's own order keeps it so."""
+        soon = self.picture.queue.now + TELLING
+        later = [number for number in starts if starts[number] > soon]
+        if not later:
+            return None
+        due = min(later, key=lambda number: starts[number])
+        if due not in self.movable:
+            return None
+        together = [job for job in self.jobs if starts[job.number] <= soon or job.number == due]
+        found = self._starts([*together, *(job for job in self.jobs if job not in together)])
+        as_planned = all((found[job.number] <= soon) == (job.number != due) for job in together)
+        return due if as_planned else None

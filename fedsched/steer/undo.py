@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError
 from fedsched.io.atomic import atomic_text, check_writable
+from fedsched.steer.promises import Promises
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from fedsched.steer.queue import SlurmJob
 
@@ -47,6 +48,7 @@ class Undo:
     cluster: str
     jobs: dict[int, Former] = field(default_factory=dict)
     deadlines: dict[int, float] = field(default_factory=dict)
+    promised: dict[int, float] = field(default_factory=dict)  # what deadlines were at first
 
     @classmethod
     def open(cls, path: str | Path | None, cluster: str) -> Undo:
@@ -64,6 +66,7 @@ class Undo:
                 str(said["cluster"]),
                 {int(number): _former(one) for number, one in said["jobs"].items()},
                 {int(number): float(when) for number, when in said["deadlines"].items()},
+                {int(number): float(when) for number, when in said.get("promised", said["deadlines"]).items()},
             )
             kind = said["kind"]
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -90,9 +93,14 @@ class Undo:
         self.jobs[job.number] = one
         self.save()
 
+    def promises(self, turn: Sequence[int] = ()) -> Promises:
+        """Return what jobs were promised when they would have had their turn in this order, without us."""
+        return Promises(self.promised, self.deadlines, turn)
+
     def promise(self, deadlines: Mapping[int, float]) -> None:
-        """Write down by when jobs are to have started, of those of whom nothing was promised yet."""
-        self.deadlines = {**deadlines, **self.deadlines}
+        """Write down by when jobs are to have started; what was promised them first stays written."""
+        self.deadlines = {**self.deadlines, **deadlines}
+        self.promised = {**deadlines, **self.promised}
 
     def keep(self, numbers: Collection[int]) -> None:
         """Forget all jobs but these: what they had does not matter any more."""
@@ -100,6 +108,7 @@ class Undo:
         if not (self.jobs.keys() | self.deadlines.keys()) <= there:
             self.jobs = {number: one for number, one in self.jobs.items() if number in there}
             self.deadlines = {number: when for number, when in self.deadlines.items() if number in there}
+            self.promised = {number: when for number, when in self.promised.items() if number in there}
             self.save()
 
     def save(self) -> None:
@@ -114,6 +123,7 @@ class Undo:
             "cluster": self.cluster,
             "jobs": {str(number): asdict(one) for number, one in self.jobs.items()},
             "deadlines": {str(number): when for number, when in self.deadlines.items()},
+            "promised": {str(number): when for number, when in self.promised.items()},
         }
         with atomic_text(self.path) as out:
             json.dump(said, out, indent=1)

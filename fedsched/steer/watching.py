@@ -55,6 +55,7 @@ class Watch:
     _failures: int = 0
     _seen: object = None
     _order: tuple[int, ...] = ()
+    _turn: tuple[int, ...] = ()  # in which jobs would have it without us
     _leave: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
@@ -134,8 +135,10 @@ class Watch:
             shares=False,
             by_nice=self.lease is None,
         )
-        found = plan(queue, aims, former=self.undo.former, deadlines=self.undo.deadlines)
+        found = plan(queue, aims, former=self.undo.former, promises=self.undo.promises(self._turn))
         self.undo.promise({one.job.number: one.deadline for one in found.starts})
+        priorities = Priorities(queue, self.undo.former)
+        self._turn = tuple(job.number for job in sorted(found.order, key=priorities.turn))
         return found
 
     def _is_seen(self, queue: Queue) -> bool:

@@ -1,4 +1,4 @@
-"""Changes of a case, by words: policy=fcfs, nodes=+20%, set.bf_interval=60, partition=debug>main, estimates=exact, …"""
+"""Changes of a case, by words: policy=fcfs, nodes=+20%, set.bf_interval=60, partition=debug>main, power=always, …"""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FieldError, unknown_name
+from fedsched.errors import FederationError, FieldError, unknown_name
 from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.model.calendar import Downtime
 from fedsched.model.labels import Labels
+from fedsched.model.switching import power_saving_named
 from fedsched.policies import policy_named
 from fedsched.slurm import Slurm
 from fedsched.slurm.parameters import NUMBERS, SWITCHES
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 
     Change = str | Callable[[Case], Case]
 
-KNOWN = ("policy", "order", "placement", "nodes", "set.NAME", "conf", "federate", "partition", "estimates",
-         "maintenance", "load")  # fmt: skip
+KNOWN = ("policy", "placement", "nodes", "set.NAME", "conf", "federate", "partition", "estimates",
+         "maintenance", "load", "power")  # fmt: skip
 FEDERATE = {"home": "home", "single": "single", "co": "fastest"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_SWEEP = re.compile(rf"([\w.]+)=([a-z+]*){_NUMBER}(%?)\.\.([a-z+]*){_NUMBER}(%?):{_NUMBER}%?", re.ASCII)
 _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -77,6 +76,8 @@ def _applied(case: Case, name: str, value: str) -> Case:
             return _closed(case, value)
         case "load":
             return _loaded(case, value)
+        case "power":
+            return _saving(case, value)
     return _set(case, name.removeprefix("set."), value)
 
 
@@ -168,6 +169,14 @@ def _loaded(case: Case, value: str) -> Case:
     if not re.fullmatch(r"\d+(?:\.\d+)?", value, re.ASCII) or float(value) <= 0:
         raise FieldError("{load}={!r} must be a factor: 1.2 for a fifth more jobs in the same time.", value)
     return replace(case, workload=case.workload.scale_load(float(value)))
+
+
+def _saving(case: Case, value: str) -> Case:
+    """Return the case in which idle nodes go off as a text says."""
+    try:
+        return replace(case, federation=replace(case.federation, power=power_saving_named(value)))
+    except FederationError as error:
+        raise FieldError("{power}={!r}: {}", value, str(error)) from None
 
 
 def sweep_of(text: str) -> Mapping[str, str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from fedsched.study.record import Interval, Study
 
+JOULES = 3.6e9  # of a megawatt-hour
+ENERGY = ("Energy of all nodes until the last job has ended", ["scenario", "MWh", "of what is"])
 HEADS = ("mean wait", "median", "95 % wait at most", "bounded slowdown", "nodes in use", "makespan")
 
 
@@ -39,6 +41,17 @@ def rows_of(study: Study) -> list[tuple[str, ...]]:
         apart = "–" if one is study.base else told(study.difference(one))
         found.append((one.name, f"{one.nodes:,}", *times, *others, apart, bound))
     return found
+
+
+def energies(study: Study) -> list[tuple[str, str, str]]:
+    """Return what each scenario draws in MWh, and how much that is of what is; nothing where no node goes off."""
+    base = study.base.metrics.get("energy", 0.0)
+    if not base > 0.0:
+        return []
+    return [
+        (one.name, f"{one.metrics['energy'] / JOULES:,.3f}", share(one.metrics["energy"] / base))
+        for one in study.outcomes
+    ]
 
 
 def told(interval: Interval) -> str:
@@ -70,6 +83,7 @@ def page(study: Study, *, title: str = "", repeat: str = "") -> str:
         f"<h2>Scenarios</h2><p>{escape(words)}</p>",
         table(f"{counted(len(study.size), 'job')} in every scenario", heads, rows_of(study)),
         svg(differences(study), "differences of mean waits"),
+        *([table(*ENERGY, used)] if (used := energies(study)) else []),
         "<h2>Who gains, who pays</h2>",
         _users(study),
         *(_sizes(study, k) for k in range(len(study.scenarios))),

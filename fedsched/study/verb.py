@@ -87,11 +87,12 @@ def study(
                              *error.values) from None  # fmt: skip
     rows, notes = _common(cases)
     cases = {name: case.take(rows) for name, case in cases.items()}
+    energy = any(case.federation.power is not None for case in cases.values())
     outcomes = []
     for name, case in cases.items():
         if told is not None:
             told(name)
-        outcomes.append(_outcome(name, scenarios.get(name, ""), case, bounds=bounds))
+        outcomes.append(_outcome(name, scenarios.get(name, ""), case, bounds=bounds, energy=energy))
     first = cases["as it is"]
     mine = np.flatnonzero(first.whose)
     submit = first.workload.submit[mine]
@@ -136,14 +137,17 @@ def _fits(case: Case) -> NDArray[np.bool_]:
     return np.asarray(tasks <= machine.nodes)
 
 
-def _outcome(name: str, change: Change, case: Case, *, bounds: bool) -> Outcome:
+def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: bool) -> Outcome:
     if case.placement == HOME and len(case.federation.clusters) > 1:
-        start, finish, policy = _each_alone(case)
+        start, finish, policy, drawn = _each_alone(case, energy=energy)
     else:
         schedule = _simulated(case)
         start, finish, policy = schedule.start, schedule.finish, str(schedule.policy)
+        drawn = schedule.metrics().energy if energy else 0.0
     rows = np.flatnonzero(case.whose)
     metrics, wait = figures_of(case.workload, start, finish, rows, case.federation.nodes)
+    if energy:
+        metrics["energy"] = drawn
     bound, why = _bound(case) if bounds else (float("nan"), ())
     return Outcome(
         name=name,
@@ -165,10 +169,10 @@ def _simulated(case: Case) -> Schedule:
     return schedule
 
 
-def _each_alone(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-    """Return when jobs begin and end where every cluster has a queue of its own, and none looks beyond it."""
+def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float]:
+    """Return when jobs begin and end where every cluster has a queue of its own, and what all draw if that is asked."""
     jobs = len(case.workload)
-    start, finish, policy = np.full(jobs, np.nan), np.full(jobs, np.nan), ""
+    start, finish, policy, drawn = np.full(jobs, np.nan), np.full(jobs, np.nan), "", 0.0
     for k, cluster in enumerate(case.federation.clusters):
         rows = np.flatnonzero(case.workload.origin == k)
         if not rows.size:
@@ -178,7 +182,8 @@ def _each_alone(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64], s
         alone = Federation((cluster,), name=cluster.name, calendar=calendar, power=case.federation.power)
         schedule = _simulated(replace(case, workload=own, federation=alone, placement=None, counted=None))
         start[rows], finish[rows], policy = schedule.start, schedule.finish, str(schedule.policy)
-    return start, finish, f"{policy}, each cluster alone"
+        drawn += schedule.metrics().energy if energy else 0.0
+    return start, finish, f"{policy}, each cluster alone", drawn
 
 
 def _bound(case: Case) -> tuple[float, tuple[str, ...]]:

@@ -191,7 +191,7 @@ def test_a_second_plan_keeps_what_was_first(tmp_path: Path) -> None:
     hand_of(fake, path).apply(planned(fake))
     kept = Undo.open(path, "fake")
     aims = Aims(evaluations=FEW, seconds=1e9, slack=60.0)
-    again = plan(read_queue(fake), aims, former=kept.former, deadlines=kept.deadlines)
+    again = plan(read_queue(fake), aims, former=kept.former, promises=kept.promises())
     hand_of(fake, path).apply(again)
     assert all(one.deadline == kept.deadlines[one.job.number] for one in again.starts)
     hand_of(fake, path).restore()

@@ -11,6 +11,7 @@ from steer.fake import NOW, FakeSlurm, Job, running
 from fedsched.errors import SteerError
 from fedsched.steer import Aims, Choice, Plan, plan, read_queue
 from fedsched.steer.priorities import Priorities
+from fedsched.steer.promises import Promises
 
 FEW = 60  # evaluations
 
@@ -133,7 +134,8 @@ def test_what_was_promised_before_holds() -> None:
     queue = read_queue(fake)
     aims = Aims(evaluations=FEW, seconds=1e9)
     last = max(plan(queue, aims).starts, key=lambda one: one.before)
-    sooner = plan(queue, aims, deadlines={last.job.number: last.before - 600.0})
+    promised = {last.job.number: last.before - 600.0}
+    sooner = plan(queue, aims, promises=Promises(promised, promised))
     [again] = [one for one in sooner.starts if one.job.number == last.job.number]
     assert again.deadline == last.before - 600.0
     assert again.after <= last.before - 599.0

@@ -13,6 +13,7 @@ import fedsched as fs
 from fedsched.errors import FieldError, TraceError, UnknownNameError
 from fedsched.study import Case, change_of, sweep_of
 from fedsched.study.case import case_of, federated
+from fedsched.study.page import energies
 from fedsched.study.record import DAY, WEEK, blocks_of
 from fedsched.twin import made_dump
 
@@ -115,6 +116,22 @@ def test_works_on_all_nodes_stay_where_there_are_more(jobs: fs.Workload) -> None
     assert "1 downtime left out" in change_of("nodes=+50%")(partly).notes[-1]
 
 
+def test_idle_nodes_go_off(jobs: fs.Workload) -> None:
+    """Tests that power saving is a change: all draw what simulate says, less than what is, and who boots waits."""
+    group = fs.NodeGroup(32, busy_watts=300.0, idle_watts=100.0, off_watts=5.0, boot_seconds=240.0)
+    machine = fs.Federation((fs.Cluster("here", (group,)),))
+    calm = jobs.scale_load(0.3)
+    case = Case(workload=calm, federation=machine)
+    found = fs.study(case, {"off": "power=timeout:10m", "never": "power=always"}, bounds=False)
+    saving = fs.simulate(calm, replace(machine, power=fs.policies.Timeout(600)), "easy")
+    assert found.scenarios[0].metrics["energy"] == saving.metrics().energy
+    assert found.scenarios[0].metrics["energy"] < found.base.metrics["energy"]
+    assert found.scenarios[1].metrics["energy"] == found.base.metrics["energy"]
+    assert found.difference(found.scenarios[0]).value > 0.0
+    assert [row[0] for row in energies(found)] == ["as it is", "off", "never"]
+    assert energies(fs.study(case, {"more": "nodes=+4"}, bounds=False)) == []
+
+
 def test_clusters_that_are_federated_share_their_jobs() -> None:
     """Tests that several logs are clusters beside each other first, and then one whose jobs may go anywhere."""
     busy, idle = fs.generate.lublin(60, 32, load=1.3, seed=1), fs.generate.lublin(20, 64, load=0.1, seed=2)
@@ -165,7 +182,8 @@ def test_a_sweep_is_scenarios_at_several_values(text: str, names: list[str]) -> 
     [("nodes", "'nodes' is no NAME=VALUE"), ("nodes=-100%", "leaves no node of 32"), ("nodes=many", "must be a number"),
      ("estimates=x0", "must be exact, or a factor"), ("maintenance=3h", "must be a span"),
      ("federate=single", "needs several clusters"), ("set.bf_interval=60", "begin with a dump"),
-     ("policy=slurm", "begin with the folder of a dump"), ("load=0", "must be a factor")],
+     ("policy=slurm", "begin with the folder of a dump"), ("load=0", "must be a factor"),
+     ("power=never", "power='never' must be always"), ("power=timeout:5m", "give off_watts= of each NodeGroup")],
 )  # fmt: skip
 def test_a_change_that_cannot_be_is_refused(change: str, told: str, jobs: fs.Workload) -> None:
     """Tests that the error names scenario and value, and the cure."""
@@ -177,6 +195,8 @@ def test_what_is_no_change_is_named(jobs: fs.Workload) -> None:
     """Tests that unknown words, and no scenario at all, are errors."""
     with pytest.raises(UnknownNameError, match=r"Unknown change 'node'\. Did you mean 'nodes'"):
         fs.study(jobs, {"mine": "node=3"})
+    with pytest.raises(UnknownNameError, match=r"Unknown change 'order'"):
+        fs.study(jobs, {"mine": "order=sjf"})
     with pytest.raises(ValueError, match="there is no scenario"):
         fs.study(jobs, {})
     with pytest.raises(FieldError, match="must be NAME=FROM"):
