@@ -160,20 +160,27 @@ def _known(seconds: float) -> float | None:
 
 def _say_score(found: Score) -> None:
     named = [("as forecast", found), ("as drawn, not calibrated", found.as_drawn)]
-    rows = [(name, f"{one.covered:.1%}", f"{one.error:,.0f}", f"{one.pinball:,.0f}") for name, one in named if one]
+    rows = [(name, _covered(one), f"{one.error:,.0f}", f"{one.pinball:,.0f}") for name, one in named if one]
     rows.append(
         ("by limits, as squeue --start", "-", f"{found.error_by_limits:,.0f}", f"{found.pinball_by_limits:,.0f}")
     )
     print_table(
         f"{counted(len(found.wait), 'forecast')} at {counted(found.moments, 'moment')}, ranges of {found.share:.0%}",
-        ("", "within range", "mean error, s", "pinball loss, s"), rows, align="lrrr",
+        ("", "within range (of resampled moments)", "mean error, s", "pinball loss, s"), rows, align="lrrr",
     )  # fmt: skip
     for note in found.notes:
         say(note)
 
 
+def _covered(found: Score) -> str:
+    """Return which share of the starts lay in their ranges, and within what that is for resampled moments."""
+    low, high = found.covered_between
+    return f"{found.covered:.1%}" + (f" ({low:.0%} to {high:.0%})" if low == low else "")
+
+
 def _score_as_json(found: Score) -> dict[str, Any]:
     return {"forecasts": len(found.wait), "moments": found.moments, "share": found.share, "covered": found.covered,
+            "covered_between": [_known(one) for one in found.covered_between],
             "error": found.error, "pinball": found.pinball,
             "as_drawn": found.as_drawn and {"covered": found.as_drawn.covered, "pinball": found.as_drawn.pinball},
             "by_limits": {"error": found.error_by_limits,

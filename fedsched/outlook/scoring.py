@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 MOMENTS = 20
+FEWEST, RESAMPLES = 4, 2000  # moments that resampling needs, and how often that is done
 BETWEEN = 2  # so many moments for each one scored tell, too, what forecasts are off by
 KNOWN = (
     "at each moment: who ran and waited on record, jobs in turn as they became eligible, or under priority/multifactor "
@@ -52,6 +53,8 @@ class Score:
         The part of the cases that ranges are to hold.
     as_drawn
         The same forecasts with the ranges of their replays, not calibrated; None: these are they.
+    moment
+        At which of the moments each was made.
     """
 
     wait: Column
@@ -63,12 +66,32 @@ class Score:
     moments: int
     notes: tuple[str, ...]
     as_drawn: Score | None = None
+    moment: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Return which jobs started within their ranges, to a second."""
+        return (self.wait >= self.earliest - 1.0) & (self.wait <= self.latest + 1.0)
 
     @property
     def covered(self) -> float:
         """Return the share of the cases in which the job started within its range, to a second."""
-        inside = (self.wait >= self.earliest - 1.0) & (self.wait <= self.latest + 1.0)
-        return float(inside.mean())
+        return float(self.inside.mean())
+
+    @property
+    def covered_between(self) -> tuple[float, float]:
+        """Return between which values that share is for 95 % of the resampled moments.
+
+        All jobs of a moment wait for the same ends, so what is known is known of moments. NaN of fewer than four.
+        """
+        _, which = np.unique(self.moment, return_inverse=True)
+        many = int(which.max(initial=-1)) + 1
+        if many < FEWEST:
+            return float("nan"), float("nan")
+        inside, jobs = np.bincount(which, weights=self.inside), np.bincount(which)
+        drawn = np.random.default_rng(0).integers(0, many, (RESAMPLES, many))
+        low, high = np.quantile(inside[drawn].sum(axis=1) / jobs[drawn].sum(axis=1), [0.025, 0.975])
+        return float(low), float(high)
 
     @property
     def pinball(self) -> float:
@@ -138,7 +161,8 @@ def score(
             calibration = Calibration.of(said, past, moment)
             moved += calibration.enough
             notes |= dict.fromkeys(assumed)
-            rows += _rows(queue, habits, calibration, past, draws=draws, share=share, seed=seed + k)
+            made = _rows(queue, habits, calibration, past, draws=draws, share=share, seed=seed + k)
+            rows += [(float(k), *row) for row in made]
         said += said_at(queue, habits, draws=min(draws, DRAWN), seed=seed + k)
         if progress is not None:
             progress(k + 1, len(every))
@@ -147,11 +171,12 @@ def score(
             f"{site.dump.folder}: nobody waited in turn at any of {moments} moments who began before the dump's end; "
             "try more moments, or a longer dump."
         )
-    wait, earliest, median, latest, by_limits, low, high = np.array(rows).T
-    drawn = Score(wait, low, median, high, by_limits, share, moments, ())
+    at, wait, earliest, median, latest, by_limits, low, high = np.array(rows).T
+    which = at.astype(np.int64)
+    drawn = Score(wait, low, median, high, by_limits, share, moments, (), moment=which)
     told = (*notes, KNOWN, f"ranges are calibrated by earlier starts at {moved} of {counted(moments, 'moment')}, and "
             f"left as drawn where fewer than {LEAST} were known")  # fmt: skip
-    return Score(wait, earliest, median, latest, by_limits, share, moments, told, drawn)
+    return Score(wait, earliest, median, latest, by_limits, share, moments, told, drawn, which)
 
 
 def _rows(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from fedsched.cli import run
 from fedsched.errors import SteerError, TwinError
 from fedsched.outlook import forecast, present, score, why
 from fedsched.outlook.dumped import queue_at, queue_of
+from fedsched.outlook.scoring import Score
 from fedsched.twin import made_dump, read_site
 
 if TYPE_CHECKING:
@@ -132,6 +135,22 @@ def test_forecasts_of_steady_users_come_true(halves: Path) -> None:
     assert found.error_by_limits > 600.0
     assert found.pinball_by_limits > 300.0
     assert any("had ended or ran by then" in note for note in found.notes)
+
+
+def test_how_far_a_coverage_is_known_is_told_by_its_moments() -> None:
+    """Jobs of one moment count as one: many at few moments say little, and fewer than four moments nothing."""
+    inside = np.repeat([1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0], 50)  # a moment each
+    nothing = np.zeros(inside.size)
+    many = Score(1e4 * (1.0 - inside), nothing, nothing, nothing + 60.0, nothing, 0.8, 8, (),
+                 moment=np.repeat(np.arange(8), 50))  # fmt: skip
+    assert many.covered == 0.75
+    low, high = many.covered_between
+    assert 0.3 < low < 0.55
+    assert high == 1.0
+    alone = replace(many, moment=np.arange(400))
+    low, high = alone.covered_between
+    assert 0.7 < low < 0.75 < high < 0.8
+    assert np.isnan(replace(many, moment=np.zeros(400, dtype=np.int64)).covered_between).all()
 
 
 def test_nothing_to_score_is_an_error(made: Path) -> None:

@@ -43,7 +43,8 @@ def recorded(name: str, means: str, factor: float) -> None:
     for watcher in watchers:
         said = {"plans": watcher.watch.plans, "slowest": round(watcher.watch.slowest * factor, 1)}
         promises = RECORDED / f"{name}-{means}.promised.json"
-        promises.write_text(json.dumps({**said, "promised": watcher.deadlines()}, indent=1) + "\n", encoding="utf-8")
+        told = {**said, "promised": watcher.deadlines(), "at_first": watcher.deadlines(first=True)}
+        promises.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     waits = [job.start - job.submit for job in made.jobs if job.start is not None]
     print(f"{name}, {means}: {len(waits)} jobs, mean wait {sum(waits) / len(waits):.0f} s", flush=True)
 

@@ -1,4 +1,4 @@
-"""A watch beside a Slurm on which a day is played, in a thread of its own; what it promised is kept."""
+"""A watch beside a Slurm on which a day is played, in a thread of its own; what it promised is kept, first and last."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Watcher:
     def __init__(self, slurm: SlurmCluster, begin: float, numbers: dict[str, str], *, lease: bool) -> None:
         self.begin, self.numbers = begin, numbers
         self.promised: dict[int, float] = {}
+        self.first: dict[int, float] = {}
         self.error: BaseException | None = None
         self.pause = INTERVAL / slurm.clock.factor
         undo = Undo.open(slurm.folder / "undo.json", "referee")
@@ -53,12 +54,14 @@ class Watcher:
         try:
             while not self._over.wait(self.pause):
                 self.watch.look()
-                self.promised = self.watch.undo.deadlines | self.promised
+                self.promised |= self.watch.undo.deadlines
+                self.first = self.watch.undo.promised | self.first
             self.watch.close()
         except BaseException as error:  # raised where the with statement ends
             self.error = error
 
-    def deadlines(self) -> dict[str, float]:
-        """Return by when each job was to have started, in seconds since the day began."""
+    def deadlines(self, *, first: bool = False) -> dict[str, float]:
+        """Return by when each job was to have started at last, or at first, in seconds since the day began."""
         keys = {int(number): key for key, number in self.numbers.items()}
-        return {keys[number]: round(when - self.begin, 1) for number, when in sorted(self.promised.items())}
+        promised = self.first if first else self.promised
+        return {keys[number]: round(when - self.begin, 1) for number, when in sorted(promised.items())}
