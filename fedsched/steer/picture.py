@@ -75,9 +75,12 @@ class Picture:
 
     def simulated(self, workload: Workload, running: RunningJobs, order: Sequence[int]) -> NDArray[np.float64]:
         """Return the rows' starts on the workload's clock, waiting rows in this order, with these run times."""
+        return simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
+
+    def rules(self, order: Sequence[int]) -> Rules:
+        """Return how rows are scheduled that have their turn in this order; those that run come last in it."""
         whole = np.concatenate([np.asarray(order, dtype=np.int64), np.arange(self.waiting, len(self.jobs))])
-        rules = Rules(order=whole, dispatch="conservative" if self.backfills else "strict", name="in turn")
-        return simulate(workload, self.federation, rules, running=running).start[: self.waiting]
+        return Rules(order=whole, dispatch="conservative" if self.backfills else "strict", name="in turn")
 
     @property
     def backfills(self) -> bool:

@@ -15,6 +15,7 @@ from fedsched.steer.picture import Picture, picture_of
 from fedsched.steer.plan import TELLING, Plan, Start
 from fedsched.steer.priorities import Priorities
 from fedsched.steer.promises import Promises
+from fedsched.steer.turns import Turns
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 POLISHED = 60  # jobs at most whose places are tried out one by one
 LATE = 1e9  # how much worse a second after a deadline is than one of mean wait
+OTHERS = 1e-3  # what one of others' counts of one of the latest's
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class _Planner:
         self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises
     ) -> None:
         self.picture, self.aims, self.priorities = picture, aims, priorities
+        self.turns = Turns(picture)
         queue = picture.queue
         jobs = {job.number: job for job in picture.jobs[: picture.waiting]}
         self.jobs = sorted(jobs.values(), key=priorities.turn)  # as they have their turn without us
@@ -141,13 +144,16 @@ class _Planner:
         return self._starts_of([job.number for job in order])
 
     def _starts_of(self, numbers: Sequence[int]) -> dict[int, float]:
-        return self.picture.starts(self.picture.rows_of(numbers))
+        return self.turns.starts(self.picture.rows_of(numbers))
 
     def score(self, starts: Mapping[int, float]) -> float:
-        """Return what is to be small: seconds after deadlines before all, then the mean wait."""
+        """Return what is to be small: before all by how much the latest is after its deadline, then the mean wait.
+
+        By the sum of these seconds, wide and long jobs would be put behind all others that are late, again and again.
+        """
         start = np.array([starts[job.number] for job in self.jobs])
         late = np.maximum(0.0, start - [self.deadline[job.number] for job in self.jobs] - TELLING)
-        return float(LATE * late.sum() + np.average(start, weights=self.weight) - self.picture.queue.now)
+        return float(LATE * (late.max() + OTHERS * late.sum()) + np.average(start, weights=self.weight) - self.picture.queue.now)
 
     def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
         """Return the order that Nice can make of one, and that Nice; None where priorities are too low for it."""

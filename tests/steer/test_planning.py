@@ -133,8 +133,9 @@ def test_what_was_promised_before_holds() -> None:
     fake = crowd(3)
     queue = read_queue(fake)
     aims = Aims(evaluations=FEW, seconds=1e9)
-    last = max(plan(queue, aims).starts, key=lambda one: one.before)
-    promised = {last.job.number: last.before - 600.0}
+    first = plan(queue, aims)
+    last = max(first.starts, key=lambda one: one.before)
+    promised = {one.job.number: one.deadline for one in first.starts} | {last.job.number: last.before - 600.0}
     sooner = plan(queue, aims, promises=Promises(promised, promised))
     [again] = [one for one in sooner.starts if one.job.number == last.job.number]
     assert again.deadline == last.before - 600.0
