@@ -78,9 +78,13 @@ class Picture:
         return simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
 
     def rules(self, order: Sequence[int]) -> Rules:
-        """Return how rows are scheduled that have their turn in this order; those that run come last in it."""
-        whole = np.concatenate([np.asarray(order, dtype=np.int64), np.arange(self.waiting, len(self.jobs))])
-        return Rules(order=whole, dispatch="conservative" if self.backfills else "strict", name="in turn")
+        """Return how rows are scheduled that have their turn in this order."""
+        dispatch = "conservative" if self.backfills else "strict"
+        return Rules(order=self.whole(order), dispatch=dispatch, name="in turn")
+
+    def whole(self, order: Sequence[int]) -> NDArray[np.int64]:
+        """Return an order of the rows that wait with those that run behind them."""
+        return np.concatenate([np.asarray(order, dtype=np.int64), np.arange(self.waiting, len(self.jobs))])
 
     @property
     def backfills(self) -> bool:

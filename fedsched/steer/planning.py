@@ -153,7 +153,8 @@ class _Planner:
         """
         start = np.array([starts[job.number] for job in self.jobs])
         late = np.maximum(0.0, start - [self.deadline[job.number] for job in self.jobs] - TELLING)
-        return float(LATE * (late.max() + OTHERS * late.sum()) + np.average(start, weights=self.weight) - self.picture.queue.now)
+        after = late.max() + OTHERS * late.sum()
+        return float(LATE * after + np.average(start, weights=self.weight) - self.picture.queue.now)
 
     def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
         """Return the order that Nice can make of one, and that Nice; None where priorities are too low for it."""

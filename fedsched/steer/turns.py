@@ -24,7 +24,7 @@ class Turns:
     def starts(self, order: Sequence[int]) -> dict[int, float]:
         """Return when each waiting job would start if rows had their turn in this order."""
         first, picture = self._first, self.picture
-        rows = picture.rules(order).order
+        rows = picture.whole(order)
         plan = first.plan._replace(order=rows, backfill_order=rows)
         run = Simulation(
             first.workload, first.federation, first.problem, plan, reading=first.reading, running=picture.running
