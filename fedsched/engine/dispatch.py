@@ -41,7 +41,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     rates.work_left[j] = problem.runtime[j]
     rates.estimate_left[j] = problem.estimate[j]
     dequeue(plan, state, j)
-    rooms.leaves(plan, state, j)
+    rooms.leaves(problem, plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
     precedence.has_started(problem.extras, state.extras, problem.arrival_rank, j, start)
@@ -152,7 +152,7 @@ def _start_newcomers(problem: Problem, plan: Plan, state: State) -> None:
     while j >= 0:
         is_queued = queue.tasks[(queue.tasks.size >> 1) + queue.position[j]] != ABSENT
         if is_queued and not _starts(problem, plan, state, j):
-            rooms.joins(plan, state, j)
+            rooms.joins(problem, plan, state, j)
         j = rooms.next_newcomer(problem, state)
 
 

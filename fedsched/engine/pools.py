@@ -112,6 +112,52 @@ def _cover(least: Ints, left: Ints) -> bool:
     return enough
 
 
+# ---- which pools a job needs, as a number: a bit for each (engine/rooms.py)
+
+
+@inlined
+def bits(extras: Extras | None) -> int:
+    """Return how many bits tell which pools a job needs."""
+    if extras is None:
+        return 0
+    return extras.pools.amount.size
+
+
+@inlined
+def needed(extras: Extras | None, j: int) -> int:
+    """Return which pools a job needs."""
+    if extras is None:
+        return 0
+    found = 0
+    for p in range(extras.pools.amount.size):
+        found |= (1 if extras.pools.need[j, p] > 0 else 0) << p
+    return found
+
+
+@inlined
+def have_some(state: ExtraState | None, which: int) -> bool:
+    """Return whether anything is left now of each of these pools."""
+    if state is None:
+        return True
+    return _some_of_each(state.pools.free, which)
+
+
+@inlined
+def have_some_then(state: ExtraState | None, which: int) -> bool:
+    """Return whether anything is left of each of these pools beside what is reserved."""
+    if state is None:
+        return True
+    return _some_of_each(state.pools.extra, which)
+
+
+@inlined
+def _some_of_each(left: Ints, which: int) -> bool:
+    some = True
+    for p in range(left.size):
+        some = some and ((which >> p) & 1 == 0 or left[p] > 0)
+    return some
+
+
 # ---- in the order of local queues
 
 

@@ -29,7 +29,7 @@ def come_back(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
     holds.has_joined(extra_state, j)
     cancellations.queued_again(extras, extra_state, j, state.clock[Clock.NOW])
     begin_ungrouped(plan, state)
-    rooms.joins(plan, state, j)
+    rooms.joins(problem, plan, state, j)
 
 
 @inlined

@@ -1,8 +1,9 @@
-"""Rooms: what is free of the nodes that a job may use, where jobs of several sets of nodes wait in one queue.
+"""Rooms: what is free of the nodes that a job may use, where jobs of several sets of nodes, or of pools, wait together.
 
 The tree over a queue knows the least tasks of a stretch, but not whose nodes are free: where partitions bind jobs to
-nodes a scan would look at many that cannot start. Here each row of caps has a tree of its own over the same positions,
-and a scan passes over all whose row has too little room, now or beside the reservation. The trees are interleaved,
+nodes, or some need licences, a scan would look at many that cannot start. Here each row of caps has a tree of its own
+over the same positions, one for each set of pools that jobs may need beside, and a scan passes over all whose row has too
+little room, now or beside the reservation; of a pool of which nothing is left there is none. The trees are interleaved,
 node by node: a scan goes down all of them at once.
 
 The rest of the engine knows little of it: a scan first lets join who has joined the queue since the last one, and whom
@@ -14,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, flag, inlined, part
-from fedsched.engine import limits, scan
+from fedsched.engine import limits, pools, scan
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.moldable import choose_shapes
 from fedsched.engine.numbers import ClassNumber, Counter
@@ -22,12 +23,12 @@ from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT, NEVER
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, Queue, State
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
 
 MOST_ROWS = 8  # more would be dearer to look at than whom they tell apart
 BESIDE = MOST_ROWS  # where the rooms beside the reservation begin, behind those of now
 TREES = 2 * MOST_ROWS  # and the trees
-ROOT = constant(1)
+ROOT, NO_ROOM = constant(1), constant(0)
 SHORT = flag(True)
 
 
@@ -53,7 +54,8 @@ def _scanned(plan: Plan, state: State) -> Queue:
 @inlined
 def begin(problem: Problem, plan: Plan, state: State) -> None:
     """Let nobody have joined the queue of a run, or of another plan; tell rows apart where a scan is helped by it."""
-    number, rows, leaves = state.classes.number, plan.caps.shape[0], state.queue.tasks.size >> 1
+    number, leaves = state.classes.number, state.queue.tasks.size >> 1
+    rows = plan.caps.shape[0] << min(pools.bits(problem.extras), MOST_ROWS)
     number[ClassNumber.ROWS] = number[ClassNumber.ROOMED] = 0
     key = plan.order_key if plan.dispatch == Dispatch.GREEDY else plan.backfill_key
     around_head = plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD
@@ -69,6 +71,11 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
 
 
 @inlined
+def _row_of(problem: Problem, plan: Plan, j: int) -> int:
+    return (plan.cap_row[j] << pools.bits(problem.extras)) + pools.needed(problem.extras, j)
+
+
+@inlined
 def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
     # Puts a job's tasks at a leaf of its row's tree, and mends the path above it.
     rooms[TREES + node * rows + row] = tasks
@@ -81,22 +88,22 @@ def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
 
 
 @inlined
-def joins(plan: Plan, state: State, j: int) -> None:
+def joins(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Let a job that is queued be met by scans."""
     rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
         leaf = (queue.tasks.size >> 1) + queue.position[j]
-        _set_path(state.classes.rooms, rows, plan.cap_row[j], leaf, queue.tasks[leaf])
+        _set_path(state.classes.rooms, rows, _row_of(problem, plan, j), leaf, queue.tasks[leaf])
 
 
 @inlined
-def leaves(plan: Plan, state: State, j: int) -> None:
+def leaves(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Let a job leave the queue."""
     rows, queue, rooms = state.classes.number[ClassNumber.ROWS], _scanned(plan, state), state.classes.rooms
     if rows > 0:
-        leaf = (queue.tasks.size >> 1) + queue.position[j]
-        if rooms[TREES + leaf * rows + plan.cap_row[j]] != ABSENT:  # else it has not joined yet
-            _set_path(rooms, rows, plan.cap_row[j], leaf, ABSENT)
+        leaf, row = (queue.tasks.size >> 1) + queue.position[j], _row_of(problem, plan, j)
+        if rooms[TREES + leaf * rows + row] != ABSENT:  # else it has not joined yet
+            _set_path(rooms, rows, row, leaf, ABSENT)
 
 
 @inlined
@@ -111,7 +118,7 @@ def let_join(problem: Problem, plan: Plan, state: State) -> None:
         j = joined_as(state.extras, problem.arrival, i)
         leaf = (queue.tasks.size >> 1) + queue.position[j]
         if queue.tasks[leaf] != ABSENT:
-            _set_path(state.classes.rooms, rows, plan.cap_row[j], leaf, queue.tasks[leaf])
+            _set_path(state.classes.rooms, rows, _row_of(problem, plan, j), leaf, queue.tasks[leaf])
     number[ClassNumber.ROOMED] = joined
 
 
@@ -125,7 +132,7 @@ def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
         if position[j] < last:
             return False
         last = position[j]
-    _measure(plan.caps, state.free, state.scratch.extra, rows, rooms)
+    _measure(state.extras, plan.caps, state.free, state.scratch.extra, rows, rooms)
     return not _some_may(rooms, rows, ROOT, SHORT)
 
 
@@ -143,8 +150,8 @@ def next_newcomer(problem: Problem, state: State) -> int:
 def next_small(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int) -> int:
     """Return the first position from `position` on whose job may fit into what is free, or -1."""
     if state.classes.number[ClassNumber.ROWS] > 0:
-        return _next_with_room(plan.caps, state.free, state.scratch.extra, state.classes.number, state.classes.rooms,
-                               queue.tasks, queue.shortest, position, NEVER)  # fmt: skip
+        return _next_with_room(state.extras, plan.caps, state.free, state.scratch.extra, state.classes.number,
+                               state.classes.rooms, queue.tasks, queue.shortest, position, NEVER)  # fmt: skip
     return scan.next_small(problem, state, queue, position, free)
 
 
@@ -154,20 +161,24 @@ def next_candidate(
 ) -> int:
     """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
     if state.classes.number[ClassNumber.ROWS] > 0:
-        return _next_with_room(plan.caps, state.free, state.scratch.extra, state.classes.number, state.classes.rooms,
-                               queue.tasks, queue.shortest, position, window)  # fmt: skip
+        return _next_with_room(state.extras, plan.caps, state.free, state.scratch.extra, state.classes.number,
+                               state.classes.rooms, queue.tasks, queue.shortest, position, window)  # fmt: skip
     return scan.next_candidate(problem, state, queue, position, free, window, beside)
 
 
 @inlined
-def _measure(caps: Ints, free: Ints, extra: Ints, rows: int, rooms: Ints) -> None:
-    for row in range(rows):
+def _measure(extras: ExtraState | None, caps: Ints, free: Ints, extra: Ints, rows: int, rooms: Ints) -> None:
+    sets = rows // caps.shape[0]  # of pools
+    for of_caps in range(caps.shape[0]):
         room = beside = 0
         for g in range(free.size):
-            usable = min(free[g], caps[row, g])
+            usable = min(free[g], caps[of_caps, g])
             room += usable
             beside += min(usable, extra[g])
-        rooms[row], rooms[BESIDE + row] = room, beside
+        for which in range(sets):
+            row = of_caps * sets + which
+            rooms[row] = room if pools.have_some(extras, which) else NO_ROOM
+            rooms[BESIDE + row] = beside if pools.have_some_then(extras, which) else NO_ROOM
 
 
 @inlined
@@ -194,13 +205,13 @@ def _forget(rooms: Ints, rows: int, leaf: int) -> None:
 
 @part
 def _next_with_room(
-    caps: Ints, free: Ints, extra: Ints, number: Ints, rooms: Ints, tasks: Ints, shortest: Floats, position: int,
-    window: float,
+    extras: ExtraState | None, caps: Ints, free: Ints, extra: Ints, number: Ints, rooms: Ints, tasks: Ints,
+    shortest: Floats, position: int, window: float,
 ) -> int:  # fmt: skip
     rows, size = number[ClassNumber.ROWS], tasks.size >> 1
     if position >= size:
         return -1
-    _measure(caps, free, extra, rows, rooms)
+    _measure(extras, caps, free, extra, rows, rooms)
     if not _some_may(rooms, rows, ROOT, _is_short(shortest, ROOT, window)):
         return -1
     node = size + position if position > 0 else ROOT

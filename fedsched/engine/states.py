@@ -67,7 +67,7 @@ def _new_classes(jobs: int, groups: int, pools: int, needs: Needs, extras: Extra
     # Pages that are never touched cost no memory. Classes know jobs by the nodes they take.
     room = jobs >= LONG_QUEUE and Needs.CLASSES in needs and (extras is None or not extras.standing.row.size)
     whole, other = room_for(jobs, groups, pools) if room else (len(ClassNumber), 0)
-    leaves = _leaves_for(jobs) if groups > 1 and Needs.CLASSES in needs else 0
+    leaves = _leaves_for(jobs) if groups + pools > 1 and Needs.CLASSES in needs else 0
     return Classes(
         number=np.zeros(whole, dtype=np.int64),
         other=np.empty(other),
