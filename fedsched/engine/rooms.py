@@ -1,10 +1,10 @@
 """Rooms: what is free of the nodes that a job may use, where jobs of several sets of nodes, or of pools, wait together.
 
 The tree over a queue knows the least tasks of a stretch, but not whose nodes are free: where partitions bind jobs to
-nodes, or some need licences, a scan would look at many that cannot start. Here each row of caps has a tree of its own
-over the same positions, one for each set of pools that jobs may need beside, and a scan passes over all whose row has too
-little room, now or beside the reservation; of a pool of which nothing is left there is none. The trees are interleaved,
-node by node: a scan goes down all of them at once.
+nodes, or some need licences, a scan would look at many that cannot start. Here each row of caps has trees of its own
+over the same positions, one for each set of pools that jobs may need beside, and a scan passes over all whose tree has
+too little room, now or beside the reservation: none where nothing is left of a pool. The trees are interleaved, node by
+node: a scan goes down all of them at once.
 
 The rest of the engine knows little of it: a scan first lets join who has joined the queue since the last one, and whom
 it meets that is queued no more is forgotten.

@@ -101,6 +101,41 @@ def test_whoever_comes_back_is_met_again() -> None:
     assert found(problem, plan, state) == [0, 1, 2]
 
 
+def licensed(needs: list[list[int]], **options: object) -> tuple[Problem, Plan, State]:
+    """Return jobs of one node that need so much of each of two pools, of which there are 3 and 2, on ten nodes."""
+    machine = replace(fs.Federation.homogeneous(10), pools=(fs.Pool("a", 3), fs.Pool("b", 2)))
+    pools = {name: [need[p] for need in needs] for p, name in enumerate("ab")}
+    work = jobs([1] * len(needs), [10.0] * len(needs), pools=pools)
+    problem, plan, state = arrived(work, machine, **{"dispatch": "easy", **options})
+    rooms.let_join(problem, plan, state)
+    return problem, plan, state
+
+
+@pytest.mark.parametrize("rules", [{}, GREEDY])
+def test_who_needs_what_is_used_up_is_passed_over(rules: dict[str, object]) -> None:
+    """Of a pool of which nothing is left nobody can have any; whoever needs more than is left is looked at in vain."""
+    problem, plan, state = licensed([[0, 0], [2, 0], [0, 1], [1, 1], [0, 0]], **rules)
+    assert state.classes.number[ClassNumber.ROWS] == 4
+    assert state.extras is not None
+    assert found(problem, plan, state) == [0, 1, 2, 3, 4]
+    state.extras.pools.free[:] = [1, 0]
+    assert found(problem, plan, state) == [0, 1, 4]
+    state.extras.pools.free[:] = [0, 0]
+    assert found(problem, plan, state) == [0, 4]
+    dispatch.start_job(problem, plan, state, 4)
+    assert found(problem, plan, state) == [0]
+
+
+def test_beside_a_reservation_something_of_the_pool_is_left_or_they_are_short() -> None:
+    """Jobs of ten seconds may all be done before the reservation; beyond it those run that leave the head its own."""
+    problem, plan, state = licensed([[0, 0], [2, 0], [0, 1], [1, 1]])
+    assert state.extras is not None
+    state.scratch.extra[:] = 5
+    state.extras.pools.extra[:] = [0, 2]
+    assert found(problem, plan, state, 10.0) == [0, 1, 2, 3]
+    assert found(problem, plan, state, 5.0) == [0, 2]
+
+
 def newcomers(tasks: list[int], where: list[str], order: str = "fcfs") -> tuple[Problem, Plan, State]:
     """Return jobs under greedy of which none has been met by a scan yet."""
     work = jobs(tasks, [float(10 * k + 10) for k in range(len(tasks))], labels={"partition": where})
