@@ -26,6 +26,8 @@ GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
 NOBODY_BESIDE = np.inf
 NO_MORE = constant(-1)
 NOBODYS = constant(-1)  # nodes that no reservation has
+FIRST = constant(0)
+OTHERWISE = constant(-1)  # as nodes free before: what is free later, or now, is not what it was then
 
 
 @inlined
@@ -51,7 +53,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
     closed.last_end[0], closed.last_end[1] = t0, 0.0
     closed.number[ClosedNumber.CHANGED] = 0
     closed.number[ClosedNumber.LEARNED] = calendar.known[0]
-    closed.number[ClosedNumber.PAST] = _first_after(calendar.lookout, t0)
+    closed.number[ClosedNumber.PAST] = _first_after(calendar.lookout, t0, FIRST)
     for g in range(closed.owed.size):
         closed.owed[g] = 0
         for i in range(calendar.lookout.size):
@@ -59,8 +61,13 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
 
 
 @inlined
-def _first_after(lookout: Floats, time: float) -> int:
-    low, high = 0, lookout.size
+def _first_after(lookout: Floats, time: float, low: int) -> int:
+    # The first lookout after a time, none before `low` being so: it is mostly near.
+    step = 1
+    while low + step <= lookout.size and lookout[low + step - 1] <= time:
+        low += step
+        step *= 2
+    high = min(low + step - 1, lookout.size)
     while low < high:
         middle = (low + high) >> 1
         if lookout[middle] <= time:
@@ -76,6 +83,15 @@ def next_change(extras: Extras | None, state: ExtraState | None) -> float:
     if extras is None or state is None:
         return np.inf
     return time_of(extras.calendar, state.closed.number[ClosedNumber.CHANGED])
+
+
+@inlined
+def is_due(calendar: Calendar, closed: Closed, now: float) -> bool:
+    """Return whether until now anything becomes known, opens or closes that has not yet."""
+    learned = closed.number[ClosedNumber.LEARNED]
+    if learned < calendar.learned.size and calendar.known_from[calendar.learned[learned]] <= now:
+        return True
+    return time_of(calendar, closed.number[ClosedNumber.CHANGED]) <= now
 
 
 @inlined
@@ -182,9 +198,11 @@ def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State
         _hold(extras.calendar.lookout, closed, state.counts[j], state.planned_end[j], LOST)
         for g in range(closed.owed.size):
             paid = min(closed.owed[g], state.counts[j, g])
-            closed.owed[g] -= paid
-            state.free[g] -= paid
-            state.counter[Counter.FREE] -= paid
+            if paid > 0:
+                closed.owed[g] -= paid
+                state.free[g] -= paid
+                state.counter[Counter.FREE] -= paid
+                state.counter[Counter.FREE_BEFORE] = OTHERWISE
 
 
 @inlined
@@ -284,7 +302,7 @@ def place_over_run(
     low = closed.low
     for g in range(low.size):
         low[g] = free[g]
-    i = _first_after(lookout, begin)
+    i = _first_after(lookout, begin, closed.number[ClosedNumber.PAST])
     end = end_after(begin + state.shortest[j], begin)
     while end <= closed.until[0]:
         while i < lookout.size and lookout[i] < end:
@@ -312,7 +330,7 @@ def spares_head(extras: Extras | None, extra_state: ExtraState | None, chosen: I
 @part
 def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, end: float) -> bool:
     until = min(end, closed.head_until[0])
-    i = _first_after(lookout, shadow)
+    i = _first_after(lookout, shadow, closed.number[ClosedNumber.PAST])
     while i < lookout.size and lookout[i] < until:
         for g in range(chosen.size):
             if chosen[g] > max(0, closed.left[i, g] + closed.back[g] - closed.head[g]):

@@ -3,7 +3,8 @@
 Whoever was refused is refused again: what is free, now and beside the head's reservation, has only become less, and
 a job ends no sooner on what is left. The reservation stands, too, and is only made where somebody could start beside
 it. That is so in one cluster, filled from its fastest nodes on, in a queue that stays in its order, and where nothing
-but nodes and pools is to be had or not: no downtimes, limits, caps or nodes that boot.
+but nodes and pools is to be had or not: no limits, caps or nodes that boot. Nodes that close or open, or that it is
+learned of, and those of whoever ends that a downtime is owed, are as if given back.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, ceilings, limits, power
-from fedsched.engine.codes import Placement, QueueKey
+from fedsched.engine import ceilings, limits, power
+from fedsched.engine.codes import QueueKey
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.placement import fills_from_the_fastest
 from fedsched.engine.queue import NEVER
 
 if TYPE_CHECKING:
@@ -22,12 +24,10 @@ if TYPE_CHECKING:
 
 @inlined
 def _will_be_enough(problem: Problem, plan: Plan, state: State) -> bool:
-    filled_from_the_fastest = problem.groups.uplink.size == 1 and plan.placement != Placement.EFFICIENT
     stays_in_order = plan.order_key == QueueKey.FIXED and plan.backfill_key == QueueKey.FIXED
-    if not filled_from_the_fastest or not stays_in_order or limits.bind(state.extras):
+    if not fills_from_the_fastest(problem, plan) or not stays_in_order or limits.bind(state.extras):
         return False
-    extras = problem.extras
-    return not (calendar.any_closes(extras) or ceilings.any_caps(extras) or power.is_saved(extras))
+    return not (ceilings.any_caps(problem.extras) or power.is_saved(problem.extras))
 
 
 @inlined

@@ -308,6 +308,12 @@ def _place_on_groups(
 
 
 @inlined
+def fills_from_the_fastest(problem: Problem, plan: Plan) -> bool:
+    """Return whether jobs take the fastest free nodes of one cluster: where less is free they end no sooner."""
+    return problem.groups.uplink.size == 1 and plan.placement != Placement.EFFICIENT
+
+
+@inlined
 def uncontended_cost(problem: Problem, j: int, chosen: Ints) -> float:
     """Return the time cost on these nodes while no uplink is saturated (eqs. 1.1, 1.7)."""
     return problem.sigma[j] * slowest(problem.groups, chosen) + (1.0 - problem.sigma[j])

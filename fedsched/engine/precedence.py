@@ -72,7 +72,8 @@ def has_started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: 
         return
     if state.waiting.open.size > 0 and state.waiting.begun[j] == 0:
         state.waiting.begun[j] = 1
-        _settle_followers(extras, state, rank, j, now, now, START)
+        if _is_followed(extras, j):
+            _settle_followers(extras, state, rank, j, now, now, START)
 
 
 @inlined
@@ -80,7 +81,7 @@ def has_ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
     """Note that a job has run to its end; return how many jobs can therefore never start."""
     if extras is None or state is None:
         return 0
-    if state.waiting.open.size == 0:
+    if state.waiting.open.size == 0 or not _is_followed(extras, j):
         return 0
     return _settle_followers(extras, state, rank, j, now, now, extras.precedence.end[j])
 
@@ -101,6 +102,11 @@ def was_cancelled(extras: Extras, state: ExtraState, rank: Ints, j: int, time: f
     while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
         _pop(waiting, rank)
     return _settle_followers(extras, state, rank, j, time, now, CANCELLED)
+
+
+@inlined
+def _is_followed(extras: Extras, j: int) -> bool:
+    return extras.precedence.first[j] < extras.precedence.first[j + 1]
 
 
 @part

@@ -11,7 +11,7 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.dispatch import fits_now, is_over, is_passed_over, start_apart
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.placement import place, planned_duration
+from fedsched.engine.placement import fills_from_the_fastest, place, planned_duration
 from fedsched.engine.shadow import shadow_beside_closures
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 
 @inlined
 def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
-    # Other nodes may bear a job where uplinks are looked at, or what closes in its run.
-    return plan.placement == Placement.LINK_AWARE or calendar.any_closes(problem.extras)
+    # Other nodes may bear a job where uplinks are looked at, or a shorter run on them what closes.
+    shorter = calendar.any_closes(problem.extras) and not fills_from_the_fastest(problem, plan)
+    return plan.placement == Placement.LINK_AWARE or shorter
 
 
 @inlined

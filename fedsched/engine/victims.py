@@ -35,7 +35,7 @@ def go_on(problem: Problem, plan: Plan, state: State) -> bool:
 def _go_on(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State) -> bool:
     if extras is None or extra_state is None:
         return False
-    if extras.calendar.lookout.size == 0:
+    if not calendar.is_due(extras.calendar, extra_state.closed, state.clock[Clock.NOW]):
         return False
     return _turn_pages(extras, extra_state, problem, plan, state)
 
@@ -44,6 +44,7 @@ def _go_on(extras: Extras | None, extra_state: ExtraState | None, problem: Probl
 def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
     pages, closed = extras.calendar, extra_state.closed
     before = closed.number[ClosedNumber.CHANGED]
+    state.counter[Counter.FREE_BEFORE] = calendar.OTHERWISE
     c = calendar.turn_pages(pages, closed, state)
     while c != calendar.NO_MORE:
         if pages.victims[c] == Victims.RANDOM:

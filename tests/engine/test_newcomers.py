@@ -117,15 +117,35 @@ def test_the_scan_begins_where_the_first_of_those_who_joined_stands() -> None:
         (TEN, {"order": "wfp3"}),
         (TEN, {"backfill_order": "wfp3"}),
         (replace(TEN, limits=(fs.Limit("user", jobs=3),)), {}),
-        (replace(TEN, calendar=(fs.Downtime("cluster", 500.0, 600.0, "1 of all", "maintenance"),)), {}),
         (replace(TEN, signals=(fs.Signal((0.0,), (1e6,), "W", beyond="last"),)), {}),
         (THRIFTY, {}),
     ],
 )
 def test_where_more_than_nodes_counts_it_does_not_stand(federation: fs.Federation, options: dict[str, object]) -> None:
-    """Several clusters, thrift, changing orders, limits, downtimes, caps and nodes that boot: all are looked at."""
+    """Several clusters, thrift, changing orders, limits, caps and nodes that boot: all are looked at."""
     _, _, state = passed(1.0, 9.0, federation, **options)
     assert state.counter[Counter.PLAN_HOLDS] == 0
+
+
+@pytest.mark.parametrize(
+    ("downtime", "before", "at"),
+    [
+        (fs.Downtime("cluster", 5.0, 600.0, "1 of all", "maintenance"), 4.0, 5.0),
+        (fs.Downtime("cluster", 0.0, 5.0, "1 of all", "maintenance"), 4.0, 5.0),
+        (fs.Downtime("cluster", 50.0, 60.0, "1 of all", "maintenance", known_from=5.0), 4.0, 5.0),
+        (fs.Downtime("cluster", 5.0, 600.0, "all", "outage"), 4.0, 5.0),
+        (fs.Downtime("cluster", 1.0, 600.0, "all", "outage"), 9.0, 10.0),
+    ],
+)
+def test_it_falls_when_nodes_close_or_open_or_pay(downtime: fs.Downtime, before: float, at: float) -> None:
+    """[39, 40] As many may be free as before, but not as many later: a page was turned, or who has ended has paid."""
+    problem, plan, state = passed(99.0, 9.0, replace(TEN, calendar=(downtime,)))
+    for time in (2.0, before):
+        events.take_events(problem, plan, state, time)
+    backfill.backfill_around_head(problem, plan, state)
+    assert newcomers.are_enough(state)
+    events.take_events(problem, plan, state, at)
+    assert not newcomers.are_enough(state)
 
 
 def test_a_queue_in_another_order_has_no_reservation_that_stands() -> None:
@@ -135,8 +155,21 @@ def test_a_queue_in_another_order_has_no_reservation_that_stands() -> None:
     assert not newcomers.are_enough(state)
 
 
+def drawn_calendar(rng: random.Random) -> tuple[fs.Downtime, ...]:
+    """Return downtimes, known and not, by which jobs wait or are queued again."""
+    downtimes = []
+    for _ in range(rng.randint(1, 4)):
+        begin = float(rng.randint(0, 80))
+        words: dict[str, object] = {"kind": "maintenance", "known_from": rng.choice((-np.inf, begin - 7.0))}
+        if rng.random() < 0.5:
+            words = {"kind": "outage", "on_running": rng.choice(("wait", "requeue"))}
+        nodes = f"{rng.randint(1, 3)} of all"
+        downtimes.append(fs.Downtime("cluster", begin, begin + rng.randint(1, 30), nodes, **words))
+    return tuple(downtimes)
+
+
 def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, object]]:
-    """Return jobs of which some outrun their estimates, on a cluster with parts, pools and two speeds; and rules."""
+    """Return jobs of which some outrun their estimates, on a cluster with parts, pools, downtimes and two speeds; and rules."""
     count = rng.randint(5, 40)
     runtime = [float(rng.randint(1, 30)) for _ in range(count)]
     groups = (fs.NodeGroup(4, rng.choice((1.0, 2.0))), fs.NodeGroup(6))
@@ -147,6 +180,8 @@ def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, obj
         columns["labels"] = {"partition": [rng.choice(("all", "most")) for _ in range(count)]}
     if rng.random() < 0.5:
         columns["pools"] = {"licence": [rng.choice((0, 0, 1, 2)) for _ in range(count)]}
+    if rng.random() < 0.5:
+        machine = replace(machine, calendar=drawn_calendar(rng))
     tasks = [rng.choice((1, 1, 2, 3, 5, 7)) for _ in range(count)]
     work = outrunning(rng, tasks, runtime, **columns)
     return work, machine, rules(rng, (None, None, "sjf", "wfp3"))
