@@ -11,7 +11,7 @@ import pytest
 from plain import begun, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.numbers import ClosedNumber, Counter
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 
 calendar = plain("fedsched.engine.calendar")
 FOUR = fs.Federation.homogeneous(4)
@@ -197,6 +197,29 @@ def test_what_is_left_at_the_lookouts_follows_each_start_and_end() -> None:
     assert state.counter[Counter.FREE] == 0
     assert closed.number[ClosedNumber.PAST] == 1
     assert closed.owed.tolist() == [0]
+
+
+def test_the_first_lookout_after_a_time_is_found_wherever_it_is() -> None:
+    """It is what a search over all of them finds, however far it is from those that are past."""
+    lookouts = np.array([1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0])
+    for many in range(lookouts.size + 1):
+        some = lookouts[:many]
+        for time in (0.0, 1.0, 2.5, 3.0, 12.0, 34.0, 40.0, 55.0, np.inf):
+            found = int(np.searchsorted(some, time, side="right"))
+            assert [calendar._first_after(some, time, past) for past in range(found + 1)] == [found] * (found + 1)
+
+
+def test_nothing_is_due_until_something_is_known_closed_or_opened() -> None:
+    """An instant at which no page is turned asks only when the next one is."""
+    known_later = downtime(10.0, 20.0, nodes="1 of all", known_from=5.0)
+    problem, _, state = begun(jobs([1], [1.0]), closing(known_later, downtime(2.0, 3.0, nodes="1 of all")))
+    pages, closed, due = problem.extras.calendar, state.extras.closed, []
+    for now in (1.0, 2.0, 2.5, 3.0, 4.0, 5.0, 9.0, 10.0, 15.0, 20.0, 99.0):
+        state.clock[Clock.NOW] = now
+        due.append(calendar.is_due(pages, closed, now))
+        calendar.turn_pages(pages, closed, state)
+        assert not calendar.is_due(pages, closed, now)
+    assert due == [False, True, False, True, False, True, False, True, False, True, False]
 
 
 def test_energy_and_utilisation_are_of_the_whole_machine() -> None:

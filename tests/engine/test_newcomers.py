@@ -127,22 +127,27 @@ def test_where_more_than_nodes_counts_it_does_not_stand(federation: fs.Federatio
     assert state.counter[Counter.PLAN_HOLDS] == 0
 
 
+def one_closed(begin: float, end: float, nodes: str = "1 of all", **words: object) -> fs.Downtime:
+    """Return a downtime of a node, which is known beforehand, or another one."""
+    return fs.Downtime("cluster", begin, end, nodes, **{"kind": "maintenance", **words})
+
+
 @pytest.mark.parametrize(
-    ("downtime", "before", "at"),
+    ("downtimes", "at"),
     [
-        (fs.Downtime("cluster", 5.0, 600.0, "1 of all", "maintenance"), 4.0, 5.0),
-        (fs.Downtime("cluster", 0.0, 5.0, "1 of all", "maintenance"), 4.0, 5.0),
-        (fs.Downtime("cluster", 50.0, 60.0, "1 of all", "maintenance", known_from=5.0), 4.0, 5.0),
-        (fs.Downtime("cluster", 5.0, 600.0, "all", "outage"), 4.0, 5.0),
-        (fs.Downtime("cluster", 1.0, 600.0, "all", "outage"), 9.0, 10.0),
+        ((one_closed(5.0, 600.0),), 5.0),
+        ((one_closed(0.0, 5.0),), 5.0),
+        ((one_closed(0.0, 5.0), one_closed(5.0, 600.0)), 5.0),
+        ((one_closed(50.0, 60.0, known_from=5.0),), 5.0),
+        ((one_closed(1.0, 600.0, "all", kind="outage"),), 10.0),
     ],
 )
-def test_it_falls_when_nodes_close_or_open_or_pay(downtime: fs.Downtime, before: float, at: float) -> None:
+def test_it_falls_when_nodes_close_or_open_or_pay(downtimes: tuple[fs.Downtime, ...], at: float) -> None:
     """[39, 40] As many may be free as before, but not as many later: a page was turned, or who has ended has paid."""
-    problem, plan, state = passed(99.0, 9.0, replace(TEN, calendar=(downtime,)))
-    for time in (2.0, before):
-        events.take_events(problem, plan, state, time)
+    problem, plan, state = passed(99.0, 9.0, replace(TEN, calendar=downtimes))
+    events.take_events(problem, plan, state, 2.0)
     backfill.backfill_around_head(problem, plan, state)
+    events.take_events(problem, plan, state, 4.0)
     assert newcomers.are_enough(state)
     events.take_events(problem, plan, state, at)
     assert not newcomers.are_enough(state)
@@ -169,7 +174,7 @@ def drawn_calendar(rng: random.Random) -> tuple[fs.Downtime, ...]:
 
 
 def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, object]]:
-    """Return jobs of which some outrun their estimates, on a cluster with parts, pools, downtimes and two speeds; and rules."""
+    """Return jobs, some of which outrun their estimates, a cluster with parts, pools, downtimes, two speeds; and rules."""
     count = rng.randint(5, 40)
     runtime = [float(rng.randint(1, 30)) for _ in range(count)]
     groups = (fs.NodeGroup(4, rng.choice((1.0, 2.0))), fs.NodeGroup(6))

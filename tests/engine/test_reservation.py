@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,3 +114,23 @@ def test_nobody_ends_by_a_reservation_that_is_now(runtime: float) -> None:
         assert reservation.place_beside_reservation(problem, plan, state, 0, now) == getattr(reservation, expected)
         if chosen:
             assert state.scratch.chosen.tolist() == chosen
+
+
+@pytest.mark.parametrize(
+    ("federation", "placement", "expected"),
+    [
+        (fs.Federation.homogeneous(4), "fastest", True),
+        (fs.Federation.homogeneous(4), "efficient", False),
+        (clusters(((2, 1.0),), ((2, 1.0),)), "fastest", False),
+    ],
+)
+def test_what_closes_in_a_run_may_leave_room_for_a_shorter_one_elsewhere(
+    federation: fs.Federation, placement: str, expected: bool
+) -> None:
+    """[39] Whom a downtime keeps from starting starts on fewer nodes no more where all fill the fastest ones first."""
+    name = federation.clusters[0].name
+    closing = replace(federation, calendar=(fs.Downtime(name, 5.0, 9.0, "all", "maintenance"),))
+    problem, plan, state = arrived(jobs([4, 1], [10.0, 2.0]), closing, dispatch="easy", placement=placement)
+    assert not dispatch.fits_now(problem, plan, state, 0)
+    assert reservation.could_not_start(problem, plan, state, 0) == expected
+    assert not reservation.could_not_start(problem, plan, state, 1)
