@@ -174,7 +174,7 @@ def drawn_calendar(rng: random.Random) -> tuple[fs.Downtime, ...]:
 
 
 def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, object]]:
-    """Return jobs, some of which outrun their estimates, a cluster with parts, pools, downtimes, two speeds; and rules."""
+    """Return jobs, some of which outrun their estimates, a cluster with parts, pools, downtimes, two speeds; rules."""
     count = rng.randint(5, 40)
     runtime = [float(rng.randint(1, 30)) for _ in range(count)]
     groups = (fs.NodeGroup(4, rng.choice((1.0, 2.0))), fs.NodeGroup(6))
