@@ -18,7 +18,7 @@ from fedsched.errors import TraceError
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.shaping import shaped, with_shapes
-from fedsched.model.uneven import counted_tasks, refuse_uneven
+from fedsched.model.uneven import counted_tasks
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.policies.list_heuristics import OpenShapes
 
@@ -167,7 +167,6 @@ def _on_slurm(
     reading = reading.settled("simulate")
     if sharing is None:
         workload = in_nodes(workload, cluster)
-        refuse_uneven("policy slurm", workload)
         return scheduled(shaped(workload, cluster, reading), cluster, policy, reading, progress)
     from fedsched.sharing import NodeSharing
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fedsched.engine.arrays import Extras, ExtraState
 from fedsched.engine.shapes import Shapes
 from fedsched.references import Reference
+from fedsched.slurm.node_sizes import Sizes
 from fedsched.slurm.shared_arrays import Shared
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 # What a signature may have or not: kernels are compiled without it for those that do not use it.
-OPTIONAL = {Extras: "extras", ExtraState: "extras", Shapes: "shapes", Shared: "shared"}
+OPTIONAL = {Extras: "extras", ExtraState: "extras", Shapes: "shapes", Shared: "shared", Sizes: "sizes"}
 
 
 def check(*names: str, least: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from slurm_naive import Play
 from slurm_naive_site import FOREVER, Job, Site, Window, whole
+from slurm_naive_sizes import SizedPlay
 
 import fedsched as fs
 from fedsched.slurm import Clocks
@@ -54,9 +55,9 @@ def parameters(draw: random.Random) -> dict[str, int]:
     return {name: draw.choice(values) for name, values in often.items() if draw.random() < 0.25}
 
 
-def case(seed: int, folder: Path) -> Case:
-    """Return a random site with its jobs."""
-    draw = random.Random(seed)
+def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
+    """Return a random site with its jobs; sized, most of them ask for CPUs of nodes that have different numbers."""
+    draw, cores = random.Random(seed), random.Random(-76 - seed)
     nodes = draw.choice((1, 3, 5, 8, 12, 66, 130))
     backfill, cons_tres, multifactor = draw.random() < 0.85, draw.random() < 0.5, draw.random() < 0.3
     words = parameters(draw)
@@ -87,6 +88,8 @@ def case(seed: int, folder: Path) -> Case:
     )
     over, kill = draw.choice((0, 2)), draw.choice((0, 30))
     limited = draw.random() < 0.4
+    cpus = [cores.choice((1, 2, 4)) if sized else 1 for _ in range(nodes)]
+    limited, multifactor = limited and not sized, multifactor and not sized
     stops = draw.random() < 0.15
     of_partitions = [draw.choice(("", "", "q1")) if limited else "" for _ in members]
     told_words = [*(f"{name}={value}" for name, value in words.items()), *(["assoc_limit_stop"] if stops else [])]
@@ -97,7 +100,7 @@ def case(seed: int, folder: Path) -> Case:
         f"SelectType=select/{'cons_tres' if cons_tres else 'linear'}", f"KillWait={kill}", f"OverTimeLimit={over}",
         f"PriorityType=priority/{'multifactor' if multifactor else 'basic'}", f"PriorityWeightAge={age}",
         f"PriorityWeightJobSize={size}", f"PriorityMaxAge={max_age}", f"PriorityCalcPeriod={period}",
-        *(f"NodeName=n{k + 1} CPUs=1 Weight={weight}" for k, weight in enumerate(weights)),
+        *(f"NodeName=n{k + 1} CPUs={cpus[k]} Weight={weight}" for k, weight in enumerate(weights)),
         *(f"PartitionName=p{p} Nodes={','.join(f'n{k + 1}' for k in sorted(mine))} PriorityTier={tier} "
           f"QOS={of_partitions[p] or 'N/A'} Default={'NO' if p else 'YES'}"
           for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
@@ -196,6 +199,15 @@ def case(seed: int, folder: Path) -> Case:
         limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
         lines=[frozenset((n,)) for n in sorted(range(nodes), key=lambda n: (weights[n], n))], **told,
     )  # fmt: skip
+    wanted = [0] * jobs  # CPUs, of those who do not ask for nodes
+    if sized:
+        for k in range(jobs):
+            j = tied.first_task.get(k, k)
+            there = sum(cpus[n] for n in members[partition[j]])
+            wanted[k] = wanted[j] if j < k else cores.choice((0, cores.randint(1, tasks[j] * 4)))
+            wanted[k] *= wanted[k] <= there and not inside[j] and len({cpus[n] for n in members[partition[j]]}) > 1
+        asked = [one or tasks[k] for k, one in enumerate(wanted)]
+        workload = replace(workload, tasks=asked, layout={"exclusive": [int(one > 0) for one in wanted]})
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
     for k in range(jobs):
         if inside[k]:
@@ -218,7 +230,9 @@ def case(seed: int, folder: Path) -> Case:
             naive[place].reservation = list(kept).index(inside[k])
             naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
     machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
-    return Case(workload, policy, machine, Play(site, naive))
+    asking = {id(naive[place]): wanted[k] for place, k in enumerate(order) if wanted[k]}
+    play = SizedPlay(site, naive, cpus=cpus, wanted=asking) if sized else Play(site, naive)
+    return Case(workload, policy, machine, play)
 
 
 class People(NamedTuple):

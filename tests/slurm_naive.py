@@ -227,6 +227,17 @@ class Play:
         """Return whether a job fits on the nodes, these others being over."""
         return len(nodes) >= job.tasks
 
+    def first_lines(self, free: set[int], job: Job) -> set[int]:
+        """Return the free nodes of as many lines of the conf as are enough: of those the main scheduler chooses."""
+        if self.site.cons_tres:
+            return free
+        some: set[int] = set()
+        for line in self.site.lines:
+            some |= free & line
+            if self.fits(some, job):
+                break
+        return some
+
     def may_fit(self, nodes: set[int], job: Job) -> bool:
         return len(nodes) >= job.tasks
 
@@ -235,8 +246,8 @@ class Play:
         return chosen_of(self.site, nodes, job.tasks)
 
     def chosen_at_last(self, avail: set[int], job: Job, chosen: set[int]) -> set[int]:
-        """Return the nodes on which backfill starts a job that had others chosen of these."""
-        return chosen
+        """Return the nodes on which backfill starts a job that had others chosen of these: select/linear asks anew."""
+        return chosen if self.site.cons_tres else self.chosen(self.first_lines(self.idle(avail), job), job)
 
     def running(self) -> list[Job]:
         """Return the jobs that have started and not ended."""

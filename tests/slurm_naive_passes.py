@@ -63,7 +63,7 @@ def main_pass(play: Play, now: int, depth: int) -> None:
             up = set(job.may) - play.closed(job, now)[0]
             free = play.idle(up) - withdrawn
             if play.fits(free, job):
-                play.begin(job, now, play.chosen(_first_lines(site, free, job.tasks), job), "main")
+                play.begin(job, now, play.chosen(play.first_lines(free, job), job), "main")
                 started += 1
                 if started == site.sched_max_job_start:
                     return
@@ -76,17 +76,6 @@ def main_pass(play: Play, now: int, depth: int) -> None:
                     failed.add(job.partition)
                     withdrawn |= site.partitions[job.partition]
             break
-
-
-def _first_lines(site: Site, free: set[int], tasks: int) -> set[int]:
-    if site.cons_tres:
-        return free
-    some: set[int] = set()
-    for line in site.lines:
-        some |= free & line
-        if len(some) >= tasks:
-            break
-    return some
 
 
 @dataclass

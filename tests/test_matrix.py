@@ -354,8 +354,6 @@ PLANNING = dict.fromkeys(BOOTS, "lets jobs wait for nodes to boot, which only si
 ALWAYS_ON = dict.fromkeys((*BOOTS, "planned"), "switches nodes off, which only simulate")
 SEARCHES = PLANNING | {**dict.fromkeys(CHOOSING, "take their shapes as they join the queue"), "slack": "slack"}
 KILLS = {"outage that kills": "downtimes kill jobs, and which jobs then count is open"}
-SIZES = ("nodes of several sizes", "limits on these", "shapes on these", "least shapes on these", CHOOSING[1])
-UNEVEN = dict.fromkeys(SIZES, "nodes that hold different numbers of its tasks")
 REFUSED: dict[str, dict[str, str]] = {
     "local": CAPPED,
     **dict.fromkeys(("conservative", "lookahead"), AHEAD),
@@ -368,13 +366,14 @@ REFUSED: dict[str, dict[str, str]] = {
     "packages": SEARCHES | dict.fromkeys(TAKES, "take nodes from jobs .* planned already"),
     "compare": SEARCHES,
     "command line": SEARCHES | KILLS,
-    "slurm": UNEVEN | ALWAYS_ON | UNCAPPED | {
+    "slurm": ALWAYS_ON | UNCAPPED | {
+        "limits on these": "limits of nodes or CPUs, or accounts: job 1 is exclusive",
         "pools": "no pools yet",
         "pool of a cluster": "no several clusters yet",
         "part of the nodes": "no downtimes of so many nodes yet",
         **dict.fromkeys(TAKES, "no downtimes that take nodes from jobs yet"),
         "feedback": "no jobs that follow others",
-        "earliest finish": "no shapes that are chosen on the way yet",
+        **dict.fromkeys(CHOOSING, "no shapes that are chosen on the way yet"),
     },
     "shared nodes": {
         **dict.fromkeys((*BOOTS, "planned"), "no power saving yet"),

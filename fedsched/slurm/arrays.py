@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Words = NDArray[np.uint64]
 
+    from fedsched.slurm.node_sizes import Sizes
     from fedsched.slurm.priorities import Priorities
     from fedsched.slurm.shared_arrays import Shared
 
@@ -204,6 +205,7 @@ class Problem(NamedTuple):
     limits: Limits
     settings: Ints
     passes: Passes
+    sizes: Sizes | None = None  # None: no job's nodes are as many as their CPUs make them
 
 
 @by_reference

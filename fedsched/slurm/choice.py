@@ -30,9 +30,9 @@ def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Wor
         best, best_length = NONE, EMPTY
         first = next_in(blocks, FIRST)
         while first < weight.size:
-            after = _end_of_block(blocks, weight, weighed, first)
+            after = end_of_block(blocks, weight, weighed, first)
             length = after - first
-            if best < 0 or _is_better(weight, weighed, left, first, length, best, best_length):
+            if best < 0 or is_better(weight, weighed, left, first, length, best, best_length):
                 best, best_length = first, length
             first = next_in(blocks, after)
         add(chosen, best, best + min(left, best_length))
@@ -41,7 +41,8 @@ def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Wor
 
 
 @part
-def _end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int:
+def end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int:
+    """Return the node behind the last one of a block."""
     after = next_out(blocks, first)
     if not weighed:
         return after
@@ -52,7 +53,8 @@ def _end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int
 
 
 @part
-def _is_better(weight: Ints, weighed: bool, left: int, first: int, length: int, best: int, best_length: int) -> bool:
+def is_better(weight: Ints, weighed: bool, left: int, first: int, length: int, best: int, best_length: int) -> bool:
+    """Return whether a block is taken rather than another one, where so much is left to take."""
     if weighed and weight[first] != weight[best]:
         return weight[first] < weight[best]
     if length >= left:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.limits import is_full
-from fedsched.slurm.node_sets import count, meet
+from fedsched.slurm.lines import keep_first_lines
+from fedsched.slurm.node_sets import meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up, order
 from fedsched.slurm.running import start
 from fedsched.slurm.shared_nodes import closed, fits_now, place_now
@@ -86,7 +87,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
     for k in range(mine.size):
         scratch.free[k] = scratch.usable[k] & ~closed(state.shared, state, k) & ~scratch.withdrawn[k]
     if fits_now(state.shared, problem, scratch.free, job):
-        _keep_first_lines(problem, state, problem.jobs.tasks[job])
+        keep_first_lines(problem, state, job)
         place_now(state.shared, problem, state, job)
         start(problem, state, job, now, scratch.chosen, MAIN)
         return STARTED
@@ -108,19 +109,3 @@ def _withdraw(problem: Problem, state: State, job: int) -> None:
     scratch.failed[partition] = 1
     for k in range(scratch.withdrawn.size):
         scratch.withdrawn[k] |= problem.machine.partitions[partition, k]
-
-
-@part
-def _keep_first_lines(problem: Problem, state: State, tasks: int) -> None:
-    """Keep of the free nodes those of as many lines of the conf as are enough: select/linear asks no further."""
-    if problem.settings[Setting.CONS_TRES] == 1 or problem.machine.lines.shape[0] < 2:
-        return
-    free, line = state.scratch.free, state.scratch.line
-    line[:] = 0
-    for k in range(problem.machine.lines.shape[0]):
-        for w in range(free.size):
-            line[w] |= free[w] & problem.machine.lines[k, w]
-        if count(line) >= tasks:
-            break
-    for w in range(free.size):
-        free[w] = line[w]

@@ -20,6 +20,7 @@ from fedsched.slurm.limits_of_accounts import with_accounts
 from fedsched.slurm.memory import amounts_of
 from fedsched.slurm.node_sets import words_of
 from fedsched.slurm.pack_shared import opened_on, refuse_on_shared_nodes
+from fedsched.slurm.pack_sizes import sizes_of
 from fedsched.slurm.pack_waits import (
     NEVER,
     cancelled_by,
@@ -152,6 +153,7 @@ def pack(
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
         settings=settings,
         passes=_passes(slurm, base),
+        sizes=sizes_of(workload, federation, slurm, rows) if sharing is None else None,
     )
     return Packed(problem, priorities, _ints(rows), base)
 

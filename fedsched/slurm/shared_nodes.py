@@ -12,8 +12,9 @@ from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose_blocks
 from fedsched.sharing.devices import choose_devices
 from fedsched.sharing.stock import copy_stock, fit_on, give_back, room_on, take
-from fedsched.slurm.choice import choose
+from fedsched.slurm.lines import choose_again
 from fedsched.slurm.node_sets import BITS, add, count, drop, next_in, ones
+from fedsched.slurm.node_sizes import choose_for, enough, is_sized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,14 +39,14 @@ def closed(shared: Shared | None, state: State, k: int) -> np.uint64:
 def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
     """Return whether a job fits on these nodes with what is free there now."""
     if shared is None:
-        return count(nodes) >= problem.jobs.tasks[job]
+        return enough(problem.sizes, problem, nodes, job)
     return _has_room(shared.sharing, shared.work.now, nodes, job)
 
 
 @inlined
 def fits_idle(shared: Shared | None, problem: Problem, state: State, job: int) -> bool:
     """Return whether enough nodes were idle as the pass began, of which they only become fewer."""
-    if shared is not None:
+    if shared is not None or is_sized(problem.sizes, job):
         return True
     idle, which = state.scratch.idle, problem.jobs.nodes[job]
     if idle[which] < 0:
@@ -59,6 +60,8 @@ def fits_idle(shared: Shared | None, problem: Problem, state: State, job: int) -
 def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, job: int) -> bool:
     """Return whether it fits there with what has been released; where nodes are given whole there are so many."""
     if shared is None:
+        if is_sized(problem.sizes, job):
+            return enough(problem.sizes, problem, nodes, job)
         return many >= problem.jobs.tasks[job]
     return _has_room(shared.sharing, shared.work.later, nodes, job)
 
@@ -67,7 +70,7 @@ def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, 
 def may_fit(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
     """Return whether it could fit there if nobody else ran."""
     if shared is None:
-        return count(nodes) >= problem.jobs.tasks[job]
+        return enough(problem.sizes, problem, nodes, job)
     return count(nodes) > 0
 
 
@@ -76,7 +79,7 @@ def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -
     """Choose the nodes of a job among the free ones, where it fits now."""
     scratch = state.scratch
     if shared is None:
-        choose(problem, scratch.free, problem.jobs.tasks[job], scratch.blocks, scratch.chosen)
+        choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
         return
     _choose(problem, shared, shared.work.now, job, scratch.free, scratch.chosen)
 
@@ -86,7 +89,7 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
     """Choose them where it fits with what has been released."""
     scratch = state.scratch
     if shared is None:
-        choose(problem, scratch.free, problem.jobs.tasks[job], scratch.blocks, scratch.chosen)
+        choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
         return
     _choose(problem, shared, shared.work.later, job, scratch.free, scratch.chosen)
 
@@ -95,6 +98,7 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
 def place_at_last(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
     """Choose again, of the usable nodes on which nobody completes, for a job that starts: Slurm's start does."""
     if shared is None:
+        choose_again(problem, state, job)
         return
     scratch = state.scratch
     for k in range(scratch.usable.size):

@@ -96,20 +96,31 @@ class SlurmCluster:
     factor
         How many times as fast as the world's its clock runs.
     node
-        What a node has.
+        What a node has, or what each of them has.
     partitions
         The lines of its partitions.
+    together
+        Neighbours that have the same stand in one line of the conf.
     """
 
     def __init__(
-        self, folder: Path, *, nodes: int, settings: str, factor: float, node: str = ONE_JOB, partitions: str = ALL
+        self,
+        folder: Path,
+        *,
+        nodes: int,
+        settings: str,
+        factor: float,
+        node: str | list[str] = ONE_JOB,
+        partitions: str = ALL,
+        together: bool = False,
     ) -> None:
         self.folder = folder.resolve()
         if len(os.fsencode(SOCKET.format(folder=self.folder, node=nodes))) > LONGEST_SOCKET:
             raise ValueError(f"folder={folder}: Slurm's sockets in it would have too long names; give a shorter one.")
         self.nodes = nodes
-        self.node = node
+        self.each = node if isinstance(node, list) else [node] * nodes
         self.partitions = partitions
+        self.together = together
         self.settings = settings
         self.clock = FasterClock(factor)
         self.slowest = 0.0  # seconds of its clock that the slowest command took
@@ -199,13 +210,25 @@ class SlurmCluster:
         host = socket.gethostname().partition(".")[0]
         first, *others = free_ports(self.nodes + 1)
         lines = [MACHINERY.format(host=host, port=first, user=getpass.getuser(), folder=self.folder), self.settings]
-        lines += [
-            f"NodeName=n{k} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {self.node}"
-            for k, port in enumerate(others, start=1)
-        ]
+        for first, last in self._lines():
+            ports = ",".join(map(str, others[first - 1 : last]))
+            name, port = (f"n[{first}-{last}]", f"[{ports}]") if last > first else (f"n{first}", ports)
+            lines.append(
+                f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {self.each[first - 1]}"
+            )
         lines.append(f"{self.partitions}\n")
         (self.folder / "slurm.conf").write_text("\n".join(lines), encoding="utf-8")
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
+
+    def _lines(self) -> list[tuple[int, int]]:
+        """Return the first and the last node of each line of the conf: each has its own, or those alike share one."""
+        found: list[tuple[int, int]] = []
+        for k, node in enumerate(self.each, start=1):
+            if self.together and found and self.each[k - 2] == node:
+                found[-1] = found[-1][0], k
+            else:
+                found.append((k, k))
+        return found
 
     def _start(self, *command: str) -> None:
         self._start_in(self._environment, *command)

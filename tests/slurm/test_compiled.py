@@ -17,8 +17,8 @@ pytestmark = pytest.mark.compiled
 
 
 def test_each_function_is_compiled_once(tmp_path: Path) -> None:
-    """Both schedulers, all kinds of nodes and jobs, with limits or without: no kernel has more than one signature."""
-    for seed in range(12):
-        one = case(seed, tmp_path)
+    """Both schedulers, all kinds of nodes and jobs, limits, sizes: no kernel has more than one signature."""
+    for seed in range(16):
+        one = case(seed, tmp_path, sized=seed > 11)
         fs.simulate(one.workload, one.machine, one.policy)  # type: ignore[arg-type]
     signatures.check("fedsched.slurm", least=70)

@@ -43,7 +43,15 @@ def test_limits_and_tiers_decide(said: str, otherwise: str) -> None:
     assert (played.apart(schedule) <= CLOSE).mean() < 0.7
 
 
-@pytest.mark.parametrize(("name", "share"), [("backfill", 0.85), ("multifactor", 0.9), ("limits", 0.9)])
+@pytest.mark.parametrize("name", ["backfill", "multifactor", "limits"])
+def test_nodes_are_slurm_s(name: str) -> None:
+    """With the recording's clocks each job has the very nodes that Slurm gave it, whichever scheduler started it."""
+    played = Played.read(name)
+    schedule = played.on_ours()
+    assert [{node + 1 for node in schedule.nodes_of(row)} for row in range(len(played.start))] == list(played.nodes)
+
+
+@pytest.mark.parametrize(("name", "share"), [("backfill", 0.83), ("multifactor", 0.9), ("limits", 0.9)])
 def test_recorded_starts_lie_inside_an_ensemble(name: str, share: float) -> None:
     """Most lie between the earliest and the latest start of runs with drawn clocks, and so does the mean wait."""
     played = Played.read(name)
