@@ -44,6 +44,10 @@ ROWS = (
     ),
     Row("conservative on lublin_256, overloaded", "{bench_replay.lublin_conservative:big} jobs a second"),
     Row(
+        "the twin of a made dump of 600,000 jobs on 5,860 nodes: read and replayed",
+        "{bench_twin.easy_seconds:3} s under EASY, {bench_twin.slurm_seconds:3} s under Slurm's own policy",
+    ),
+    Row(
         "200 jobs × 8 groups, a candidate's evaluation",
         "{bench_evaluation.greedy:2} million placements a second (greedy; {bench_evaluation.greedy_links:2} with "
         "communication; EASY {bench_evaluation.easy:2})",
