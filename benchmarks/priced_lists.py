@@ -15,7 +15,9 @@ import numba
 import numpy as np
 from free_blocks import Blocks, Lines, Lists, planned
 
+from fedsched.instances import proof as checker
 from fedsched.instances.certificates import certificate_path
+from fedsched.instances.forms import rate_of
 from fedsched.model.admission import open_groups
 from fedsched.model.calendar import closures_of
 
@@ -107,28 +109,28 @@ def rooms_of(document: Document, opened: np.ndarray) -> np.ndarray:
 
 def priced(document: Document, ask: str, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what jobs pay for a second by the certificate that is kept: of a group's node, and in a room beside it."""
-    groups, workload, federation = document.federation.groups, document.workload, document.federation
+    groups, workload = document.federation.groups, document.workload
     jobs, tasks = len(workload), workload.tasks
     price, second = np.zeros((jobs, len(groups))), np.zeros((jobs, len(room)))
     path = certificate_path(document.name, ask)
-    proof: dict[str, Any] = json.loads(path.read_text(encoding="ascii")) if path.is_file() else {"kind": "none"}
-    if proof["kind"] != "prices" or len(proof["area"][0]) != len(groups):
+    if not path.is_file():
         return price, second
-    opened = open_groups(workload, federation)
-    speed, nodes = np.array([one.speed for one in groups]), np.array([one.count for one in groups])
-    spent = float(proof["spent"])
-    for level, row in zip(proof["levels"], proof["area"], strict=True):
-        price += np.where(workload.submit[:, None] >= float(Fraction(level)), np.array(row) / spent, 0.0)
-    homes = np.array(document.data["jobs"].get("partition", [""] * jobs))
-    for key, w in proof["wide"].items():
-        p, slowest, home = f"{key}:0:".split(":")[:3]
-        mine = (tasks >= int(p)) & ((homes == home) | (home == ""))
-        fast = speed >= float(Fraction(slowest)) - 1e-9
-        total = int(nodes[fast & opened[np.argmax(mine)]].sum() if home else nodes[fast].sum())
-        sized = np.where(tasks > total - int(p), total, tasks) * mine
-        second += np.outer(sized * w / spent, ~(room & ~fast).any(axis=1))
+    proof: dict[str, Any] = json.loads(path.read_text(encoding="ascii"))
+    problem = checker.Problem(document.text)
+    if ask == "carbon" or len(proof["prices"]) != len(groups):
+        return price, second
+    rate = float(rate_of(problem, proof))
+    edges = [float(Fraction(at)) for at in proof["edges"]]
+    when = np.searchsorted(edges, workload.submit, side="right") - 1
+    price += np.array([[float(Fraction(x)) for x in row] for row in proof["prices"]])[:, when].T / rate
+    for pools in proof["packs"]:
+        rooms = [{*one} for one, _ in pools]
+        for r, members in enumerate(room[:, : len(groups)]):
+            pool = next((k for k, one in enumerate(rooms) if {*np.flatnonzero(members).tolist()} <= one), None)
+            if pool is not None:
+                second[:, r] += [float(Fraction(pools[pool][1].get(str(n), 0))) / rate for n in tasks.tolist()]
     for j, w in proof["job"].items():
-        second[int(j)] += w / spent
+        second[int(j)] += float(Fraction(w)) / rate
     return price, second
 
 

@@ -81,5 +81,8 @@ def priced_by_carbon(relaxation: Relaxation, problem: Problem) -> dict[str, Any]
     price = np.maximum(-solved.ineqlin.marginals[: classes * many], 0.0).reshape(classes, many)
     unit = max(1, round(UNIT / (float(price.max()) or 1.0)))
     whole_prices = np.rint(price * unit).astype(np.int64)
-    prices = [whole_prices[c].tolist() for c in relaxation.group_class.tolist()]
-    return {"objective": "carbon", "kind": "times", "edges": edges, "unit": unit, "prices": prices}
+    prices = [[*whole_prices[c].tolist(), 0] for c in relaxation.group_class.tolist()]
+    return {
+        "objective": "carbon", "edges": edges, "unit": unit, "prices": prices, "packs": [], "job": {}, "watt": 0,
+        "before": edges[-1],
+    }  # fmt: skip

@@ -25,6 +25,8 @@ from fedsched.instances import DATA
 from fedsched.instances import proof as checker
 from fedsched.instances.carbon import priced_by_carbon
 from fedsched.instances.documents import Document
+from fedsched.instances.forms import in_units, written
+from fedsched.instances.patterns import packed
 from fedsched.instances.programs import UNIT, multipliers, text_of
 
 if TYPE_CHECKING:
@@ -65,14 +67,16 @@ def certificate(document: Document, objective: str) -> str:
     proposed = [*(_by_times if objective in OF_TIMES else _by_prices)(document, prover, objective)]
     if objective == "makespan":
         proposed.append(_by_speeds(document))
-    if objective not in OF_TIMES and len(document.workload) <= MOST_OF_PROGRAMS:
-        proposed += _by_programs(document, prover, objective)
+    if objective not in OF_TIMES:
+        if len(document.workload) <= MOST_OF_PROGRAMS:
+            proposed += _by_programs(document, prover, objective)
+        proposed += _by_patterns(document, objective)
     proofs = [(_valued(document, one), one) for one in proposed if not _is_empty(one)]
     return _sealed(document, *max(proofs, key=lambda found: found[0][0]))
 
 
 def _relaxation(document: Document) -> Relaxation:
-    # Windows only take nodes away: the checker does without them, and so must what it is given. Of caps it is told.
+    # What windows take the checker counts by itself, whatever the multipliers. Of caps it is told.
     always_up = Document({name: part for name, part in document.data.items() if name not in ("downtimes", "signals")})
     federation, workload = always_up.federation, document.workload
     problem = pack(workload, federation, reading=document.reading, t0=0.0)
@@ -86,6 +90,11 @@ def _whole(values: NDArray[np.float64], largest: float) -> list[Any]:
 
 def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
     """Give proofs by the multipliers of each bound that the library looks at."""
+
+    def weighed(multipliers: Multipliers) -> dict[str, Any]:
+        found = _weights(problem, multipliers)
+        return {"objective": objective, **written(document, _problem(document.text), found, objective)}
+
     problem, tried = prover.problem, [*prover.fixed_prices()]
     if objective == "energy":
         # What is over of the price of time goes to the best proof of the makespan.
@@ -94,24 +103,24 @@ def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[d
         prover.energy()
         for line in prover.energy_lines:
             if line.slope == 0:
-                yield _weights(problem, _filled(relaxation, line.multipliers, best), objective)
+                yield weighed(_filled(relaxation, line.multipliers, best))
         for prices in (*tried, best):
-            yield _weights(problem, prices, objective)
+            yield weighed(prices)
         return
     lone = np.zeros(len(document.workload))
     lone[np.argmax(prover.relaxation.release + prover.relaxation.shortest)] = 1.0
     nothing = tried[0].scaled(0.0)
     tried += [Multipliers(nothing.area, nothing.wide, lone), prover.best_makespan.multipliers]
     for prices in tried:
-        yield _weights(problem, prices, objective)
+        yield weighed(prices)
 
 
 def _by_speeds(document: Document) -> dict[str, Any]:
     """Return the proof that all work takes all nodes so long: of a planted machine, which is full, the whole truth."""
     speeds = _problem(document.text).speed
     unit = lcm(*(speed.denominator for speed in speeds))
-    area = [int(unit * speed) for speed in speeds]
-    return {"objective": "makespan", "kind": "prices", "levels": [0], "area": [area], "wide": {}, "job": {}}
+    found = {"levels": [0], "area": [[int(unit * speed) for speed in speeds]], "wide": {}, "job": {}}
+    return {"objective": "makespan", **written(document, _problem(document.text), found, "makespan")}
 
 
 def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
@@ -130,7 +139,8 @@ def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator
         if found is None:  # some job cannot end by then: any multiplier will do
             found = multipliers(relaxation, levels, homes, of_energy=False)
         limit = {} if before is None else {"before": str(before)}
-        return {"objective": objective, "kind": "prices", **(found or {}), **limit}
+        whole = written(document, _problem(document.text), {**(found or {}), **limit}, objective)
+        return {"objective": objective, **whole}
 
     best = proof(None)
     yield best
@@ -147,6 +157,13 @@ def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator
         low, high = (middle + 1, high) if _valued(document, one)[0] >= before else (low, middle)
 
 
+def _by_patterns(document: Document, objective: str) -> Iterator[dict[str, Any]]:
+    """Give the proof by what widths fill pools of nodes together."""
+    problem = _problem(document.text)
+    one = packed(document, problem, of_energy=objective == "energy")
+    yield {"objective": objective, **in_units(problem, one, objective)}
+
+
 def _filled(relaxation: Relaxation, some: Multipliers, rest: Multipliers) -> Multipliers:
     """Return multipliers with so much of others added that they spend all idle watts."""
 
@@ -159,7 +176,7 @@ def _filled(relaxation: Relaxation, some: Multipliers, rest: Multipliers) -> Mul
     return Multipliers(some.area + share * rest.area, some.wide + share * rest.wide, some.job + share * rest.job)
 
 
-def _weights(problem: BoundProblem, multipliers: Multipliers, objective: str) -> dict[str, Any]:
+def _weights(problem: BoundProblem, multipliers: Multipliers) -> dict[str, Any]:
     multipliers = multipliers.clipped()
     parts = (multipliers.area, multipliers.wide, multipliers.job)
     largest = max(float(part.max(initial=0.0)) for part in parts) or 1.0
@@ -168,8 +185,6 @@ def _weights(problem: BoundProblem, multipliers: Multipliers, objective: str) ->
     thresholds = [threshold_of(row, problem.relaxation.tasks, total) for row in problem.wide]
     group_class = problem.relaxation.group_class.tolist()
     return {
-        "objective": objective,
-        "kind": "prices",
         "levels": [text_of(level) for level in problem.levels.tolist()],
         "area": [[row[c] for c in group_class] for row in area],
         "wide": {str(p): w for p, w in zip(thresholds, wide, strict=True) if w},
@@ -191,21 +206,21 @@ def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[di
     until = np.stack([np.interp(edges, prices.edges, column) for column in spent.T], axis=1)
     mean = np.diff(until, axis=0) / np.diff(edges)[:, None]
     unit = round(UNIT / (float(mean.max(initial=0.0)) or 1.0))
-    weights = np.rint(mean * unit).astype(np.int64)
+    weights = np.vstack([np.rint(mean * unit).astype(np.int64), np.zeros((1, mean.shape[1]), dtype=np.int64)])
     slowdown = prover.relaxation.class_slowdown[prover.relaxation.group_class]
     of_group = np.searchsorted(np.unique(prover.relaxation.class_slowdown), slowdown).tolist()
     columns = [weights[:, k].tolist() for k in of_group]
-    yield {"objective": objective, "kind": "times", "edges": edges, "unit": unit, "prices": columns}
+    yield {"objective": objective, "edges": edges, "unit": unit, "prices": columns, "packs": [], "job": {}, "watt": 0}
 
 
 def _is_empty(one: dict[str, Any]) -> bool:
     """Return whether a proof has no multiplier, as a solver's is that gave up."""
-    return one["kind"] == "prices" and not (any(map(any, one["area"])) or one["wide"] or one["job"] or one.get("watt"))
+    return not (any(map(any, one["prices"])) or one["packs"] or one["job"] or one["watt"])
 
 
 def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """Return what the checker finds that a proof is worth."""
-    return checker.WAYS[one["kind"], one["objective"]](_problem(document.text), one, one["objective"])
+    return checker.follows(_problem(document.text), one, one["objective"])
 
 
 @cache

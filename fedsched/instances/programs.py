@@ -39,6 +39,12 @@ class Rows:
         self.value.extend(values.tolist())
         self.limit.append(limit)
 
+    def table(self, columns: int) -> Any:
+        """Return A, of so many columns."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((self.value, tuple(zip(*self.place, strict=True))), shape=(len(self.limit), columns))
+
 
 def families(relaxation: Relaxation, homes: list[str]) -> list[Family]:
     """Return a family for each pool of nodes and each width at which it differs."""

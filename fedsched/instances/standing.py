@@ -11,7 +11,7 @@ from fedsched.instances import load
 from fedsched.instances.certificates import FORMAT as CERTIFICATE
 from fedsched.instances.certificates import certified_bound
 from fedsched.instances.plans import judged, known_path, known_values, read_plan
-from fedsched.instances.proof import Refused, proven
+from fedsched.instances.proof import proven
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def checked(path: str | PathLike[str], *, logs: str | PathLike[str] | None = Non
         document = load(str(data.get("instance")), logs=logs)
         try:
             bound = proven(document.text, read_text(path))
-        except (Refused, LookupError, ValueError, TypeError, ZeroDivisionError, AttributeError) as error:
+        except (LookupError, ValueError, TypeError, ZeroDivisionError, AttributeError) as error:
             raise FedschedError(f"{path}: it proves nothing of {document.name}: {error}.") from None
         before = certified_bound(document.name, data["objective"])
         said = f"{document.name}, {data['objective']}: PROVEN, at least {float(bound):.10g}"
