@@ -20,7 +20,7 @@ from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem import SearchProblem, as_package
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
-from fedsched.sharing.pack import frozen, kinds_apart, kinds_of, shared, shortest_on
+from fedsched.sharing.pack import freeze, kinds_apart, kinds_of, shared, shortest_on
 from fedsched.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
 from fedsched.sharing.trials import Trials
 from fedsched.values import whole
@@ -71,13 +71,7 @@ class SharedRows(PackedProblem):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        one = self._shared
-        self._shared = one._replace(
-            nodes=type(one.nodes)(*map(frozen, one.nodes)),
-            kinds=type(one.kinds)(*map(frozen, one.kinds)),
-            leaf=frozen(one.leaf),
-            begin=frozen(one.begin),
-        )
+        freeze(self._shared)
 
     def trials(self, thread: int = 0) -> Trials:
         """Return what a thread works on."""

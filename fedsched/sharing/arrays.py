@@ -62,11 +62,22 @@ class Kinds(NamedTuple):
 
 
 @by_reference
+class Closures(NamedTuple):
+    """Downtimes in the orders in which they are looked at; without any they are of no size."""
+
+    first: Ints  # of each group, and one past the last
+    of_group: Ints  # group by group, by their begins
+    by_end: Ints  # those that are planned to end, by that
+    planned_end: Floats  # theirs
+
+
+@by_reference
 class Sharing(NamedTuple):
     """What is shared, and how."""
 
     nodes: Nodes
     kinds: Kinds
+    closures: Closures
     gpu: int  # which resource is counted in devices, or -1
     choice: int
     reservation: int
@@ -153,3 +164,4 @@ class Work(NamedTuple):
     room: Ints  # group: tasks of the job at hand that fit
     fit: Ints  # node: the same
     order: Ints  # a heap of nodes
+    ended: Ints  # group: the first of its closures that has not ended

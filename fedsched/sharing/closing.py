@@ -20,15 +20,20 @@ from fedsched.engine.placement import place, planned_duration
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
     from fedsched.engine.reserved import Reserved
+    from fedsched.sharing.arrays import Closures, Sharing, Work
 
 NONE = constant(0)
 
 
 @inlined
-def open_all(extras: Extras | None, extra_state: ExtraState | None, t0: float) -> None:
+def open_all(
+    extras: Extras | None, extra_state: ExtraState | None, sharing: Sharing, work: Work, t0: float
+) -> None:
     """Let what has closed or opened by t0 have done so."""
     if extras is None or extra_state is None:
         return
+    for g in range(work.ended.size):
+        work.ended[g] = sharing.closures.first[g]
     number = extra_state.closed.number
     number[ClosedNumber.PAST] = extras.calendar.lookout.size  # of counts of nodes the engine keeps none for this loop
     number[ClosedNumber.CHANGED] = 0
@@ -59,15 +64,34 @@ def _reservation_of(reserved: Reserved, j: int) -> int:
 
 
 @part
-def _shut(calendar: Calendar, reserved: Reserved, room: Ints, now: float, begin: float, end: float, j: int) -> int:
+def _shut(
+    calendar: Calendar,
+    reserved: Reserved,
+    closures: Closures,
+    ended: Ints,
+    room: Ints,
+    now: float,
+    begin: float,
+    end: float,
+    j: int,
+) -> int:
     # Leaves no room on groups that known downtimes close to a job within [begin, end); returns how many fit there.
     away, mine = NONE, _reservation_of(reserved, j)
-    for c in range(calendar.begin.size):
-        if mine != NOBODYS and calendar.reservation[c] == mine:
+    for g in range(room.size):
+        if room[g] == 0:
             continue
-        if calendar.begin[c] < end and begin < calendar.planned_end[c] and _is_known(calendar, c, now):
-            away += room[calendar.group[c]]
-            room[calendar.group[c]] = 0
+        last = closures.first[g + 1]
+        while ended[g] < last and calendar.end[closures.of_group[ended[g]]] <= now:
+            ended[g] += 1
+        for i in range(ended[g], last):
+            c = closures.of_group[i]
+            if calendar.begin[c] >= end:
+                break
+            yields = mine != NOBODYS and calendar.reservation[c] == mine
+            if not yields and begin < calendar.planned_end[c] and _is_known(calendar, c, now):
+                away += room[g]
+                room[g] = 0
+                break
     if mine != NOBODYS and end > reserved.end[mine]:  # from which on nothing is open to its jobs
         for g in range(room.size):
             away += room[g]
@@ -76,7 +100,7 @@ def _shut(calendar: Calendar, reserved: Reserved, room: Ints, now: float, begin:
 
 
 @inlined
-def shut_soon(extras: Extras | None, state: State, room: Ints, j: int) -> int:
+def shut_soon(extras: Extras | None, state: State, sharing: Sharing, work: Work, room: Ints, j: int) -> int:
     """Leave no room on groups that close before a job could end, were it as short as can be; return how much less."""
     if extras is None:
         return 0
@@ -84,12 +108,21 @@ def shut_soon(extras: Extras | None, state: State, room: Ints, j: int) -> int:
         return 0
     now = state.clock[Clock.NOW]
     end = end_after(now + state.shortest[j], now)
-    return _shut(extras.calendar, extras.reserved, room, now, now, end, j)
+    return _shut(extras.calendar, extras.reserved, sharing.closures, work.ended, room, now, now, end, j)
 
 
 @inlined
 def place_while_open(
-    extras: Extras | None, problem: Problem, plan: Plan, state: State, room: Ints, total: int, j: int, begin: float
+    extras: Extras | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+    room: Ints,
+    total: int,
+    j: int,
+    begin: float,
 ) -> bool:
     """Fill `state.scratch.chosen` with tasks on groups that are open from `begin` until the job's planned end, if any.
 
@@ -99,7 +132,9 @@ def place_while_open(
         return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
     if extras.calendar.begin.size == 0:
         return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
-    return _place_while_open(extras.calendar, extras.reserved, problem, plan, state, room, total, j, begin)
+    return _place_while_open(
+        extras.calendar, extras.reserved, problem, plan, state, sharing.closures, work.ended, room, total, j, begin
+    )
 
 
 @part
@@ -109,6 +144,8 @@ def _place_while_open(
     problem: Problem,
     plan: Plan,
     state: State,
+    closures: Closures,
+    ended: Ints,
     room: Ints,
     total: int,
     j: int,
@@ -117,7 +154,7 @@ def _place_while_open(
     # The job is first taken to be as short as it can be [12, 39].
     end = end_after(begin + state.shortest[j], begin)
     while True:
-        total -= _shut(calendar, reserved, room, state.clock[Clock.NOW], begin, end, j)
+        total -= _shut(calendar, reserved, closures, ended, room, state.clock[Clock.NOW], begin, end, j)
         if total < problem.tasks[j] or not place(problem, plan, j, room, state.load, state):
             return False
         needed = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
@@ -127,12 +164,24 @@ def _place_while_open(
 
 
 @inlined
-def next_opening(extras: Extras | None, clock: Floats, time: float) -> float:
+def next_opening(extras: Extras | None, clock: Floats, closures: Closures, time: float) -> float:
     """Return the first known end of a downtime after a time; infinite where there is none."""
     if extras is None:
         return np.inf
-    calendar, first = extras.calendar, np.inf
-    for c in range(calendar.begin.size):
-        if time < calendar.planned_end[c] < first and _is_known(calendar, c, clock[Clock.NOW]):
-            first = calendar.planned_end[c]
-    return first
+    return _next_opening(extras.calendar, closures, clock[Clock.NOW], time)
+
+
+@part
+def _next_opening(calendar: Calendar, closures: Closures, now: float, time: float) -> float:
+    low, high = 0, closures.planned_end.size
+    while low < high:
+        middle = (low + high) >> 1
+        if closures.planned_end[middle] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    while low < closures.planned_end.size:
+        if _is_known(calendar, closures.by_end[low], now):
+            return closures.planned_end[low]
+        low += 1
+    return np.inf

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 def fits(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> bool:
     """Fill `state.scratch.chosen` with the job's tasks on each group; return whether it fits on a stock, from now."""
     room = measure_room(sharing, stock, sharing.kinds.of_job[j], work.room)
-    return place_while_open(problem.extras, problem, plan, state, work.room, room, j, state.clock[Clock.NOW])
+    return place_while_open(
+        problem.extras, problem, plan, state, sharing, work, work.room, room, j, state.clock[Clock.NOW]
+    )
 
 
 @part
@@ -48,9 +50,11 @@ def fits_now(problem: Problem, plan: Plan, state: State, sharing: Sharing, work:
     if work.bound[kind] < problem.tasks[j] or _is_kept_back(problem, state, j):
         return False
     room = measure_room(sharing, work.now, kind, work.room)
-    room -= shut_soon(problem.extras, state, work.room, j)
+    room -= shut_soon(problem.extras, state, sharing, work, work.room, j)
     work.bound[kind] = room if room < problem.tasks[j] else ALL
-    return place_while_open(problem.extras, problem, plan, state, work.room, room, j, state.clock[Clock.NOW])
+    return place_while_open(
+        problem.extras, problem, plan, state, sharing, work, work.room, room, j, state.clock[Clock.NOW]
+    )
 
 
 @inlined

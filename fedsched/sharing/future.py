@@ -68,13 +68,13 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
     pools.look_ahead(problem.extras, state.extras)
     total = _measure_all(sharing, work, kind)
     last = state.counter[Counter.ENDS] - 1
-    shadow, opening = np.inf, next_opening(problem.extras, state.clock, now)
+    shadow, opening = np.inf, next_opening(problem.extras, state.clock, sharing.closures, now)
     while (last >= 0 or opening < np.inf) and shadow == np.inf:
         time = opening
         if last >= 0:
             time = min(time, end_after(ends.time[last], now))
         if time == opening:
-            opening = next_opening(problem.extras, state.clock, time)
+            opening = next_opening(problem.extras, state.clock, sharing.closures, time)
         while last >= 0 and end_after(ends.time[last], now) == time:
             j = ends.job[last]
             total += _room_of(sharing, work, kind, j, LESS)
@@ -86,7 +86,7 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
             continue
         for g in range(room.size):  # which the walk goes on with
             room[g] = work.room[g]
-        if place_while_open(problem.extras, problem, plan, state, room, total, head, time):
+        if place_while_open(problem.extras, problem, plan, state, sharing, work, room, total, head, time):
             shadow = time
     if shadow == np.inf:
         return shadow

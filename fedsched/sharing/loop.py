@@ -43,7 +43,7 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     work.number[Number.BOUNDED] = NOBODY
     open_all(sharing, work.now)
     pools.open_all(problem.extras, state.extras)
-    closing.open_all(problem.extras, state.extras, problem.t0)
+    closing.open_all(problem.extras, state.extras, sharing, work, problem.t0)
     limits.open_all(problem.extras, state.extras, plan, state)
     limits.keep_awake(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
     cancellations.open_all(problem.extras, state.extras, problem.t0)

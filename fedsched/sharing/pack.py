@@ -14,7 +14,7 @@ from fedsched.engine.rules import Needs
 from fedsched.engine.states import new_state
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.shares import GPU
-from fedsched.sharing.arrays import Choice, Kinds, Nodes, Reservation, Sharing
+from fedsched.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
 from fedsched.sharing.room import new_work, runs_to_lose
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Calendar, Extras, Floats, Ints, Plan, Problem, State
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
@@ -72,7 +72,7 @@ def pack(
         kinds = kinds_apart(workload, asked)
     else:
         kinds = kinds_of(workload, asked, problem, home=plan.placement == Placement.HOME)
-    packed = shared(federation, asked, kinds, sharing, plan.backfill_order)
+    packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
     lost = runs_to_lose(problem, packed)
     return Packed(problem, plan, _that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
 
@@ -156,8 +156,15 @@ def _kinds(workload: Workload, asked: Asked, of_job: Ints, first: Ints) -> Kinds
     )
 
 
-def shared(federation: Federation, asked: Asked, kinds: Kinds, sharing: NodeSharing, order: Ints) -> Sharing:
-    """Return the nodes and who shares them; of each kind, jobs stand in this order."""
+def shared(
+    federation: Federation,
+    asked: Asked,
+    kinds: Kinds,
+    sharing: NodeSharing,
+    order: Ints,
+    extras: Extras | None = None,
+) -> Sharing:
+    """Return the nodes, when they close, and who shares them; of each kind, jobs stand in this order."""
     groups = federation.groups
     counts = np.array([group.count for group in groups])
     numbers = federation.node_order
@@ -172,11 +179,26 @@ def shared(federation: Federation, asked: Asked, kinds: Kinds, sharing: NodeShar
             gpus=frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
         ),
         kinds=kinds,
+        closures=_closures(None if extras is None else extras.calendar, counts.size),
         gpu=gpu,
         choice=int(Choice[sharing.choice.upper()]),
         reservation=int(Reservation[sharing.reservation.upper()]),
         leaf=frozen(leaves(kinds.of_job, order)),
         begin=begins(kinds),
+    )
+
+
+def _closures(calendar: Calendar | None, groups: int) -> Closures:
+    if calendar is None:
+        return Closures(frozen(np.zeros(groups + 1)), frozen([]), frozen([]), _frozen_times([]))
+    of_group = np.lexsort((calendar.begin, calendar.group))
+    by_end = np.argsort(calendar.planned_end, kind="stable")
+    by_end = by_end[np.isfinite(calendar.planned_end[by_end])]
+    return Closures(
+        first=frozen(np.searchsorted(calendar.group[of_group], np.arange(groups + 1))),
+        of_group=frozen(of_group),
+        by_end=frozen(by_end),
+        planned_end=_frozen_times(calendar.planned_end[by_end]),
     )
 
 
@@ -197,6 +219,20 @@ def begins(kinds: Kinds) -> Ints:
 def frozen(values: Any) -> NDArray[np.int64]:
     """Return whole numbers that kernels read."""
     array = np.array(values, dtype=np.int64, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def freeze(sharing: Sharing) -> None:
+    """Let none of the arrays be written: the kernels know one type."""
+    for part in sharing:
+        for array in part if isinstance(part, tuple) else (part,):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
+
+def _frozen_times(values: Any) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64, order="C")
     array.setflags(write=False)
     return array
 

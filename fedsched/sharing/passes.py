@@ -141,7 +141,9 @@ def _start_beside(
     within = lasting and room >= problem.tasks[j]
     for g in range(chosen.size):
         within = within and chosen[g] <= work.room[g]
-    if not within and not place_while_open(problem.extras, problem, plan, state, work.room, room, j, now):
+    if not within and not place_while_open(
+        problem.extras, problem, plan, state, sharing, work, work.room, room, j, now
+    ):
         work.line.beside[kind] = NOT_BESIDE
         return
     lasts = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) > shadow

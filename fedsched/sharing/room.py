@@ -64,6 +64,7 @@ def new_work(sharing: Sharing, present: Held | None = None, lost: Ints | None = 
         room=_ints(groups),
         fit=_ints(nodes),
         order=_ints(nodes),
+        ended=np.array(sharing.closures.first[:-1]),
     )
 
 
