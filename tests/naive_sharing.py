@@ -96,6 +96,8 @@ class Run:
     order: str
     backfill_order: str
     kill: bool
+    limits: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # nodes at most, and of which jobs
+    sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # of a job: on how many nodes, at least and most
 
     def run(self) -> None:
         for node in self.nodes:
@@ -280,10 +282,29 @@ class Run:
         return min(naive.planned_duration(self.jobs[j], counts, self.machine) for counts in alone)
 
     def try_now(self, j: int) -> bool:
+        """Start a job if it fits and may have its nodes; return whether others need not wait for it."""
         counts = self.place_now(j)
         if counts is not None:
-            self.begin(j, counts, self.choose(j, counts, self.nodes))
+            self.begin_within_limits(j, counts, self.choose(j, counts, self.nodes))
         return counts is not None
+
+    def begin_within_limits(self, j: int, counts: list[int], hold: Hold) -> bool:
+        """Start a job on nodes, if limits on these let it have them; return whether they do."""
+        within = not self.over_nodes(j, hold)
+        if within:
+            self.begin(j, counts, hold)
+        return within
+
+    def over_nodes(self, j: int, hold: Hold) -> bool:
+        """Return whether these nodes are too many or too few for a job, each counted once for all who are there."""
+        least, most = self.sizes.get(j, (1, len(self.nodes)))
+        if not least <= len(hold) <= most:
+            return True
+        for most, jobs in self.limits:
+            there = {n for record in self.events.running if record.job in jobs for n in self.hold[record.job]}
+            if j in jobs and len(there | {*hold}) > most:
+                return True
+        return False
 
     def at(self, time: float) -> list[Node]:
         """Return the nodes as planned ends leave them at a time."""
@@ -318,7 +339,7 @@ class Run:
             if counts is None:
                 continue
             if self.planned_end(j, counts) <= shadow:
-                self.begin(j, counts, self.choose(j, counts, self.nodes))
+                self.begin_within_limits(j, counts, self.choose(j, counts, self.nodes))
                 continue
             both = [self.least(*pair) for pair in zip(self.nodes, later, strict=True)]
             room = self.room(j, both)
@@ -331,8 +352,7 @@ class Run:
             if lasts and not enough:
                 continue
             hold = self.choose(j, counts, both)
-            self.begin(j, counts, hold)
-            if lasts:
+            if self.begin_within_limits(j, counts, hold) and lasts:
                 self.put(later, j, hold)
                 left = naive.less(left, self.jobs[j])
 

@@ -108,6 +108,8 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     run.machine = replace(run.machine, closures=tuple(row for rows in downtimes for row in rows))
     name_nodes(run)
     _choose(Random(-4 - seed), run)
+    if "nodes" in bound:
+        federation = _count_nodes(Random(-6 - seed), run, federation)
     return Case(_workload(run, asked, clusters), federation, rules, sharing, kill, run)
 
 
@@ -200,6 +202,24 @@ def _choose(draw: Random, run: naive_sharing.Run) -> None:
             _keep_to(run, j, {one.group for one in machine.kept(name)}, {"reservation": name})
         if (place := draw.choice((None, *range(len(machine.partitions))))) is not None:
             _keep_to(run, j, machine.partitions[place], {"partition": place})
+
+
+def _count_nodes(draw: Random, run: naive_sharing.Run, federation: fs.Federation) -> fs.Federation:
+    # Lets users be on so many nodes at a time, and partitions take jobs of so many; on the empty machine all may start.
+    sizes = [len(run.choose(j, run.place(j, run.nodes), run.nodes)) for j in range(len(run.jobs))]
+    limits, partitions = [], []
+    for user in draw.choice(((1,), (1,), (0, 1))):
+        jobs = [j for j, job in enumerate(run.jobs) if job.user == user]
+        most = max([1, *(sizes[j] for j in jobs)]) + draw.choice((0, 0, 1))
+        run.limits.append((most, frozenset(jobs)))
+        limits.append(fs.Limit("user", nodes=most, names=(str(user),)))
+    for q, one in enumerate(federation.partitions):
+        jobs = [j for j, job in enumerate(run.jobs) if job.partition == q]
+        here = [sizes[j] for j in jobs] or [1]
+        least, most = draw.choice((1, min(here))), max(here)
+        run.sizes |= dict.fromkeys(jobs, (least, most))
+        partitions.append(replace(one, min_nodes=least, max_nodes=most))
+    return replace(federation, limits=(*federation.limits, *limits), partitions=tuple(partitions))
 
 
 def _keep_to(run: naive_sharing.Run, j: int, groups: Collection[int], named: dict[str, int]) -> None:

@@ -377,10 +377,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "shared nodes": {
         **dict.fromkeys((*BOOTS, "planned"), "no power saving yet"),
-        **dict.fromkeys(("prices", *CAPS), "no prices and intensities yet"),
-        "partition limits": "no partitions that count nodes yet",
-        "limit of accounts": "no limits of nodes yet",
-        "limits on these": "no limits of nodes yet",
+        **dict.fromkeys(CAPS, "no power caps yet"),
         **dict.fromkeys(CHOOSING, "no shapes that plans choose yet"),
     },
     "bounds": KILLS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +83,14 @@ class Limit:
         most = [f"{value:,} {'CPUs' if what == 'cpus' else what}" for what, value in self.most if value is not None]
         whose = ", ".join(map(one_line, self.names)) if self.names else f"each {self.of}"
         return f"{whose}: at most {' and '.join(most)} at a time"
+
+
+def beside_nodes(federation: Federation) -> Federation:
+    """Return the federation without what its limits say of nodes."""
+    if all(limit.nodes is None for limit in federation.limits):
+        return federation
+    others = (limit for limit in federation.limits if limit.jobs is not None or limit.cpus is not None)
+    return replace(federation, limits=tuple(dict.fromkeys(replace(limit, nodes=None) for limit in others)))
 
 
 def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:

@@ -237,8 +237,6 @@ class NodeUse:
             )
         of_machine = ["calendar"] if federation.calendar else []
         of_jobs = [name for name in self.workload.extras if name not in CHECKED]
-        if any(limit.nodes is not None for limit in federation.limits):
-            of_machine.append("limits")  # of nodes, which several jobs may be on
         for noun, names in (("federation", of_machine), ("workload", of_jobs)):
             if names:
                 raise ScheduleError(
@@ -285,17 +283,20 @@ class NodeUse:
         )
 
     def _beside_nodes(self) -> Iterator[str]:
-        # Pools and limits; of limits those that count nodes would have to know who shares one with whom.
+        # Pools and limits; of limits those that count nodes count each once, however many share it.
+        from fedsched.model.counted_nodes import broken_node_limits
         from fedsched.model.counters import counters_of
         from fedsched.model.limited import broken_limits
+        from fedsched.model.limits import beside_nodes
         from fedsched.model.lost_nodes import runs_of
         from fedsched.model.starts import broken_pools
 
         if len(self.workload):
             schedule, rows = self._as_schedule(), np.arange(len(self.workload))
-            counters = counters_of(self.workload, self.federation)
+            counters = counters_of(self.workload, beside_nodes(self.federation))
             yield from broken_pools(schedule)
             yield from broken_limits(schedule, counters, runs_of(schedule, rows, rows[:0]))
+            yield from broken_node_limits(self)
 
     def _capacity(self) -> Iterator[str]:
         # What a node's jobs hold together, of each resource that nodes tell of.

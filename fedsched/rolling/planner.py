@@ -22,6 +22,7 @@ from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.run import Run
 from fedsched.search.stopping import MaxEvaluations
+from fedsched.sharing.counting import are_counted
 from fedsched.sharing.run import SharedRun
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class RollingPlanner:
         self._uncapped = np.zeros(0, dtype=np.bool_)
         if run.problem.extras is not None:
             self._uncapped = by_their_nodes(run.problem.extras.limits)
+        if self._shared is not None:
+            self._uncapped = are_counted(self._shared.nodes.counted, run.problem.submit.size)
         run.consult(self, jobs=min(policy.window, run.problem.submit.size))
         if policy.placement is not None:
             self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)

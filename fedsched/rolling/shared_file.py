@@ -54,4 +54,4 @@ def restore_held(run: SharedRun, found: dict[str, Ints]) -> None:
 def what_is_shared(run: SharedRun) -> tuple[object, ...]:
     """Return what tells a run on shared nodes from another one, beside its problem."""
     one = run.nodes
-    return (*one.nodes, *one.kinds, np.array([one.gpu, one.choice, one.reservation]))
+    return (*one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))

@@ -12,6 +12,7 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.errors import InfeasibleError
+from fedsched.model.limits import beside_nodes
 from fedsched.model.metrics import PRICED, Column, metrics_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.shaping import shaped
@@ -20,6 +21,7 @@ from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem import SearchProblem, as_package
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
+from fedsched.sharing.counting import are_counted, counted_nodes
 from fedsched.sharing.pack import freeze, kinds_apart, kinds_of, shared, shortest_on
 from fedsched.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
 from fedsched.sharing.trials import Trials
@@ -63,6 +65,8 @@ class SharedRows(PackedProblem):
         self._trials: list[Trials] = []
         kinds = sharing.kinds
         self._in_chunks = kinds.chunk[kinds.of_job][: self.layout.jobs] > 0
+        # Of whom limits or partitions count the nodes that they are given: caps might keep them for ever.
+        self._uncapped = are_counted(sharing.counted, self.layout.jobs)
         self.space = self.space._replace(nodes=np.maximum(self.space.limits.max(axis=0), 1))
         self._seats = []
 
@@ -84,6 +88,8 @@ class SharedRows(PackedProblem):
         order, caps, dispatch, placement = unpacked(self.layout, row)
         limits = self.space.limits
         caps = np.where(self._in_chunks[:, None] & (caps > 0) & (caps < limits), limits, caps)
+        if self._uncapped.size:
+            caps = np.where(self._uncapped[:, None], limits, caps)
         return plan_in_order(order, caps, dispatch=dispatch, placement=placement)
 
     def _measure(self, thread: int, rows: Ints, metrics: Floats, begin: int, end: int) -> None:
@@ -155,11 +161,12 @@ class SharedProblem(SharedRows, SearchProblem):
         self.workload = self._jobs = workload
         self.federation, self.sharing, self.submits = federation, sharing, submits
         self.running, self._which, self._truth = None, None, None
-        problem = pack_engine(workload, federation, reading=self.reading, t0=t0)
+        problem = pack_engine(workload, beside_nodes(federation), reading=self.reading, t0=t0)
         asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
-        kinds = kinds_of(workload, asked, problem, home=False) if one_group else kinds_apart(workload, asked)
+        kinds = kinds_of(workload, federation, asked, problem, home=False) if one_group else kinds_apart(workload, asked)
         nodes, shortest = shared(federation, asked, kinds, sharing, first_come), shortest_on(problem, asked)
+        nodes = nodes._replace(counted=counted_nodes(workload, federation))
         empty = Trials(problem, nodes, shortest)
         limits = empty.rooms()
         placements = empty.placements(limits)

@@ -72,12 +72,24 @@ class Closures(NamedTuple):
 
 
 @by_reference
+class Counted(NamedTuple):
+    """What counts the nodes that jobs are on; of no size where nothing does."""
+
+    amount: Ints  # counter: the most nodes that its jobs may be on together
+    first: Ints  # job: its counters stand from here to the next job's
+    counter: Ints
+    least: Ints  # job: on so many nodes it must be at least
+    most: Ints  # job
+
+
+@by_reference
 class Sharing(NamedTuple):
     """What is shared, and how."""
 
     nodes: Nodes
     kinds: Kinds
     closures: Closures
+    counted: Counted
     gpu: int  # which resource is counted in devices, or -1
     choice: int
     reservation: int
@@ -165,3 +177,5 @@ class Work(NamedTuple):
     fit: Ints  # node: the same
     order: Ints  # a heap of nodes
     ended: Ints  # group: the first of its closures that has not ended
+    on: Ints  # counter x node: how many of the counter's jobs are there
+    left: Ints  # counter: on how many more nodes they may be

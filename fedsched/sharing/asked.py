@@ -40,15 +40,12 @@ class Asked(NamedTuple):
 def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
     """Refuse what jobs, nodes or rules have beyond what this loop models."""
     communicates = len(federation.clusters) > 1 and bool(workload.task_bandwidth.any())
-    partitions = [one for one in federation.partitions if one.max_nodes is not None or one.min_nodes > 1]
     what = {
         f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
         f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
         "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
-        "limits of nodes": (any(limit.nodes is not None for limit in federation.limits), "limit jobs, or cpus"),
         "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
         "power saving": (federation.power is not None, "leave the federation's power= out"),
-        "partitions that count nodes": (bool(partitions), "leave out min_nodes and max_nodes"),
         "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
         "jobs that communicate between clusters": (communicates, "give task_bandwidth=0, or one cluster"),
@@ -99,9 +96,13 @@ def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
     account, qos = workload.label("account"), workload.label("qos")
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
-        one = np.ones(rows.size, dtype=np.int64)  # how many nodes a job takes is not known beforehand
+        # How many nodes a job takes is not known beforehand, but whether it can be on as many as it must.
+        each = np.maximum(layout_of(workload)[0][rows], 1)
+        nodes = np.minimum(-(-workload.tasks[rows] // each), partition.min_nodes)
         asked = workload.estimate[rows]
-        for i, reason in partition.refusals(one, asked, account[rows], qos[rows], federation.nodes).items():
+        for i, reason in partition.refusals(
+            nodes, asked, account[rows], qos[rows], federation.nodes, called="nodes"
+        ).items():
             raise InfeasibleError(f"Job {workload.id[rows[i]]}: {reason}; drop it, or loosen the partition.")
 
 

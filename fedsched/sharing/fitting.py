@@ -10,7 +10,7 @@ from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_job
 from fedsched.engine.numbers import Clock
 from fedsched.engine.placement import place
-from fedsched.sharing import line
+from fedsched.sharing import counted, line
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose
 from fedsched.sharing.closing import place_while_open, shut_soon
@@ -80,18 +80,25 @@ def loosen_all(sharing: Sharing, work: Work) -> None:
 
 
 @part
-def start(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
-    """Start a job on nodes of this stock; `state.scratch.chosen` says how many tasks on each group."""
+def start(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> bool:
+    """Start a job on nodes of this stock; `state.scratch.chosen` says how many tasks on each group.
+
+    Where something counts nodes and lets it have none of so many the job is passed over; return whether it has started.
+    """
     held, number, kind = work.held, work.number, sharing.kinds.of_job[j]
     choose(sharing, work, stock, kind, state.scratch.chosen)
+    if not counted.suffice(sharing, work, j):
+        return False
     take(sharing, work, work.now, kind, number[Number.PIECES], number[Number.DEVICES])
     held.first[j], held.pieces[j] = number[Number.PIECES], number[Number.FOUND]
     held.first_device[j], held.devices[j] = number[Number.DEVICES], number[Number.FOUND_DEVICES]
     number[Number.PIECES] += number[Number.FOUND]
     number[Number.DEVICES] += number[Number.FOUND_DEVICES]
+    counted.take(sharing, work, j)
     start_job(problem, plan, state, j)
     if plan.dispatch != Dispatch.STRICT:
         line.leave(sharing, work, j)
+    return True
 
 
 @inlined

@@ -13,8 +13,9 @@ from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import enter, pop_finish, vacate
-from fedsched.sharing import closing, line, losing
+from fedsched.sharing import closing, counted, line, losing
 from fedsched.sharing.arrays import Number
+from fedsched.sharing.choosing import choose
 from fedsched.sharing.fitting import fits_ever
 from fedsched.sharing.passes import pass_over
 from fedsched.sharing.stock import give_back, measure_room, note_freed, open_all, take
@@ -42,6 +43,7 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     work.number[:] = 0
     work.number[Number.BOUNDED] = NOBODY
     open_all(sharing, work.now)
+    counted.open_all(sharing, work)
     pools.open_all(problem.extras, state.extras)
     closing.open_all(problem.extras, state.extras, sharing, work, problem.t0)
     limits.open_all(problem.extras, state.extras, plan, state)
@@ -73,6 +75,7 @@ def _go_on(problem: Problem, state: State, sharing: Sharing, work: Work, j: int)
         held.device[held.first_device[j] + i] = present.device[present.first_device[j] + i]
         held.amount[held.first_device[j] + i] = present.amount[present.first_device[j] + i]
     take(sharing, work, work.now, sharing.kinds.of_job[j], number[Number.PIECES], number[Number.DEVICES])
+    counted.take(sharing, work, j)
     number[Number.PIECES] += present.pieces[j]
     number[Number.DEVICES] += present.devices[j]
     enter(problem, state, j)
@@ -90,6 +93,30 @@ def first_unfit(problem: Problem, plan: Plan, state: State, sharing: Sharing, wo
         if tested[kind] == 0:
             tested[kind] = 1
             if not fits_ever(problem, plan, state, sharing, work, j):
+                return j
+    return NOBODY
+
+
+@kernel
+def first_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
+    """Return the first job that is given nodes, while all are free, that are too many or too few of them, or -1.
+
+    Each fits while all nodes are free.
+    """
+    state.load[:] = 0.0
+    open_all(sharing, work.now)
+    counted.open_all(sharing, work)
+    work.number[Number.PIECES] = 0
+    work.number[Number.DEVICES] = 0
+    tested = work.bound
+    tested[:] = 0
+    for j in problem.arrival:
+        kind = sharing.kinds.of_job[j]
+        if tested[kind] == 0:
+            tested[kind] = 1
+            fits_ever(problem, plan, state, sharing, work, j)
+            choose(sharing, work, work.now, kind, state.scratch.chosen)
+            if not counted.suffice(sharing, work, j):
                 return j
     return NOBODY
 
@@ -127,11 +154,13 @@ def line_up_anew(
 def take_up(state: State, sharing: Sharing, work: Work) -> None:
     """Let what jobs that run hold be taken, and all else be free, as a run goes on of which no more is known."""
     open_all(sharing, work.now)
+    counted.open_all(sharing, work)
     number, held = work.number, work.held
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
         number[Number.FOUND], number[Number.FOUND_DEVICES] = held.pieces[j], held.devices[j]
         take(sharing, work, work.now, sharing.kinds.of_job[j], held.first[j], held.first_device[j])
+        counted.take(sharing, work, j)
 
 
 @inlined
@@ -151,6 +180,7 @@ def _finish_first(problem: Problem, state: State, sharing: Sharing, work: Work) 
     j = pop_finish(state)
     vacate(problem, state, j)
     give_back(sharing, work, work.now, j)
+    counted.give_back(sharing, work, j)
     note_freed(work, j)
     state.counter[Counter.FINISHED] += 1 + precedence.has_ended(
         problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]

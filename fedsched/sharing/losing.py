@@ -13,7 +13,7 @@ from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedNumber, LostNumber
 from fedsched.engine.victims import NOBODY, first_in, loses
 from fedsched.random_numbers import drawn
-from fedsched.sharing import line
+from fedsched.sharing import counted, line
 from fedsched.sharing.closing import turn_page
 from fedsched.sharing.stock import give_back, note_freed
 
@@ -82,6 +82,7 @@ def _lose(
 ) -> None:
     _keep_what_it_held(extra_state, work, j)
     give_back(sharing, work, work.now, j)
+    counted.give_back(sharing, work, j)
     note_freed(work, j)
     if not loses(extras, extra_state, problem, state, j, c):
         return

@@ -13,9 +13,11 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs
 from fedsched.engine.states import new_state
 from fedsched.model.federation import MOST_NODES
+from fedsched.model.limits import beside_nodes
 from fedsched.model.shares import GPU
 from fedsched.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
+from fedsched.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
 from fedsched.sharing.room import new_work, runs_to_lose
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def pack(
     """
     refuse_what_is_not_here(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
-    problem = pack_engine(workload, federation, reading=reading, t0=t0)
+    problem = pack_engine(workload, beside_nodes(federation), reading=reading, t0=t0)
     plan = _plan(problem, rules)
     state = new_state(
         problem,
@@ -71,8 +73,9 @@ def pack(
     if apart:
         kinds = kinds_apart(workload, asked)
     else:
-        kinds = kinds_of(workload, asked, problem, home=plan.placement == Placement.HOME)
+        kinds = kinds_of(workload, federation, asked, problem, home=plan.placement == Placement.HOME)
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
+    packed = packed._replace(counted=counted_nodes(workload, federation))
     lost = runs_to_lose(problem, packed)
     return Packed(problem, plan, _that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
 
@@ -116,9 +119,10 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
     return plan._replace(order_key=int(order_key), backfill_key=int(backfill_key), backfill_order=backfill)
 
 
-def kinds_of(workload: Workload, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
+def kinds_of(workload: Workload, federation: Federation, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
     """Return which jobs are alike; by their origins too, where they are at home there."""
     more: list[NDArray[Any]] = [problem.origin] if home else []
+    more += who_counts_nodes(workload, federation)
     if problem.extras is not None:
         extras = problem.extras
         more += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
@@ -180,6 +184,7 @@ def shared(
         ),
         kinds=kinds,
         closures=_closures(None if extras is None else extras.calendar, counts.size),
+        counted=NOTHING_COUNTS,
         gpu=gpu,
         choice=int(Choice[sharing.choice.upper()]),
         reservation=int(Reservation[sharing.reservation.upper()]),
@@ -245,4 +250,5 @@ def part_of(sharing: Sharing, jobs: Ints) -> Sharing:
         name: frozen(getattr(kinds, name)[which]) for name in Kinds._fields if name != "of_job"
     })  # fmt: skip
     leaf = frozen(leaves(some.of_job, np.arange(jobs.size)))
-    return sharing._replace(kinds=some, leaf=leaf, begin=begins(some))
+    # Plans order as if there were no limits.
+    return sharing._replace(kinds=some, counted=NOTHING_COUNTS, leaf=leaf, begin=begins(some))

@@ -124,8 +124,8 @@ def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
             line.drop(work, position)
             continue
         if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
-            start(problem, plan, state, sharing, work, work.now, j)
-            keep_both(sharing, work, j)
+            if start(problem, plan, state, sharing, work, work.now, j):
+                keep_both(sharing, work, j)
         elif work.line.beside[kind] != NOT_BESIDE:
             _start_beside(problem, plan, state, sharing, work, j, shadow)
         line.advance(sharing, work, position, ANYBODY if work.line.beside[kind] == BESIDE else window)
@@ -151,7 +151,8 @@ def _start_beside(
         work.line.beside[kind] = IN_BRIEF
         return
     pieces, devices = work.number[Number.PIECES], work.number[Number.DEVICES]
-    start(problem, plan, state, sharing, work, work.both, j)
+    if not start(problem, plan, state, sharing, work, work.both, j):
+        return
     if lasts:
         take(sharing, work, work.later, kind, pieces, devices)
         pools.reserve(problem.extras, state.extras, j)

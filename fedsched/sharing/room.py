@@ -65,6 +65,8 @@ def new_work(sharing: Sharing, present: Held | None = None, lost: Ints | None = 
         fit=_ints(nodes),
         order=_ints(nodes),
         ended=np.array(sharing.closures.first[:-1]),
+        on=np.zeros((sharing.counted.amount.size, nodes), dtype=np.int64),
+        left=np.array(sharing.counted.amount),
     )
 
 

@@ -31,6 +31,7 @@ from fedsched.model.lost_nodes import runs_apart
 from fedsched.model.node_use import NodeUse
 from fedsched.policies import OnlinePolicy
 from fedsched.sharing import loop
+from fedsched.sharing.arrays import Number
 from fedsched.sharing.asked import asks_in_words
 from fedsched.sharing.naming import with_names
 from fedsched.sharing.pack import pack
@@ -72,10 +73,22 @@ class SharedRun:
                 f"Job {workload.id[row]}: {asks_in_words(workload, packed.asked, row)} fit on no nodes that placement "
                 f"{placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
             )
+        if self.nodes.counted.first.size:
+            self._refuse_who_counts_too_many()
         loop.begin(self.problem, self.plan, self.state, self.nodes, self.work)
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._over = False  # where closures keep jobs from ever starting, all else has happened
         self.planner: Planner | None = None
+
+    def _refuse_who_counts_too_many(self) -> None:
+        row = loop.first_over(self.problem, self.plan, self.state, self.nodes, self.work)
+        if row >= 0:
+            many = counted(int(self.work.number[Number.FOUND]), "node")
+            raise InfeasibleError(
+                f"Job {self.workload.id[row]}: even on the empty machine its {self.workload.tasks[row]} tasks are given "
+                f"{many}, and its partition or a limit lets it have none of so many; drop it, give wider limits, or "
+                "another choice of nodes (sharing=)."
+            )
 
     @property
     def time(self) -> float:

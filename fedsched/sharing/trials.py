@@ -68,7 +68,11 @@ class Trials:
         return np.array([rule for rule in rules if self._fit(plan._replace(placement=rule))], dtype=np.int64)
 
     def _fit(self, plan: Plan) -> bool:
-        return loop.first_unfit(self.problem, plan, self.state, self.sharing, self.work) < 0
+        if loop.first_unfit(self.problem, plan, self.state, self.sharing, self.work) >= 0:
+            return False
+        if not self.sharing.counted.first.size:
+            return True
+        return loop.first_over(self.problem, plan, self.state, self.sharing, self.work) < 0
 
     def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
         """Run a plan by which each job fits; return a Status, MORE where `over` said so before it had ended."""

@@ -58,3 +58,11 @@ def test_partitions_with_tiers_are_as_the_reference_has_them(seed: int) -> None:
     """Tests the same of jobs in partitions, those of a higher tier first, alone or beside all else."""
     every = (*BOUND, "held", "reserved", "downtimes", "counted", "taking")
     same_as_naive(case(17000 + seed, bound=("tiers", *every) if seed % 2 else ("tiers",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_limits_that_count_nodes_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where users, and each job of a partition, have so many nodes, alone or beside all else."""
+    every = (*BOUND, "held", "reserved", "downtimes", "counted", "taking")
+    bound = [("nodes",), ("nodes", "tiers"), ("nodes", "tiers", *every)][seed % 3]
+    same_as_naive(case(19000 + seed, bound=bound))

@@ -9,15 +9,20 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import ScheduleError
+from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.sharing.result import SharedSchedule
 
 NODE = fs.NodeGroup(1, resources={"cpu": 4}, off_watts=0.0)
 
 
-def machine(**others: Any) -> fs.Federation:
-    """Return one node of 4 cores."""
-    return fs.Federation((fs.Cluster("m", (NODE,)),), **others)
+def machine(nodes: int = 1, **others: Any) -> fs.Federation:
+    """Return nodes of 4 cores."""
+    return fs.Federation((fs.Cluster("m", (replace(NODE, count=nodes),)),), **others)
+
+
+def sized(least: int, most: int | None) -> fs.Partition:
+    """Return a partition of all nodes whose jobs are on so many."""
+    return fs.Partition("P", {"m": "all"}, min_nodes=least, max_nodes=most)
 
 
 def jobs(*rows: tuple[float, int, float], **others: Any) -> fs.Workload:
@@ -26,7 +31,7 @@ def jobs(*rows: tuple[float, int, float], **others: Any) -> fs.Workload:
     return fs.Workload(submit=submit, tasks=tasks, runtime=runtime, **others)
 
 
-def shared(workload: fs.Workload, federation: fs.Federation, policy: str = "easy") -> SharedSchedule:
+def shared(workload: fs.Workload, federation: fs.Federation, policy: str | fs.Rolling = "easy") -> SharedSchedule:
     """Return the schedule, which is checked."""
     schedule = fs.simulate(workload, federation, policy, sharing="first")
     assert isinstance(schedule, SharedSchedule)
@@ -103,9 +108,71 @@ def test_the_check_finds_what_is_broken_beside_nodes() -> None:
 
 
 def test_a_record_is_checked_for_pools_and_limits() -> None:
-    """Tests that a record is checked for what is held beside nodes, and that limits of nodes are refused."""
+    """Tests that a record is checked for what is held beside nodes, and for limits that count these."""
     use = shared(jobs((0, 1, 10), (0, 1, 10), pools={"lic": [1, 1]}), machine(pools=(fs.Pool("lic", 2),))).use
     use.verify()
     assert "of pool 'lic'" in replace(use, federation=machine(pools=(fs.Pool("lic", 1),))).violations()[0]
-    with pytest.raises(ScheduleError, match="limits is not checked"):
-        replace(use, federation=machine(limits=(fs.Limit("user", nodes=1),))).verify()
+    labels = {"partition": ["P", "", ""]}
+    of_any_size = machine(nodes=3, partitions=(sized(1, None),))
+    two = shared(jobs((0, 4, 10), (0, 4, 10), (0, 1, 5), user=[1, 1, 2], labels=labels), of_any_size).use
+    replace(two, federation=replace(of_any_size, limits=(fs.Limit("user", nodes=2),))).verify()
+    with pytest.raises(ScheduleError, match="Job 2: at 0 2 nodes are in use under the limit of 1 of user '1'"):
+        replace(two, federation=replace(of_any_size, limits=(fs.Limit("user", nodes=1),))).verify()
+    with pytest.raises(ScheduleError, match="nodes=1 is below the 2 of partition 'P'"):
+        replace(two, federation=machine(nodes=3, partitions=(sized(2, None),))).verify()
+
+
+def test_a_node_counts_once_under_a_limit() -> None:
+    """Tests that a user's jobs on one node have one, that who would need another waits, and others go on meanwhile."""
+    rows = [(0, 2, 10), (1, 2, 20), (2, 1, 5), (3, 4, 5)]
+    limited = machine(nodes=2, limits=(fs.Limit("user", nodes=1, names=("1",)),))
+    for policy in ("fcfs", "greedy", "easy"):
+        schedule = shared(jobs(*rows, user=[1, 1, 1, 2]), limited, policy)
+        assert schedule.start.tolist() == [0, 1, 10, 3]  # job 3 finds node 0 full, and node 1 is one too many
+        assert [schedule.nodes_of(row) for row in range(4)] == [(0,), (0,), (0,), (1,)]
+
+
+def test_whom_a_limit_on_nodes_keeps_back_has_nothing_reserved() -> None:
+    """Tests that EASY reserves nothing for who would be on too many nodes, and lets no candidate be on as many."""
+    workload = jobs((0, 4, 10), (1, 4, 30), (2, 8, 5), (3, 2, 5), (3, 4, 5), user=[1, 1, 2, 1, 3])
+    limited = machine(nodes=2, limits=(fs.Limit("user", nodes=1, names=("1",)),))
+    assert shared(workload, limited).start.tolist() == [0, 10, 40, 45, 3]
+
+
+def test_partitions_count_the_nodes_of_each_job() -> None:
+    """Tests that a job waits for as few nodes, or as many, as its partition says, and holds up nobody."""
+    rows, labels = [(0, 2, 10), (1, 4, 5), (2, 1, 5)], {"partition": ["", "P", ""]}
+    few = machine(nodes=2, partitions=(sized(1, 1),))
+    assert shared(jobs(*rows, labels=labels), few, "fcfs").start.tolist() == [0, 10, 2]
+    many = machine(nodes=2, partitions=(sized(2, None),))
+    workload = jobs((0, 2, 10), (1, 5, 5), (2, 1, 5), labels=labels)
+    assert shared(workload, many, "fcfs").start.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("parts", [{"partitions": True}, {"limits": (fs.Limit("user", nodes=1),)}])
+def test_who_is_given_too_many_nodes_of_the_empty_machine_is_refused(parts: dict[str, Any]) -> None:
+    """Tests that a job is named that could never start on the nodes that it would be given, with their number."""
+    parts = {"partitions": (sized(1, 1),)} if "partitions" in parts else parts
+    workload = jobs((0, 1, 1), (0, 5, 10), user=1, labels={"partition": ["", "P" if "partitions" in parts else ""]})
+    with pytest.raises(InfeasibleError, match="Job 2: even on the empty machine its 5 tasks are given 2 nodes"):
+        shared(workload, machine(nodes=2, **parts))
+
+
+def test_who_has_too_few_tasks_for_its_partition_is_refused() -> None:
+    """Tests that a job which cannot be on as many nodes as its partition asks for is named."""
+    workload = jobs((0, 1, 1), labels={"partition": ["P"]})
+    with pytest.raises(InfeasibleError, match="Job 1: nodes=1 is below the 2 of partition 'P'"):
+        shared(workload, machine(nodes=2, partitions=(sized(2, None),)))
+
+
+@pytest.mark.parametrize("policy", [fs.Rolling(method="ga", evaluations=20), "search"])
+def test_plans_know_of_limits_on_nodes(policy: fs.Rolling | str) -> None:
+    """Tests that a rolling plan and a search go with limits and partitions that count nodes."""
+    rows = [(0, 4, 10), (0, 3, 20), (0, 2, 5), (0, 6, 5), (0, 1, 7)]
+    parts = {"limits": (fs.Limit("user", nodes=2),), "partitions": (sized(1, 2),)}
+    workload = jobs(*rows, user=[1, 1, 1, 2, 2], labels={"partition": ["P", "", "P", "P", ""]})
+    if policy == "search":
+        found = fs.optimize(workload, machine(nodes=3, **parts), sharing="first", method="ga", evaluations=60)
+        found.best("makespan").verify()
+    else:
+        assert shared(workload, machine(nodes=3, **parts), policy).complete

@@ -155,7 +155,6 @@ def test_nodes_of_one_core_are_whole_nodes() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "conservative": ({}, {}, "dispatch rule 'conservative'"),
     "lookahead": ({}, {}, "dispatch rule 'lookahead'"),
-    "limits": ({"user": 1}, {"limits": (fs.Limit("user", nodes=1),)}, "no limits of nodes yet"),
     "signals": ({}, {"signals": (fs.Signal((0.0,), (50.0,), "EUR/MWh"),)}, "no prices and intensities yet"),
     "power": ({}, {"power": fs.policies.Planned()}, "no power saving yet"),
 }
