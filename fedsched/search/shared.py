@@ -164,7 +164,9 @@ class SharedProblem(SharedRows, SearchProblem):
         problem = pack_engine(workload, beside_nodes(federation), reading=self.reading, t0=t0)
         asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
-        kinds = kinds_of(workload, federation, asked, problem, home=False) if one_group else kinds_apart(workload, asked)
+        kinds = kinds_apart(workload, asked)
+        if one_group:
+            kinds = kinds_of(workload, federation, asked, problem, home=False)
         nodes, shortest = shared(federation, asked, kinds, sharing, first_come), shortest_on(problem, asked)
         nodes = nodes._replace(counted=counted_nodes(workload, federation))
         empty = Trials(problem, nodes, shortest)

@@ -1,4 +1,4 @@
-"""What counts the nodes of jobs that share them, from nouns to arrays: limits, and the sizes that partitions take [55]."""
+"""What counts the nodes of jobs that share them, as arrays: limits, and partitions that say how many [43, 55]."""
 
 from __future__ import annotations
 

@@ -83,11 +83,11 @@ class SharedRun:
     def _refuse_who_counts_too_many(self) -> None:
         row = loop.first_over(self.problem, self.plan, self.state, self.nodes, self.work)
         if row >= 0:
-            many = counted(int(self.work.number[Number.FOUND]), "node")
+            tasks, many = self.workload.tasks[row], counted(int(self.work.number[Number.FOUND]), "node")
             raise InfeasibleError(
-                f"Job {self.workload.id[row]}: even on the empty machine its {self.workload.tasks[row]} tasks are given "
-                f"{many}, and its partition or a limit lets it have none of so many; drop it, give wider limits, or "
-                "another choice of nodes (sharing=)."
+                f"Job {self.workload.id[row]}: even on the empty machine its {tasks} tasks are given {many}, and its "
+                "partition or a limit lets it have none of so many; drop it, give wider limits, or another choice of "
+                "nodes (sharing=)."
             )
 
     @property
