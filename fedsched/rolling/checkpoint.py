@@ -59,7 +59,7 @@ class RunFile:
             return None
         most = WORDS + 2 * sum(array.nbytes for _, array in _arrays(run))
         if isinstance(run, SharedRun):
-            most += 2 * sum(array.nbytes for array in run.work.held)
+            most += 2 * sum(array.nbytes for array in (*run.work.held, *run.work.gone))
         if (content := self._file.read(most)) is None:
             return None
         try:

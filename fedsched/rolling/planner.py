@@ -28,7 +28,6 @@ from fedsched.sharing.run import SharedRun
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
     from fedsched.engine.simulation import Simulation
-    from fedsched.model.federation import Federation
     from fedsched.rolling.policy import Rolling
     from fedsched.search.methods import MethodInfo
 
@@ -49,7 +48,7 @@ class RollingPlanner:
         self._shared = run if isinstance(run, SharedRun) else None
         self._info = method_named(policy.method)
         if self._shared is not None:
-            self._info = refuse_on_shared(policy, run.federation)
+            self._info = refuse_on_shared(policy)
         self._objectives = Objectives.of(policy.objective)
         self._due = -np.inf  # no new plan before
         self._joined = 0  # so many jobs have joined the queue, and stand where they belong
@@ -164,7 +163,7 @@ class RollingPlanner:
         return int(stream[0]) >> 2
 
 
-def refuse_on_shared(policy: Rolling, federation: Federation) -> MethodInfo:
+def refuse_on_shared(policy: Rolling) -> MethodInfo:
     """Return the method that plans on nodes that jobs share, or refuse by name what does not go with these."""
     info = method_named(policy.method)
     if not info.shares_nodes:
@@ -172,8 +171,6 @@ def refuse_on_shared(policy: Rolling, federation: Federation) -> MethodInfo:
             f"Rolling: method={policy.method!r} plans whole nodes; where jobs share them take 'ga' or 'moga' "
             "(fedsched: --method ga)."
         )
-    if federation.calendar:
-        raise ValueError("Rolling: plans on nodes that jobs share know nothing of downtimes yet; take 'easy'.")
     return info
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.simulation import lost_in
 from fedsched.sharing.arrays import WHOLE, Number
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ def held_of(run: SharedRun) -> dict[str, Plain]:
     pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
     found: dict[str, Plain] = {name: getattr(held, name) for name in OF_JOBS}
     found |= {name: getattr(held, name)[:pieces] for name in OF_PIECES}
-    return found | {name: getattr(held, name)[:devices] for name in OF_DEVICES}
+    found |= {name: getattr(held, name)[:devices] for name in OF_DEVICES}
+    lost = lost_in(run.state)
+    runs = 0 if lost is None else lost.runs
+    return found | {f"lost_{name}": getattr(run.work.gone, name)[:runs] for name in OF_JOBS}
 
 
 def held_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
@@ -40,13 +44,25 @@ def held_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
         found |= {name: saved.ints(name, jobs, 0, size) for name in (first, count)}
         if (found[first] + found[count] > size).any():
             raise saved.unfit(count, "must be within what jobs hold")
+        _lost_in(saved, run, found, (f"lost_{first}", f"lost_{count}"), size)
     return found
+
+
+def _lost_in(saved: Saved, run: SharedRun, found: dict[str, Ints], names: tuple[str, str], size: int) -> None:
+    # What lost runs held of so many places, a row a run.
+    first, count = (saved.ints(name, (None,), 0, size) for name in names)
+    if not first.size == count.size <= run.work.gone.first.size:
+        raise saved.unfit(names[1], "must have a row for each run that may be lost")
+    if (first + count > size).any():
+        raise saved.unfit(names[1], "must be within what jobs hold")
+    found |= dict(zip(names, (first, count), strict=True))
 
 
 def restore_held(run: SharedRun, found: dict[str, Ints]) -> None:
     """Let the jobs of a run, whose state is set, hold that."""
     for name, array in found.items():
-        getattr(run.work.held, name)[: array.size] = array
+        where = run.work.gone if name.startswith("lost_") else run.work.held
+        getattr(where, name.removeprefix("lost_"))[: array.size] = array
     run.work.number[Number.PIECES], run.work.number[Number.DEVICES] = found["node"].size, found["device"].size
     run.take_up()
 

@@ -37,4 +37,5 @@ class SharedInstant(SharedRows, Instant):
             amount=held.amount,
         )
         running = self.space.common.running
-        self.share(part_of(run.nodes, jobs), run.state.shortest[jobs], running=running, present=present)
+        sharing = part_of(run.nodes, jobs, self.problem.extras)
+        self.share(sharing, run.state.shortest[jobs], running=running, present=present)

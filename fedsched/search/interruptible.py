@@ -66,7 +66,7 @@ def metrics_unless(
             state.finish,
             state.counts,
             eligible=_eligible(state),
-            wasted=_wasted(state),
+            wasted=wasted_in(state),
             integrals=sums,
         )
         metrics[:] = tuple(found.as_dict().values())
@@ -78,7 +78,8 @@ def _eligible(state: State) -> Floats | None:
     return since if since.size else None
 
 
-def _wasted(state: State) -> Wasted:
+def wasted_in(state: State) -> Wasted:
+    """Return what runs held that came to nothing."""
     if state.extras is None:
         return NOTHING_WASTED
     lost = state.extras.lost

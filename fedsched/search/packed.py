@@ -136,7 +136,7 @@ class PackedProblem:
             self.space = self.space._replace(common=common._replace(missing=np.zeros(len(Column))))
             first_come = np.argsort(self.problem.arrival_rank[: self.layout.jobs], kind="stable")
             (row,) = self.metrics(self.row(first_come)[None])
-            self._lacking = self._without_end(self.states[0].finish)
+            self._lacking = self._without_end(self.ends())
             common = common._replace(
                 missing=signs_of(NAMES) * FAR * np.maximum(1.0, np.abs(row)), missed=self._lacking.size
             )
@@ -175,6 +175,10 @@ class PackedProblem:
         if not self.may_miss:
             return metrics
         return np.nan_to_num(metrics, nan=0.0) + (self.missed(finish) - common.missed) * common.missing
+
+    def ends(self, thread: int = 0) -> Floats:
+        """Return when each job had ended in the plan that a thread has run last."""
+        return self.seat(thread).state.finish
 
     @property
     def states(self) -> list[State]:
@@ -285,9 +289,8 @@ class PackedProblem:
                     return
                 self._put_off(rows[k], thread)
                 if self._measure_unless(thread, k, rows[k][: self.layout.read], metrics[k], over):
-                    seat = self.seat(thread)
-                    self._price(metrics[k], seat)
-                    metrics[k] = self.ranked(metrics[k], seat.state.finish)
+                    self._price(metrics[k], self.seat(thread))
+                    metrics[k] = self.ranked(metrics[k], self.ends(thread))
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))

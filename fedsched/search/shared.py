@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,20 +10,25 @@ import numpy as np
 from fedsched.bounds.shared_nodes import SharedBounds, shared_bounds
 from fedsched.engine.codes import Placement, Status
 from fedsched.engine.evaluate import unpacked
+from fedsched.engine.foresight import foreseen
+from fedsched.engine.numbers import Counter
 from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.errors import InfeasibleError
+from fedsched.model.calendar import kills
 from fedsched.model.limits import beside_nodes
 from fedsched.model.metrics import PRICED, Column, metrics_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.shaping import shaped
 from fedsched.model.taken import measures_of
 from fedsched.policies import Rules, policy_named
+from fedsched.search.interruptible import wasted_in
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem import SearchProblem, as_package
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
 from fedsched.sharing.counting import are_counted, counted_nodes
-from fedsched.sharing.pack import freeze, kinds_apart, kinds_of, shared, shortest_on
+from fedsched.sharing.naming import with_names
+from fedsched.sharing.pack import closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
 from fedsched.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
 from fedsched.sharing.trials import Trials
 from fedsched.values import whole
@@ -30,7 +36,7 @@ from fedsched.values import whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Floats, Ints, Plan
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
@@ -58,6 +64,7 @@ class SharedRows(PackedProblem):
 
     whole_nodes = False
     federation: Federation
+    _shared: Sharing | None = None
 
     def share(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
         """Say who shares which nodes; `present` is what runs already, as `Trials` has it."""
@@ -69,6 +76,16 @@ class SharedRows(PackedProblem):
         self._uncapped = are_counted(sharing.counted, self.layout.jobs)
         self.space = self.space._replace(nodes=np.maximum(self.space.limits.max(axis=0), 1))
         self._seats = []
+        self.rank_by_ends()
+
+    def rank_by_ends(self) -> None:
+        """Let plans lie behind in which more jobs have no end, as soon as it is said who shares which nodes."""
+        if self._shared is not None:
+            super().rank_by_ends()
+
+    def ends(self, thread: int = 0) -> Floats:
+        """Return when each job had ended in the plan that a thread has run last."""
+        return self.trials(thread).state.finish
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_trials": []}
@@ -95,6 +112,7 @@ class SharedRows(PackedProblem):
     def _measure(self, thread: int, rows: Ints, metrics: Floats, begin: int, end: int) -> None:
         for k in range(begin, end):
             self._measure_unless(thread, k, rows[k], metrics[k], None)
+            metrics[k] = self.ranked(metrics[k], self.ends(thread))
 
     def _measure_unless(
         self, thread: int, plan: int, row: Ints, metrics: Floats, over: Callable[[], bool] | None
@@ -102,16 +120,30 @@ class SharedRows(PackedProblem):
         trials = self.trials(thread)
         status = trials.run(self.plan(row), over)
         state = trials.state
+        if status == Status.STUCK and self._ends_so(state):
+            status = Status.DONE
         if status == Status.STUCK:
             raise self._stuck(plan, state)
         if status == Status.DONE:
             measured, t0 = self.space.common.measured, self.problem.t0
-            found = metrics_of(measured, t0, state.start, state.finish, state.counts, integrals=NOTHING_SATURATES)
+            found = metrics_of(
+                measured,
+                t0,
+                state.start,
+                state.finish,
+                state.counts,
+                wasted=wasted_in(state),
+                integrals=NOTHING_SATURATES,
+            )
             metrics[:] = tuple(found.as_dict().values())
             taken = measures_of(self.federation, trials.taken(self.federation), found.makespan)
             for name, value in taken.items():
                 metrics[Column[name.upper()]] = value
         return status == Status.DONE
+
+    def _ends_so(self, state: State) -> bool:
+        # Some jobs have no end, as may be, and nobody runs.
+        return self.may_miss and state.counter[Counter.RUNNING] == 0
 
 
 class SharedProblem(SharedRows, SearchProblem):
@@ -148,11 +180,7 @@ class SharedProblem(SharedRows, SearchProblem):
                     f"optimize: plans on nodes that jobs share know nothing of {name}= yet; leave it out, or take a "
                     "policy or fs.Rolling in simulate."
                 )
-        if federation.calendar:
-            raise InfeasibleError(
-                "optimize: plans on nodes that jobs share know nothing of downtimes yet; leave the federation's "
-                "calendar out, or take a policy in simulate."
-            )
+        federation = with_names(federation)
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
@@ -161,13 +189,15 @@ class SharedProblem(SharedRows, SearchProblem):
         self.workload = self._jobs = workload
         self.federation, self.sharing, self.submits = federation, sharing, submits
         self.running, self._which, self._truth = None, None, None
-        problem = pack_engine(workload, beside_nodes(federation), reading=self.reading, t0=t0)
+        true = pack_engine(workload, beside_nodes(federation), reading=self.reading, t0=t0)
+        problem = foreseen(true, true.t0)
         asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
         kinds = kinds_apart(workload, asked)
         if one_group:
             kinds = kinds_of(workload, federation, asked, problem, home=False)
-        nodes, shortest = shared(federation, asked, kinds, sharing, first_come), shortest_on(problem, asked)
+        shortest = shortest_on(problem, asked)
+        nodes = shared(federation, asked, kinds, sharing, first_come, problem.extras)
         nodes = nodes._replace(counted=counted_nodes(workload, federation))
         empty = Trials(problem, nodes, shortest)
         limits = empty.rooms()
@@ -188,15 +218,25 @@ class SharedProblem(SharedRows, SearchProblem):
             threads=threads,
         )
         self.share(nodes, shortest)
+        self._truth = None if problem is true else self._as_it_is(true)
 
-    def bounds(self) -> SharedBounds:
-        """Return what no schedule of the package is below."""
+    def _as_it_is(self, true: Problem) -> SharedProblem:
+        other = copy(self)
+        other.problem, other._states = true, []
+        closures = closures_by_group(true.extras, len(self.federation.groups))
+        other.share(self._shared._replace(closures=closures), self._shortest)
+        return other
+
+    def bounds(self) -> SharedBounds | None:
+        """Return what no schedule of the package is below; None where jobs may have no end that these count in."""
+        if self.may_miss or kills(self.federation, self.problem.t0):
+            return None
         return shared_bounds(self.problem, self._shared)
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
         """Return the schedule of a plan, with each task on its node."""
         plan, trials = self.plan(row), Trials(self.problem, self._shared, self._shortest)
-        if trials.run(plan) == Status.STUCK:
+        if trials.run(plan) == Status.STUCK and not self._ends_so(trials.state):
             raise self._stuck(0, trials.state)
         return schedule_of(
             self.workload,
@@ -221,7 +261,14 @@ class SharedProblem(SharedRows, SearchProblem):
         if caps is not None or not isinstance(chosen, Rules):
             raise InfeasibleError(f"Nodes that jobs share go with no policy {chosen} yet; take one by queue order.")
         return scheduled(
-            self.workload, self.federation, chosen, self.sharing, self.reading, t0=self.problem.t0, progress=progress
+            self.workload,
+            self.federation,
+            chosen,
+            self.sharing,
+            self.reading,
+            t0=self.problem.t0,
+            as_known=self._truth is not None,
+            progress=progress,
         )
 
 

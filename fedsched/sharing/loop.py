@@ -131,11 +131,19 @@ def rooms(sharing: Sharing, work: Work, room: Ints) -> None:
 
 @kernel
 def line_up_anew(
-    problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, jobs: Ints, places: Ints
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+    jobs: Ints,
+    places: Ints,
+    others: Ints,
 ) -> None:
     """Give queued jobs these places of the queue, the first job the first place and so on, by a plan of another order.
 
-    Those of their kinds are in `sharing.leaf` already.
+    Those of their kinds are in `sharing.leaf` already. Others wait, too, whose places stay, for they are in a queue of
+    a reservation.
     """
     line.empty(work)
     work.number[Number.BOUNDED] = NOBODY
@@ -146,6 +154,9 @@ def line_up_anew(
         state.queue.position[j] = places[i]
         shown = queues.shown_tasks(state.extras, problem.tasks[j], j)
         queues.set_leaf(state.queue, places[i], shown, state.shortest[j])
+        if plan.dispatch != Dispatch.STRICT:
+            line.join(sharing, work, j, sharing.leaf[j], state.shortest[j])
+    for j in others:
         if plan.dispatch != Dispatch.STRICT:
             line.join(sharing, work, j, sharing.leaf[j], state.shortest[j])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.foresight import foreseen
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Calendar, Extras, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, State
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
@@ -55,14 +56,18 @@ def pack(
     t0: float | None,
     *,
     apart: bool = False,
+    as_known: bool = False,
 ) -> Packed:
     """Return these jobs on these nodes as arrays, with the plan that these rules make.
 
-    `apart`: no jobs are alike, for other plans may come that tell each where it may run.
+    `apart`: no jobs are alike, for other plans may come that tell each where it may run. `as_known`: with the downtimes
+    that are known where the run begins [48].
     """
     refuse_what_is_not_here(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
     problem = pack_engine(workload, beside_nodes(federation), reading=reading, t0=t0)
+    if as_known:
+        problem = foreseen(problem, problem.t0)
     plan = _plan(problem, rules)
     state = new_state(
         problem,
@@ -77,11 +82,11 @@ def pack(
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
     packed = packed._replace(counted=counted_nodes(workload, federation))
     lost = runs_to_lose(problem, packed)
-    return Packed(problem, plan, _that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
+    return Packed(problem, plan, that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
 
 
-def _that_may_lose(state: State, runs: int) -> State:
-    # Of so many runs, for there may be several on each of the nodes that a downtime takes.
+def that_may_lose(state: State, runs: int) -> State:
+    """Return a state with room for so many lost runs: there may be several on each node that a downtime takes."""
     if state.extras is None or not runs:
         return state
     lost, groups = state.extras.lost, state.counts.shape[1]
@@ -183,7 +188,7 @@ def shared(
             gpus=frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
         ),
         kinds=kinds,
-        closures=_closures(None if extras is None else extras.calendar, counts.size),
+        closures=closures_by_group(extras, counts.size),
         counted=NOTHING_COUNTS,
         gpu=gpu,
         choice=int(Choice[sharing.choice.upper()]),
@@ -193,9 +198,11 @@ def shared(
     )
 
 
-def _closures(calendar: Calendar | None, groups: int) -> Closures:
-    if calendar is None:
+def closures_by_group(extras: Extras | None, groups: int) -> Closures:
+    """Return the downtimes of a problem in the orders in which they are looked at."""
+    if extras is None:
         return Closures(frozen(np.zeros(groups + 1)), frozen([]), frozen([]), _frozen_times([]))
+    calendar = extras.calendar
     of_group = np.lexsort((calendar.begin, calendar.group))
     by_end = np.argsort(calendar.planned_end, kind="stable")
     by_end = by_end[np.isfinite(calendar.planned_end[by_end])]
@@ -242,8 +249,8 @@ def _frozen_times(values: Any) -> NDArray[np.float64]:
     return array
 
 
-def part_of(sharing: Sharing, jobs: Ints) -> Sharing:
-    """Return the nodes and some of the jobs, in this order."""
+def part_of(sharing: Sharing, jobs: Ints, extras: Extras | None) -> Sharing:
+    """Return the nodes and some of the jobs, in this order; `extras` has the downtimes that are known of."""
     kinds = sharing.kinds
     which, of_job = np.unique(kinds.of_job[jobs], return_inverse=True)
     some = Kinds(of_job=frozen(of_job.reshape(-1)), **{
@@ -251,4 +258,5 @@ def part_of(sharing: Sharing, jobs: Ints) -> Sharing:
     })  # fmt: skip
     leaf = frozen(leaves(some.of_job, np.arange(jobs.size)))
     # Plans order as if there were no limits.
-    return sharing._replace(kinds=some, counted=NOTHING_COUNTS, leaf=leaf, begin=begins(some))
+    closures = closures_by_group(extras, sharing.nodes.gpus.size)
+    return sharing._replace(kinds=some, closures=closures, counted=NOTHING_COUNTS, leaf=leaf, begin=begins(some))

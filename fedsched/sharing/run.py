@@ -139,9 +139,17 @@ class SharedRun:
         self.state.counter[Counter.ASKS] = 1
 
     def queued(self) -> Ints:
-        """Return the jobs that wait now, in the order of their arrival."""
+        """Return the jobs that wait in everybody's queue now, in the order of their arrival."""
+        return self._waiting(apart=False)
+
+    def _waiting(self, *, apart: bool) -> Ints:
+        # In everybody's queue, or in those of reservations.
         arrived = self.joined()
-        return arrived[np.isnan(self.state.start[arrived])]
+        waits = np.isnan(self.state.start[arrived])
+        of_job = None if self.problem.extras is None else self.problem.extras.reserved.of_job
+        if of_job is None or not of_job.size:
+            return arrived[:0] if apart else arrived[waits]
+        return arrived[waits & ((of_job[arrived] >= 0) == apart)]
 
     def joined(self) -> Ints:
         """Return the jobs that have joined the queue, in the order in which they did."""
@@ -173,11 +181,12 @@ class SharedRun:
         self.line_up(np.concatenate([planned, behind]))
 
     def line_up(self, jobs: Ints) -> None:
-        """Let these queued jobs, who are all, have their places in the queue in this order."""
+        """Let these jobs, who are all in everybody's queue, have their places there in this order."""
         by_kind = jobs[np.argsort(self.nodes.kinds.of_job[jobs], kind="stable")]
         self._leaf[by_kind] = np.sort(self._leaf[by_kind])
         places = np.sort(self.state.queue.position[jobs])
-        loop.line_up_anew(self.problem, self.plan, self.state, self.nodes, self.work, jobs, places)
+        others = self._waiting(apart=True)
+        loop.line_up_anew(self.problem, self.plan, self.state, self.nodes, self.work, jobs, places, others)
 
     def take_up(self) -> None:
         """Go on from what the state, and what is held, say: what is free, and who waits in which order, follows."""
@@ -204,12 +213,17 @@ def scheduled(
     reading: Reading,
     *,
     t0: float | None = None,
+    as_known: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> SharedSchedule:
-    """Return what comes of a policy on shared nodes, or of what there was until Ctrl-C."""
+    """Return what comes of a policy on shared nodes, or of what there was until Ctrl-C.
+
+    `as_known`: what is expected at its begin, by the downtimes that are known then [48].
+    """
     federation = with_names(federation)
     rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
-    packed = pack(workload, federation, rules, sharing, reading, t0, apart=plans and len(federation.groups) > 1)
+    apart = plans and len(federation.groups) > 1
+    packed = pack(workload, federation, rules, sharing, reading, t0, apart=apart, as_known=as_known)
     run = SharedRun(workload, federation, packed, sharing, reading)
     if isinstance(policy, OnlinePolicy):
         policy.planner(run)  # type: ignore[arg-type]

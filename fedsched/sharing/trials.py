@@ -10,20 +10,20 @@ from fedsched.engine.codes import Placement, Status
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs
 from fedsched.engine.shapes import seen
-from fedsched.engine.simulation import set_running
+from fedsched.engine.simulation import lost_in, set_running
 from fedsched.engine.states import new_state
 from fedsched.model.taken import node_seconds, node_shares
 from fedsched.sharing import loop
 from fedsched.sharing.asked import PLACEMENT
-from fedsched.sharing.pack import leaves
-from fedsched.sharing.room import new_work
+from fedsched.sharing.pack import leaves, that_may_lose
+from fedsched.sharing.room import new_work, runs_to_lose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, RunningJobs
     from fedsched.model.federation import Federation
-    from fedsched.sharing.arrays import Held, Sharing
+    from fedsched.sharing.arrays import Gone, Held, Sharing
 
 LOOK = 64  # instants between two looks at a clock
 ALL = int(np.iinfo(np.int64).max)
@@ -47,8 +47,10 @@ class Trials:
         self.problem = problem
         self._leaf = np.array(sharing.leaf)
         self.sharing = sharing._replace(leaf=seen(self._leaf))
-        self.work = new_work(sharing, present)
-        self.state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
+        lost = runs_to_lose(problem, sharing)
+        self.work = new_work(sharing, present, lost)
+        state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
+        self.state = that_may_lose(state, int(lost.sum()))
         self.state.shortest[:] = shortest
         if running is not None:
             set_running(self.state, problem.running, running)
@@ -88,10 +90,20 @@ class Trials:
         return status
 
     def taken(self, federation: Federation) -> Floats:
-        """Return the node-seconds that the jobs of the last run took of each group."""
-        kinds, state, held = self.sharing.kinds, self.state, self.work.held
-        shares = node_shares(federation, kinds.need[kinds.of_job, 0], state.counts)
-        for j in np.flatnonzero(kinds.alone[kinds.of_job]).tolist():
-            nodes = held.node[held.first[j] : held.first[j] + held.pieces[j]]
-            shares[j] = np.bincount(self.sharing.nodes.group[nodes], minlength=shares.shape[1])
-        return node_seconds(shares, state.start, state.finish, self.problem.t0)
+        """Return the node-seconds that the jobs of the last run took of each group, lost runs too."""
+        state, jobs = self.state, np.arange(self.state.start.size)
+        taken = self._taken(federation, jobs, state.counts, state.start, state.finish, self.work.held)
+        if (lost := lost_in(state)) is not None:
+            taken = taken + self._taken(federation, lost.job, lost.counts, lost.start, lost.end, self.work.gone)
+        return taken
+
+    def _taken(
+        self, federation: Federation, jobs: Ints, counts: Ints, start: Floats, finish: Floats, where: Held | Gone
+    ) -> Floats:
+        # `where` has which of the pieces that are held are those of each run.
+        kinds, node = self.sharing.kinds, self.work.held.node
+        shares = node_shares(federation, kinds.need[kinds.of_job[jobs], 0], counts)
+        for run in np.flatnonzero(kinds.alone[kinds.of_job[jobs]]).tolist():
+            nodes = node[where.first[run] : where.first[run] + where.pieces[run]]
+            shares[run] = np.bincount(self.sharing.nodes.group[nodes], minlength=shares.shape[1])
+        return node_seconds(shares, start, finish, self.problem.t0)

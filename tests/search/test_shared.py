@@ -161,11 +161,35 @@ def test_what_plans_know_nothing_of_is_refused_by_name(name: str, value: Any) ->
         fs.optimize(replace(JOBS, **{name: value}), SITE, sharing="first", evaluations=20)
 
 
-def test_downtimes_are_refused_by_name() -> None:
-    """Tests that plans on shared nodes say that they know nothing of downtimes."""
-    closing = replace(SITE, calendar=(fs.Downtime("site", 1.0, 2.0),))
-    with pytest.raises(InfeasibleError, match="know nothing of downtimes yet"):
-        fs.optimize(JOBS, closing, sharing="first", evaluations=20)
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_plans_keep_to_what_closes(seed: int, tmp_path: Path) -> None:
+    """Tests that plans are chosen on downtimes that are known, and that their figures are those of what came."""
+    bound = [("downtimes",), ("downtimes", "counted", "taking"), ("downtimes", "reserved", "taking", "nodes")][seed % 3]
+    one = case(500 + seed, jobs=9, bound=bound)
+    result = fs.optimize(
+        one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=40, submits="keep",
+        objectives=("makespan", "energy", "mean_wait"),
+    )  # fmt: skip
+    for k, values in enumerate(result.front.values):
+        schedule = result.schedule(k)
+        row = schedule.metrics()
+        np.testing.assert_array_equal([getattr(row, name) for name in result.objectives], values)
+        if schedule.complete:
+            schedule.verify(claimed=row)
+        for name, least in result.lower_bounds.items():
+            assert not least > getattr(row, name) * (1 + 1e-12) + 1e-9, name
+    result.save(tmp_path / "result.json")
+    again = fs.Result.load(tmp_path / "result.json")
+    assert again.schedule(0) == result.schedule(0)
+
+
+def test_the_best_plan_makes_use_of_the_time_before_a_downtime() -> None:
+    """Tests that the search finds the order in which the most is done before all closes, which the policies miss."""
+    jobs = fs.Workload(submit=[0] * 3, tasks=[8, 8, 8], runtime=[9, 4, 2])
+    closing = replace(SITE, calendar=(fs.Downtime("site", 6.0, 20.0),))
+    result = fs.optimize(jobs, closing, sharing="first", evaluations=60, objectives="flow")
+    assert result.value() == 2 + 6 + 29
+    assert result.best().start.tolist() == [20, 2, 0]
 
 
 def test_jobs_that_fit_nowhere_are_named() -> None:
