@@ -9,8 +9,13 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import naive
+
+if TYPE_CHECKING:
+    from naive_measures import Steps
 
 WHOLE = 1000
 
@@ -373,6 +378,40 @@ class Run:
         node.left = [min(pair) for pair in zip(now.left, later.left, strict=True)]
         node.jobs = now.jobs | later.jobs
         return node
+
+
+def watts_at(run: Run, moment: float) -> list[float]:
+    """Return what each cluster draws at a moment: idle nodes, and of each the share of its cores that is taken [65]."""
+    groups = run.machine.groups
+    watts = [0.0 for _ in run.machine.uplinks]
+    for node in run.nodes:
+        watts[groups[node.group].cluster] += groups[node.group].idle
+    runs = [(j, run.start[j], run.finish[j], hold) for j, hold in enumerate(run.hold)]
+    runs += [(j, start, end, hold) for j, start, end, _, hold in run.lost]
+    for j, start, end, hold in runs:
+        if start <= moment < end:
+            for n, (tasks, _) in hold.items():
+                node, ask = run.nodes[n], run.asks[j]
+                group = groups[node.group]
+                share = 1.0 if ask.alone else tasks * max(1, ask.need["cpu"]) / node.has["cpu"]
+                watts[group.cluster] += share * (group.busy - group.idle)
+    return watts
+
+
+def priced(run: Run, signals: list[Steps], t0: float) -> tuple[float, float]:
+    """Return what the energy of each cluster costs by its signal, and the most watts, piece of time by piece."""
+    ran = [j for j, end in enumerate(run.finish) if not math.isnan(end)]
+    times = {time for j in ran for time in (run.start[j], run.finish[j])}
+    times |= {time for _, start, end, _, _ in run.lost for time in (start, end)} | {t0}
+    last = max(times)
+    times |= {time for signal in signals for time in signal.edges(t0, last)}
+    cost = peak = 0.0
+    for begin, end in pairwise(sorted(times)):
+        watts = watts_at(run, (begin + end) / 2)
+        peak = max(peak, sum(watts))
+        for here, signal in zip(watts, signals, strict=True):
+            cost += here * signal.at((begin + end) / 2) * signal.weight * (end - begin)
+    return cost, peak
 
 
 class Events(naive.Simulation):

@@ -24,21 +24,25 @@ _GRAMS = {"g": 1.0, "kg": 1e3, "t": 1e6}
 _HOURS = {"kWh": 1e3 * 3600, "MWh": 1e6 * 3600}
 
 
-def cost_measures(runs: Schedule, spared: Sequence[Stretch]) -> dict[str, float]:
-    """Return peak watts, cost and carbon of a schedule of runs; nothing where nobody asks for them.
+def cost_measures(
+    runs: Schedule, spared: Sequence[Stretch], above: NDArray[np.float64] | None = None, t0: float | None = None
+) -> dict[str, float]:
+    """Return peak watts, cost and carbon of a schedule of runs, from `t0` on; nothing where nobody asks for them.
 
-    `spared` is what nodes drew more, or less, that were off.
+    `spared` is what nodes drew more, or less, that were off; `above` what each run made those of each group draw above
+    idle ones, where it is not by whole nodes.
     """
     federation = runs.federation
     if not federation.signals and federation.power is None:
         return {}
     clusters = [cluster.name for cluster in federation.clusters]
-    begin, end = runs.t0, float(runs.finish.max())
+    begin, end = runs.t0 if t0 is None else t0, float(runs.finish.max())
     sums = {"cost": 0.0, "carbon": 0.0}
     known = set()
     total: dict[float, float] = {}
     for k, name in enumerate(clusters):
-        times, watts = _watts(runs, [one for one in spared if one.cluster == k], k, begin, end)
+        above = _above_idle(runs) if above is None else above
+        times, watts = _watts(runs, above, [one for one in spared if one.cluster == k], k, begin, end)
         for time, change in zip(times.tolist(), np.diff(watts, prepend=0.0).tolist(), strict=True):
             total[time] = total.get(time, 0.0) + change
         for metric in sums:
@@ -64,22 +68,28 @@ def _metric(signal: Signal) -> str:
     return "carbon" if signal.unit.split("/")[0] in _GRAMS else "cost"
 
 
+def _above_idle(runs: Schedule) -> NDArray[np.float64]:
+    # By how many watts the nodes of each run draw more than idle ones, run x group.
+    groups = runs.federation.groups
+    drawn = np.tile(np.array([group.busy_watts for group in groups]), (len(runs), 1))
+    if runs.workload.gear is not None:  # or what its nodes draw in its gear (reading 77)
+        gear = np.asarray(runs.workload.gear.given)
+        for k in range(1, len(groups[0].gears) + 1):
+            drawn[gear == k] = [group.gears[k - 1][1] for group in groups]
+    if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 69)
+        own = np.asarray(runs.workload.watts.given)
+        drawn[own >= 0.0] = own[own >= 0.0, None]
+    return np.asarray(runs.counts * (drawn - np.array([group.idle_watts for group in groups])))
+
+
 def _watts(
-    runs: Schedule, spared: Sequence[Stretch], k: int, begin: float, end: float
+    runs: Schedule, above: NDArray[np.float64], spared: Sequence[Stretch], k: int, begin: float, end: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # When the power of a cluster changes, and to what; at the end to nothing.
     groups = runs.federation.groups
     mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
     idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
-    drawn = np.tile(np.array([groups[g].busy_watts for g in mine]), (len(runs), 1))
-    if runs.workload.gear is not None:  # or what its nodes draw in its gear (reading 77)
-        gear = np.asarray(runs.workload.gear.given)
-        for k in range(1, len(groups[0].gears) + 1):
-            drawn[gear == k] = [groups[g].gears[k - 1][1] for g in mine]
-    if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 69)
-        own = np.asarray(runs.workload.watts.given)
-        drawn[own >= 0.0] = own[own >= 0.0, None]
-    more = (runs.counts[:, mine] * (drawn - np.array([groups[g].idle_watts for g in mine]))).sum(axis=1)
+    more = above[:, mine].sum(axis=1)
     start, finish = np.maximum(runs.start, begin), np.maximum(runs.finish, np.maximum(runs.start, begin))
     start = np.concatenate([start, [one.begin for one in spared]])
     finish = np.concatenate([finish, [one.end for one in spared]])

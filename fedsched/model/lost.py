@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class Held(NamedTuple):
     job: NDArray[np.int64]
     start: NDArray[np.float64]
     end: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]  # run x group: nodes, or how much of them was taken where jobs share them
 
 
 def held(schedule: Schedule) -> Held:

@@ -135,8 +135,8 @@ def _always_on(runs: Held, federation: Federation, watts: Floats, t0: float) -> 
 
 def power_of(schedule: Schedule) -> Power:
     """Return the watts that a schedule's clusters draw from t0 to the last end."""
-    watts = watts_of(schedule.workload, schedule.federation.groups)
-    used = used_by(held(schedule), schedule.federation, watts, schedule.t0, schedule.promises)
+    runs, watts = schedule.drawing()
+    used = used_by(runs, schedule.federation, watts, schedule.t0, schedule.promises)
     return _over_time(used.draws, len(schedule.federation.clusters))
 
 
@@ -180,7 +180,7 @@ def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}
-    watts = watts_of(schedule.workload, federation.groups)
+    runs, watts = schedule.drawing()
     return Pricing(federation).measures(
-        held(schedule), watts, schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
+        runs, watts, schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
     )

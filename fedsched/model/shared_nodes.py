@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
+from fedsched.model.claimed_costs import cost_measures
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
 from fedsched.model.following import broken_submits
 from fedsched.model.held import broken_holds
@@ -58,7 +59,10 @@ def violations(
         return found  # nobody ran
     found += [*_layout(of_all), *of_all.broken(), *_calendar(every, t0)]
     found = found or [*_devices(of_all), *_finishes(every, tolerance, rows.size)]
-    return found if found or not rows.size else [*_claims(schedule, use, lost, claimed, t0, tolerance)]
+    if found or not rows.size:
+        return found
+    costs = cost_measures(every, (), _above_idle(of_all), t0)
+    return [*_claims(schedule, use, lost, claimed, t0, tolerance, costs)]
 
 
 def _same(use: NodeUse, columns: dict[str, NDArray[Any]]) -> Iterator[str]:
@@ -159,9 +163,15 @@ def _finishes(schedule: Schedule, tolerance: float, ended: int) -> Iterator[str]
 
 
 def _claims(
-    schedule: Schedule, use: NodeUse, lost: NodeUse | None, claimed: Metrics | None, t0: float, tolerance: float
+    schedule: Schedule,
+    use: NodeUse,
+    lost: NodeUse | None,
+    claimed: Metrics | None,
+    t0: float,
+    tolerance: float,
+    costs: dict[str, float],
 ) -> Iterator[str]:
-    # What nodes were busy, one row after the other, lost runs' too; and the means of waits.
+    # What nodes were busy, one row after the other, lost runs' too; the means of waits, and what signals made of it.
     if claimed is None:
         return
     groups, last = schedule.federation.groups, [schedule.finish] if lost is None else [schedule.finish, lost.finish]
@@ -177,19 +187,34 @@ def _claims(
         "energy": busy + idle, "idle_energy": idle, "mean_wait": float(wait.mean()), "max_wait": float(wait.max()),
         "flow": float((schedule.finish - schedule.workload.submit).sum()), "wasted_node_seconds": sum(wasted),
     }  # fmt: skip
-    for name, value in expected.items():
-        given = getattr(claimed, name)
-        if abs(given - value) > 1e3 * tolerance * max(1.0, abs(value), abs(busy + idle) * (name == "idle_energy")):
+    for name, value in (expected | costs).items():
+        given, scale = getattr(claimed, name), abs(busy + idle) * (name == "idle_energy")
+        if not abs(given - value) <= 1e3 * tolerance * max(1.0, abs(value), scale):
             yield f"Schedule: {name} is given as {given:.9g}, but start times and nodes make it {value:.9g}."
 
 
 def _node_seconds(use: NodeUse, t0: float) -> list[float]:
     # How long each node was busy, by the share of its cores that was taken.
-    of_node = [use.federation.groups[g] for g in use.federation.group_of_node.tolist()]
-    cores = None if use.workload.demand is None else use.workload.demand.columns().get("cpu")
-    seconds = [0.0 for _ in of_node]
-    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
-        each = 1 if cores is None else max(1, int(cores[job]))
-        share = 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]
+    seconds = [0.0] * use.federation.nodes
+    for job, node, share in _shares(use):
         seconds[node] += share * float(use.finish[job] - max(use.start[job], t0))
     return seconds
+
+
+def _above_idle(use: NodeUse) -> NDArray[np.float64]:
+    # By how many watts each job, or run, makes the nodes of each group draw more than idle ones.
+    groups, of_node = use.federation.groups, use.federation.group_of_node.tolist()
+    above = np.zeros((len(use.workload), len(groups)))
+    for job, node, share in _shares(use):
+        group = groups[of_node[node]]
+        above[job, of_node[node]] += share * (group.busy_watts - group.idle_watts)
+    return above
+
+
+def _shares(use: NodeUse) -> Iterator[tuple[int, int, float]]:
+    # Of each row the job, the node, and the share of its cores that is taken.
+    of_node = [use.federation.groups[g] for g in use.federation.group_of_node.tolist()]
+    cores = None if use.workload.demand is None else use.workload.demand.columns().get("cpu")
+    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
+        each = 1 if cores is None else max(1, int(cores[job]))
+        yield job, node, 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]

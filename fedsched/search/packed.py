@@ -241,7 +241,7 @@ class PackedProblem:
             for begin, end in [(first, last)] if self.pricing is None and self.delays is None else one_by_one:
                 self._put_off(rows[begin], thread)
                 self._measure(thread, read, metrics, begin, end)
-                self._price(metrics[begin], self.seat(thread))
+                self._price(metrics[begin], thread)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
@@ -258,16 +258,21 @@ class PackedProblem:
         if self.delays is not None:
             self._moments[thread][:] = self.delays.moments(self.layout.delays(row[None])[0])
 
-    def _price(self, row: Floats, seat: Seat) -> None:
-        # Fill in what signals make of the plan that a seat has just run.
+    def _price(self, row: Floats, thread: int) -> None:
+        # Fill in what signals make of the plan that a thread has just run.
         if self.pricing is None:
             return
+        runs, watts = self._drawing(thread)
+        energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
+        for name, value in self.pricing.measures(runs, watts, self.problem.t0, *energies).items():
+            row[Column[name.upper()]] = value
+
+    def _drawing(self, thread: int) -> tuple[Held, Floats]:
+        # Who held how many nodes in the plan that a thread has run last, and what each node draws under each job.
+        seat = self.seat(thread)
         state = seat.state
         ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
-        runs = Held(ran, state.start[ran], state.finish[ran], state.counts[ran])
-        energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
-        for name, value in self.pricing.measures(runs, seat.problem.watts, self.problem.t0, *energies).items():
-            row[Column[name.upper()]] = value
+        return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), seat.problem.watts
 
     def _stuck(self, plan: int, state: State) -> InfeasibleError:
         if (endless := running_without_end(self.problem, state)) >= 0:
@@ -289,7 +294,7 @@ class PackedProblem:
                     return
                 self._put_off(rows[k], thread)
                 if self._measure_unless(thread, k, rows[k][: self.layout.read], metrics[k], over):
-                    self._price(metrics[k], self.seat(thread))
+                    self._price(metrics[k], thread)
                     metrics[k] = self.ranked(metrics[k], self.ends(thread))
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)

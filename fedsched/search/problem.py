@@ -153,6 +153,9 @@ class SearchProblem(PackedProblem, Read):
             delays=late,
         )
         self._truth = None if problem is true and self.federation is federation else self._of(true, federation)
+        self._refuse_to_price_what_may_not_end()
+
+    def _refuse_to_price_what_may_not_end(self) -> None:
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):
             priced = " and ".join(self.pricing.tariffs) or "peak_watts"
             raise InfeasibleError(

@@ -16,12 +16,15 @@ from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.errors import InfeasibleError
 from fedsched.model.calendar import kills
+from fedsched.model.foresight import as_forecast
 from fedsched.model.limits import beside_nodes
-from fedsched.model.metrics import PRICED, Column, metrics_of
+from fedsched.model.metrics import Column, metrics_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.shaping import shaped
 from fedsched.model.taken import measures_of
+from fedsched.model.watts import NOBODY_SAYS
 from fedsched.policies import Rules, policy_named
+from fedsched.search.costs import pricing_for
 from fedsched.search.interruptible import wasted_in
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem import SearchProblem, as_package
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
     from fedsched.model.federation import Federation
+    from fedsched.model.lost import Held
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
     from fedsched.policies import Policy
@@ -52,7 +56,7 @@ BASELINES = (
 )  # fmt: skip
 
 NOT_PLANNED = ("after", "begin", "held", "cancel_at", "feedback")  # of the workload
-NOT_MEASURED = (*PRICED, *(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value)))
+NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value))
 
 
 class SharedRows(PackedProblem):
@@ -141,6 +145,9 @@ class SharedRows(PackedProblem):
                 metrics[Column[name.upper()]] = value
         return status == Status.DONE
 
+    def _drawing(self, thread: int) -> tuple[Held, Floats]:
+        return self.trials(thread).drawing(self.federation), NOBODY_SAYS
+
     def _ends_so(self, state: State) -> bool:
         # Some jobs have no end, as may be, and nobody runs.
         return self.may_miss and state.counter[Counter.RUNNING] == 0
@@ -187,7 +194,8 @@ class SharedProblem(SharedRows, SearchProblem):
         workload = shaped(workload, federation, self.reading)
         refuse_what_is_not_here(workload, federation, Rules(dispatch="greedy"), self.reading)
         self.workload = self._jobs = workload
-        self.federation, self.sharing, self.submits = federation, sharing, submits
+        self.federation = as_forecast(federation) if objectives.priced else federation
+        self.sharing, self.submits = sharing, submits
         self.running, self._which, self._truth = None, None, None
         true = pack_engine(workload, beside_nodes(federation), reading=self.reading, t0=t0)
         problem = foreseen(true, true.t0)
@@ -216,13 +224,17 @@ class SharedProblem(SharedRows, SearchProblem):
             ids=workload.id,
             running=None,
             threads=threads,
+            pricing=pricing_for(objectives, self.federation),
         )
         self.share(nodes, shortest)
-        self._truth = None if problem is true else self._as_it_is(true)
+        known = problem is true and self.federation is federation
+        self._truth = None if known else self._as_it_is(true, federation)
+        self._refuse_to_price_what_may_not_end()
 
-    def _as_it_is(self, true: Problem) -> SharedProblem:
+    def _as_it_is(self, true: Problem, federation: Federation) -> SharedProblem:
         other = copy(self)
         other.problem, other._states = true, []
+        other.federation, other.pricing = federation, pricing_for(self.objectives, federation)
         closures = closures_by_group(true.extras, len(self.federation.groups))
         other.share(self._shared._replace(closures=closures), self._shortest)
         return other

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.admission import asked_groups, partition_of_jobs
 from fedsched.model.layout import layout_of
+from fedsched.model.power_cap import is_capped
 from fedsched.model.reservations import strangers
 from fedsched.model.resources import counted_on
 from fedsched.model.shares import CORES, GPU, gpus_asked
@@ -44,7 +45,7 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
         f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
         "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
-        "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
+        "power caps": (is_capped(federation), "leave signals in W out"),
         "power saving": (federation.power is not None, "leave the federation's power= out"),
         "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),

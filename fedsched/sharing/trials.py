@@ -12,6 +12,7 @@ from fedsched.engine.rules import Needs
 from fedsched.engine.shapes import seen
 from fedsched.engine.simulation import lost_in, set_running
 from fedsched.engine.states import new_state
+from fedsched.model.lost import Held as Runs
 from fedsched.model.taken import node_seconds, node_shares
 from fedsched.sharing import loop
 from fedsched.sharing.asked import PLACEMENT
@@ -97,13 +98,23 @@ class Trials:
             taken = taken + self._taken(federation, lost.job, lost.counts, lost.start, lost.end, self.work.gone)
         return taken
 
+    def drawing(self, federation: Federation) -> Runs:
+        """Return which share of how many nodes of each group each job of the last run had that has ended, and when."""
+        state = self.state
+        shares = self._shares(federation, np.arange(state.start.size), state.counts, self.work.held)
+        ran = np.flatnonzero(~np.isnan(state.finish))
+        return Runs(ran, state.start[ran], state.finish[ran], shares[ran])
+
     def _taken(
         self, federation: Federation, jobs: Ints, counts: Ints, start: Floats, finish: Floats, where: Held | Gone
     ) -> Floats:
+        return node_seconds(self._shares(federation, jobs, counts, where), start, finish, self.problem.t0)
+
+    def _shares(self, federation: Federation, jobs: Ints, counts: Ints, where: Held | Gone) -> Floats:
         # `where` has which of the pieces that are held are those of each run.
         kinds, node = self.sharing.kinds, self.work.held.node
         shares = node_shares(federation, kinds.need[kinds.of_job[jobs], 0], counts)
         for run in np.flatnonzero(kinds.alone[kinds.of_job[jobs]]).tolist():
             nodes = node[where.first[run] : where.first[run] + where.pieces[run]]
             shares[run] = np.bincount(self.sharing.nodes.group[nodes], minlength=shares.shape[1])
-        return node_seconds(shares, start, finish, self.problem.t0)
+        return shares

@@ -155,7 +155,7 @@ def test_nodes_of_one_core_are_whole_nodes() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "conservative": ({}, {}, "dispatch rule 'conservative'"),
     "lookahead": ({}, {}, "dispatch rule 'lookahead'"),
-    "signals": ({}, {"signals": (fs.Signal((0.0,), (50.0,), "EUR/MWh"),)}, "no prices and intensities yet"),
+    "signals": ({}, {"signals": (fs.Signal((0.0,), (500.0,), "W"),)}, "no power caps yet"),
     "power": ({}, {"power": fs.policies.Planned()}, "no power saving yet"),
 }
 
