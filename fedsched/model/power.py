@@ -133,9 +133,17 @@ def _always_on(runs: Held, federation: Federation, watts: Floats, t0: float) -> 
     )
 
 
+def _drawing(schedule: Schedule) -> tuple[Held, Floats]:
+    # Who held how many nodes of each group when, and what each of them draws under each job.
+    if (by_shares := getattr(schedule, "drawing", None)) is not None:  # of nodes that jobs share
+        runs, watts = by_shares()
+        return runs, watts
+    return held(schedule), watts_of(schedule.workload, schedule.federation.groups)
+
+
 def power_of(schedule: Schedule) -> Power:
     """Return the watts that a schedule's clusters draw from t0 to the last end."""
-    runs, watts = schedule.drawing()
+    runs, watts = _drawing(schedule)
     used = used_by(runs, schedule.federation, watts, schedule.t0, schedule.promises)
     return _over_time(used.draws, len(schedule.federation.clusters))
 
@@ -180,7 +188,7 @@ def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}
-    runs, watts = schedule.drawing()
+    runs, watts = _drawing(schedule)
     return Pricing(federation).measures(
         runs, watts, schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
     )

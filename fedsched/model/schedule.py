@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.federation import Federation
-    from fedsched.model.lost import Held
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
     from fedsched.model.power import Power
@@ -222,18 +221,12 @@ class Schedule(Read):
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
         from fedsched.model.drained import drain_loss
+        from fedsched.model.metrics import measured, metrics_of
         from fedsched.model.power import power_measures
+        from fedsched.model.watts import wasted_by
         from fedsched.model.workflows import measures_of
 
-        row = self._row(users=users)
-        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()), **power_measures(self, row))
-
-    def _row(self, *, users: bool) -> Metrics:
-        # What starts, ends and nodes make of it.
-        from fedsched.model.metrics import measured, metrics_of
-        from fedsched.model.watts import wasted_by
-
-        return metrics_of(
+        row = metrics_of(
             measured(self.workload, self.federation),
             self.t0,
             self.start,
@@ -244,13 +237,7 @@ class Schedule(Read):
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
-
-    def drawing(self) -> tuple[Held, NDArray[np.float64]]:
-        """Return who held how many nodes of each group from when to when, and what each node draws under each job."""
-        from fedsched.model.lost import held
-        from fedsched.model.watts import watts_of
-
-        return held(self), watts_of(self.workload, self.federation.groups)
+        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()), **power_measures(self, row))
 
     def power(self) -> Power:
         """Return the watts that each cluster draws over time."""

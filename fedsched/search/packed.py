@@ -100,8 +100,7 @@ class PackedProblem:
         delays: Delays | None = None,
     ) -> None:
         self.problem = problem
-        self.delays = delays
-        self.pricing = pricing
+        self.delays, self.pricing = delays, pricing
         self.shapes = shapes
         self.objectives = objectives
         self.ids = ids
@@ -260,19 +259,16 @@ class PackedProblem:
 
     def _price(self, row: Floats, thread: int) -> None:
         # Fill in what signals make of the plan that a thread has just run.
-        if self.pricing is None:
-            return
-        runs, watts = self._drawing(thread)
-        energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
-        for name, value in self.pricing.measures(runs, watts, self.problem.t0, *energies).items():
-            row[Column[name.upper()]] = value
+        if self.pricing is not None:
+            energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
+            for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():
+                row[Column[name.upper()]] = value
 
     def _drawing(self, thread: int) -> tuple[Held, Floats]:
         # Who held how many nodes in the plan that a thread has run last, and what each node draws under each job.
-        seat = self.seat(thread)
-        state = seat.state
+        problem, _, state = self.seat(thread)
         ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
-        return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), seat.problem.watts
+        return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), problem.watts
 
     def _stuck(self, plan: int, state: State) -> InfeasibleError:
         if (endless := running_without_end(self.problem, state)) >= 0:

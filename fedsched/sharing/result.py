@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.lost import Held
+from fedsched.model.power import power_measures
 from fedsched.model.schedule import Schedule
 from fedsched.model.taken import measures_of
 from fedsched.model.watts import NOBODY_SAYS
@@ -85,13 +86,14 @@ class SharedSchedule(Schedule):
         """Return what the jobs' log holds and this model does not; of how jobs share nodes it knows."""
         return self.use.unmodelled
 
-    def _row(self, *, users: bool) -> Metrics:
-        # A node is busy by the share of its cores that is taken, all by a job alone there.
-        row, taken = super()._row(users=users), self.use.taken_seconds(self.t0)
+    def metrics(self, *, users: bool = True) -> Metrics:
+        """Return the metric row: a node is busy by the share of its cores that is taken, all by a job alone there."""
+        row, taken = super().metrics(users=users), self.use.taken_seconds(self.t0)
         if self.lost_use is not None:
             wasted = self.lost_use.taken_seconds(self.t0)
             row, taken = replace(row, wasted_node_seconds=float(wasted.sum())), taken + wasted
-        return replace(row, **measures_of(self.federation, taken, row.makespan))
+        row = replace(row, **measures_of(self.federation, taken, row.makespan))
+        return replace(row, **power_measures(self, row))
 
     def drawing(self) -> tuple[Held, NDArray[np.float64]]:
         """Return who had which share of how many nodes from when to when; all jobs draw the busy watts of these."""
