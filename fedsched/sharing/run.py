@@ -148,7 +148,7 @@ class SharedRun:
         waits = np.isnan(self.state.start[arrived])
         of_job = None if self.problem.extras is None else self.problem.extras.reserved.of_job
         if of_job is None or not of_job.size:
-            return arrived[:0] if apart else arrived[waits]
+            return np.zeros(0, dtype=np.int64) if apart else arrived[waits]
         return arrived[waits & ((of_job[arrived] >= 0) == apart)]
 
     def joined(self) -> Ints:
