@@ -68,7 +68,7 @@ class SharedRows(PackedProblem):
 
     whole_nodes = False
     federation: Federation
-    _shared: Sharing | None = None
+    _says_who_shares = False
 
     def share(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
         """Say who shares which nodes; `present` is what runs already, as `Trials` has it."""
@@ -79,12 +79,12 @@ class SharedRows(PackedProblem):
         # Of whom limits or partitions count the nodes that they are given: caps might keep them for ever.
         self._uncapped = are_counted(sharing.counted, self.layout.jobs)
         self.space = self.space._replace(nodes=np.maximum(self.space.limits.max(axis=0), 1))
-        self._seats = []
+        self._seats, self._says_who_shares = [], True
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
         """Let plans lie behind in which more jobs have no end, as soon as it is said who shares which nodes."""
-        if self._shared is not None:
+        if self._says_who_shares:
             super().rank_by_ends()
 
     def ends(self, thread: int = 0) -> Floats:
