@@ -47,11 +47,14 @@ class Case(NamedTuple):
 
 
 def days(log: fs.Workload, count: int, jobs: int) -> Iterator[fs.Workload]:
-    """Give so many jobs of a day, evenly taken, of days a week apart."""
-    for week in range(count):
-        begin = MONTH + week * WEEK
+    """Give so many jobs of a day, evenly taken, of days that have so many, each the next one after a week."""
+    begin = MONTH
+    while count and begin < log.submit.max():
         rows = np.flatnonzero((log.submit >= begin) & (log.submit < begin + DAY) & (log.runtime <= LONGEST))
-        yield log.take(rows[np.linspace(0, rows.size - 1, min(jobs, rows.size)).astype(np.int64)])
+        if rows.size >= jobs:
+            yield log.take(rows[np.linspace(0, rows.size - 1, jobs).astype(np.int64)])
+            count -= 1
+        begin += WEEK if rows.size >= jobs else DAY
 
 
 def case(jobs: fs.Workload, signals: tuple[fs.Signal, ...], share: float) -> Case:

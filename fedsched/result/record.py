@@ -11,7 +11,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
 from fedsched.model.assumed import assumptions
-from fedsched.model.foresight import foresight, known_beforehand
+from fedsched.model.foresight import foresight, known_beforehand, weigh_power
 from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.summary import duration
@@ -187,7 +187,7 @@ class Result:
             from fedsched.search.objectives import Objectives
             from fedsched.search.shared import problem_for
 
-            told = told_by(self.objectives, Pricing(self.federation))
+            told = told_by(self.objectives, Pricing(self.federation)) or ("energy",) * weigh_power(self.objectives)
             packed = problem_for(
                 self.workload,
                 self.federation,

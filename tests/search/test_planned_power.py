@@ -159,15 +159,19 @@ def test_rolling_plans_weigh_idle_nodes_as_off() -> None:
 
 def test_no_schedule_is_below_the_bounds() -> None:
     """Bounds with power saving by plan are below what any of these schedules draws."""
-    for seed in range(40):
+    compared = 0
+    for seed in range(60):
         workload, machine, caps, rules = random_one(seed)
         workload = replace(workload, estimate=workload.runtime, alternatives=None)
-        if any(one.on_running == "kill" for one in machine.calendar):
+        try:
+            bound = lower_bounds(workload, machine, caps=caps)
+        except InfeasibleError:  # of nobody, or of jobs that downtimes kill, nothing is proven
             continue
-        bound = lower_bounds(workload, machine, caps=caps)
+        compared += 1
         found = fs.simulate(workload, machine, rules, caps=caps, kill_at_estimate=False)
         if not np.isnan(found.start).any():
             assert bound.of("energy") <= found.metrics().energy * (1 + 1e-9)
+    assert compared > 40
 
 
 def test_who_plans_knows_no_boots() -> None:
