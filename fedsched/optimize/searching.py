@@ -151,7 +151,8 @@ def search_once(
     run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock.elapsed)
-    most = min(MOST_SEEDS, max((run.prospect or MOST_SEEDS) - run.evaluations, 1))
+    sharing = 1 if clock.seconds is None else search.islands  # what there is time for they have together
+    most = min(MOST_SEEDS, max(((run.prospect or MOST_SEEDS) - run.evaluations) // sharing, 1))
     made = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock, most=most)
     run.seeds, left_out = made
     reason = INTERRUPTED

@@ -115,10 +115,10 @@ class Archipelago:
 
     def step(self, run: Run) -> bool:
         """Let every island live for an epoch, then collect what they have found."""
-        if run.beyond(run.cut_at - self._home) and len(run.archive):
-            raise BudgetSpent
         alive = self._alive(run)
+        self._leave_in_time(run)
         seeds = self._packed(run, alive)
+        self._leave_in_time(run)  # packing plans of many jobs may have taken what was left
         epochs = {k: self._epoch(run, k, seeds) for k in alive}
         futures = {k: self._submit(k, epochs[k]) for k in alive}
         lost, landed, packing, unpacking = None, 0, 0.0, 0.0
@@ -144,6 +144,11 @@ class Archipelago:
             raise BudgetSpent  # there is time for none
         return bool(self._alive(run))
 
+    def _leave_in_time(self, run: Run) -> None:
+        """Raise BudgetSpent where no epoch would be home in time that has as much to carry as the last one."""
+        if run.beyond(run.cut_at - self._home - self._carried) and len(run.archive):
+            raise BudgetSpent
+
     def _bring_home(self, run: Run, k: int, epoch: Epoch, landing: Landing) -> None:
         self._islands[k] = landing.island
         self._found[k] = rows, values = _plans(Saved(unpack(landing.archive), own=True), run.problem)
@@ -157,8 +162,9 @@ class Archipelago:
         elif self._seeds is NOTHING:
             began = run.seconds
             self._seeds = pack({"rows": run.seeds})
-            if not self._home:
-                self._home = (run.seconds - began) * AT_FIRST / max(len(run.seeds), 1)
+            packing = run.seconds - began
+            self._home = self._home or packing * AT_FIRST / max(len(run.seeds), 1)
+            self._carried = self._carried or packing  # unpacking takes as long
         return self._seeds
 
     def _patience(self, run: Run) -> float:
@@ -365,13 +371,17 @@ def _lived(epoch: Epoch) -> Landing:
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     run.cut_at = run.seconds + turn.left
+    if turn.left <= 0.0:
+        return Landing(island)
     turn.begin()
     drive(run, method)
     turn.end()
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
     state = b""
-    if turn.left > 0.0 or epoch.saves:  # else there will be no other epoch
+    if turn.left > 0.0 or epoch.saves:
         state = pack({"run": run.state(), "method": method.state()})
+    else:
+        ended = True  # no other epoch: it would begin anew
     state_packed = turn.since_end
     archive = pack(_as_arrays(problem.layout.length, *run.archive.plans()))
     return Landing(

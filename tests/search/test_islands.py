@@ -326,8 +326,19 @@ def test_no_state_is_packed_that_nobody_asks_for(jobs: fs.Workload, monkeypatch:
             patch.setattr("fedsched.search.islands.time", Ticking())
             landing: Any = live(epoch)
         assert bool(landing.island.state) == packed
+        assert landing.island.ended or packed  # else it would begin anew
         assert landing.island.done > 0
         assert len(landing.archive) > 0
+
+
+def test_an_island_that_is_set_down_too_late_goes_back(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no search begins where setting the island down took what was left."""
+    now = iter(range(100))
+    epoch = replace(an_epoch(jobs), left=2.5, since=("another machine", 0.0))
+    monkeypatch.setattr("fedsched.search.islands.time", SimpleNamespace(perf_counter=lambda: float(next(now))))
+    monkeypatch.setattr("fedsched.search.islands.drive", lambda run, method: pytest.fail("it has begun"))
+    assert live(epoch) == Landing(epoch.island)
+    assert next(now) > 3
 
 
 def test_what_bringing_home_takes_is_kept_back(jobs: fs.Workload) -> None:
