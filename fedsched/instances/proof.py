@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 KNOWN = """format name version family about machine submits knowledge objectives clusters jobs downtimes partitions
-signals submit tasks runtime estimate compute_fraction task_bandwidth after partition"""
+signals submit tasks runtime estimate compute_fraction task_bandwidth after partition cluster begin end nodes"""
 PER = {"makespan": 1, "energy": 1, "carbon": 3_600_000_000, "flow": 1, "mean_wait": 0, "bounded_slowdown": 0}
 USUAL = (("task_bandwidth", 0), ("partition", ""), ("compute_fraction", 1))
 OF_GROUPS, ZERO, FOREVER = ("speed", "idle_watts", "busy_watts"), Fraction(0), Fraction(10**12)
@@ -43,7 +43,8 @@ class Problem:
 
     def __init__(self, text: str) -> None:
         data = json.loads(text)
-        require({data["format"], *data, *data["jobs"]} <= {*KNOWN.split(), "fedsched instance 1"}, "not all is known")
+        jobs, self.tasks, down = data["jobs"], data["jobs"]["tasks"], data.get("downtimes", ())
+        require({data["format"], *data, *jobs, *chain(*down)} <= {*KNOWN.split(), "fedsched instance 1"}, "new parts")
         cells = []
         for cluster in data["clusters"]:
             own = [(part["name"], numbers(text)) for part in data.get("partitions", ())
@@ -59,12 +60,11 @@ class Problem:
         self.speed, self.idle, busy = ([Fraction(one[key]) for one in groups] for key in OF_GROUPS)
         self.extra = [watts - idle for watts, idle in zip(busy, self.idle, strict=True)]
         self.down = [(Fraction(one["begin"]), Fraction(one["end"]), one["cluster"], numbers(one["nodes"]))
-                     for one in data.get("downtimes", ())]  # fmt: skip
+                     for one in down]  # fmt: skip
         caps = [max(one["values"]) for one in data.get("signals", ())
                 if one["unit"] == "W" and "cluster" not in one and one["beyond"] in ("last", "repeat")]  # fmt: skip
         self.green = [one for one in data.get("signals", ()) if one["unit"] == "g/kWh"]
         self.left = min(map(Fraction, caps), default=FOREVER) - sum(map(mul, self.idle, self.nodes))
-        jobs, self.tasks = data["jobs"], data["jobs"]["tasks"]
         self.talks, self.submit = any(jobs.get("task_bandwidth", ())), [Fraction(at) for at in jobs["submit"]]
         self.release, self.ways, everywhere = [*self.submit], list[Any](), {name for name, _ in self.which}
         links = [(one["name"], Fraction(one["uplink"])) for one in data["clusters"] if one["uplink"] != "inf"]

@@ -260,10 +260,11 @@ def test_an_instance_with_something_new_is_refused() -> None:
     """Tests that a part of an instance that the checker does not know is no detail: nothing is proven."""
     data = json.loads((FOLDER / "planted-one-20.energy.json").read_text())
     document = json.loads(load("planted-one-20").text)
-    document["jobs"]["deadline"] = [1] * 20
-    text = json.dumps(document)
-    with pytest.raises(ValueError, match="not all is known"):
-        proven(text, json.dumps(data | {"sha256": hashlib.sha256(text.encode()).hexdigest()}))
+    column, down = {"deadline": [1] * 20}, {"cluster": "C1", "begin": 0, "end": 9, "nodes": "all", "on_running": "kill"}
+    for more in ({"jobs": document["jobs"] | column}, {"downtimes": [down]}, {"slack": 9}):
+        text = json.dumps(document | more)
+        with pytest.raises(ValueError, match="new parts"):
+            proven(text, json.dumps(data | {"sha256": hashlib.sha256(text.encode()).hexdigest()}))
 
 
 def test_the_checker_runs_by_itself(tmp_path: Path) -> None:
