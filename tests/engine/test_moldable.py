@@ -58,7 +58,7 @@ def test_every_shape_has_its_turn() -> None:
     """Each job's first, second, ... shapes; those wider than it may have are none."""
     problem = prepare(JOBS, FOUR, "easy", alternatives="earliest_finish").problem
     assert widest_of(problem).tolist() == [4, 1, 4]
-    turns = [one.tasks.tolist() for one in in_each_shape(problem, np.array([4, 4, 3]))]
+    turns = [one.tasks.tolist() for one in in_each_shape(problem, np.array([[4], [4], [3]]))]
     assert turns == [[4, 1, 2], [2, 1, 1], [2, 1, 2], [2, 1, 3]]
 
 
