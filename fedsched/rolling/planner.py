@@ -89,6 +89,8 @@ class RollingPlanner:
         if run.time < self._due:
             return
         queued = run.queued()
+        if not queued.size:
+            return  # who waits does so in a reservation's queue
         all_fit = self._shared is None and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
         if self._one_group and all_fit and not run.federation.calendar:
             return  # all of them start, whatever the plan
