@@ -162,7 +162,7 @@ def test_what_does_not_know_of_caps_refuses_them(tmp_path: Path) -> None:
             fs.simulate(jobs, machine, policy if policy != "lookahead" else fs.Rules(dispatch="lookahead"))
     with pytest.raises(InfeasibleError, match="the federation's power is capped"):
         fs.simulate(jobs, machine, fs.policies.Slurm(conf))
-    with pytest.raises(InfeasibleError, match="go with no prices and intensities"):
+    with pytest.raises(InfeasibleError, match="go with no power caps yet"):
         fs.simulate(jobs, machine, "easy", sharing="first")
     with pytest.raises(FederationError, match="cap='later' is none of run, now"):
         replace(machine, cap="later")
