@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
+from fedsched.engine.calendar import GAINED, LOST
 from fedsched.sharing.arrays import Number
 
 if TYPE_CHECKING:
@@ -54,33 +55,26 @@ def _suffice(sharing: Sharing, work: Work, j: int) -> bool:
 def take(sharing: Sharing, work: Work, j: int) -> None:
     """Count the nodes of a job that has started."""
     if any_count(sharing):
-        _take(sharing, work, j)
-
-
-@part
-def _take(sharing: Sharing, work: Work, j: int) -> None:
-    counted, held = sharing.counted, work.held
-    for i in range(counted.first[j], counted.first[j + 1]):
-        c = counted.counter[i]
-        for piece in range(held.first[j], held.first[j] + held.pieces[j]):
-            if work.on[c, held.node[piece]] == 0:
-                work.left[c] -= 1
-            work.on[c, held.node[piece]] += 1
+        _count(sharing, work, j, GAINED)
 
 
 @inlined
 def give_back(sharing: Sharing, work: Work, j: int) -> None:
     """Count the nodes of a job no more."""
     if any_count(sharing):
-        _give_back(sharing, work, j)
+        _count(sharing, work, j, LOST)
 
 
 @part
-def _give_back(sharing: Sharing, work: Work, j: int) -> None:
+def _count(sharing: Sharing, work: Work, j: int, by: int) -> None:
+    # One job more, or less, on each of its nodes: the first on one takes it from what is left, the last gives it back.
     counted, held = sharing.counted, work.held
     for i in range(counted.first[j], counted.first[j + 1]):
         c = counted.counter[i]
         for piece in range(held.first[j], held.first[j] + held.pieces[j]):
-            work.on[c, held.node[piece]] -= 1
-            if work.on[c, held.node[piece]] == 0:
+            node = held.node[piece]
+            if work.on[c, node] == 0:
+                work.left[c] -= 1
+            work.on[c, node] += by
+            if work.on[c, node] == 0:
                 work.left[c] += 1
