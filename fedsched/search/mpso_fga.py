@@ -12,7 +12,7 @@ from fedsched.search.fuzzy import progress, promotion
 from fedsched.search.keys import cross_keys
 from fedsched.search.population import by_rank_and_crowding
 from fedsched.search.resting import saved_keys, saved_values
-from fedsched.search.swarm import Particles, evaluated_keys
+from fedsched.search.swarm import Particles, evaluated_keys, first_keys
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
@@ -79,10 +79,7 @@ class SwarmFuzzyGenetic:
             raise saved.unfit("archive", f"must hold 1 to {ARCHIVE} genomes")
 
     def _begin(self, run: Run) -> None:
-        problem = run.problem
-        random = run.random_rows(max(SWARM - len(run.seeds), SWARM // 4))
-        keys = problem.keys_of_rows(np.concatenate([run.seeds, random]))
-        values = evaluated_keys(run, keys)
+        keys, values = first_keys(run, SWARM)
         self._archive, self._archive_values = keys[:0], values[:0]
         self._keep(keys, values)
         best = by_rank_and_crowding(values, SWARM)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 SWARM = 40
+FIRST_SHARE = 0.25  # of a budget in seconds that is left, for evaluating the first plans: to make them takes as long
 
 
 class Particles:
@@ -51,6 +52,21 @@ class Particles:
         fly_keys(self.positions, self.velocities, self.own, leaders, leader_of, stream, seed, step)
 
 
+def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
+    """Return genomes to begin with and their values: seeds, as many as there is time for, and random ones beside them.
+
+    Raise BudgetSpent where there is no time for a swarm of that size.
+    """
+    random = run.random_rows(max(size - len(run.seeds), size // 4))
+    room = run.room(len(run.seeds) + len(random), share=FIRST_SHARE)
+    seeds = run.seeds[: max(room - len(random), 0)]
+    keys = run.problem.keys_of_rows(np.concatenate([seeds, random[:room]]))
+    values = run.evaluate(run.problem.rows_of_keys(keys))
+    if len(values) < size:
+        raise BudgetSpent
+    return keys, values
+
+
 def evaluated_keys(run: Run, keys: Floats) -> Floats:
     """Return the objective values of genomes, repaired in place; raise BudgetSpent where there is no time for all."""
     room = run.room(len(keys))
@@ -69,12 +85,9 @@ class ParticleSwarm:
 
     def step(self, run: Run) -> bool:
         """Place the swarm, or let it fly once."""
-        problem = run.problem
         if self._particles is None:
-            rows = run.seeds
-            random = run.random_rows(max(SWARM - len(rows), SWARM // 4))
-            keys = problem.keys_of_rows(np.concatenate([rows, random]))
-            values = run.scalar(evaluated_keys(run, keys))
+            keys, found = first_keys(run, SWARM)
+            values = run.scalar(found)
             best = np.argsort(values, kind="stable")[:SWARM]
             self._particles = Particles(keys[best], values[best])
             return True

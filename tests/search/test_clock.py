@@ -18,6 +18,7 @@ from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.search import interruptible
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.driver import INTERRUPTED, drive
+from fedsched.search.genetic import Genetic
 from fedsched.search.methods import METHODS
 from fedsched.search.objectives import NOT_SOUGHT, Objectives
 from fedsched.search.problem import SearchProblem
@@ -251,6 +252,32 @@ def test_seeds_have_their_turn_before_plans_by_chance(problem: SearchProblem, mo
     assert len(run.random_rows(40)) == 5
     run.cut_at = float("inf")
     assert len(run.random_rows(40)) == 40
+
+
+@pytest.mark.parametrize(
+    ("method", "made"), [("pso-ea", "keys_of_rows"), ("mpso-fga", "keys_of_rows"), ("ga", "repaired")]
+)
+def test_no_more_seeds_are_translated_than_there_is_time_for(
+    method: str, made: str, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that of many seeds those alone become genomes or assignments that a quarter of the time can evaluate."""
+    run = a_run(problem)
+    run.seeds = problem.random_rows(300, np.random.default_rng(0))
+    Costly(monkeypatch)
+    run.archive.add(problem.values(run.seeds[:1]), run.seeds[:1])
+    run.stop, run.cut_at, run.plan_takes = [MaxSeconds(480.0)], 480.0, 1.0
+    run.begin_clock()
+    translated: list[int] = []
+    translate = getattr(SearchProblem, made)
+
+    def counted(self: SearchProblem, rows: Any) -> Any:
+        translated.append(len(rows))
+        return translate(self, rows)
+
+    monkeypatch.setattr(SearchProblem, made, counted)
+    (Genetic(run, encoding="assignment") if method == "ga" else METHODS[method].make(run)).step(run)
+    assert 100 <= max(translated) <= 120
+    assert run.evaluations >= max(translated)
 
 
 def test_room_goes_by_what_plans_took_of_late(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
