@@ -117,7 +117,7 @@ def priced(document: Document, ask: str, room: np.ndarray) -> tuple[np.ndarray, 
         return price, second
     proof: dict[str, Any] = json.loads(path.read_text(encoding="ascii"))
     problem = checker.Problem(document.text)
-    if ask == "carbon" or len(proof["prices"]) != len(groups):
+    if ask == "carbon" or len(proof.get("prices", ())) != len(groups):  # none of a proof by cases, each with its own
         return price, second
     rate = float(rate_of(problem, proof))
     edges = [float(Fraction(at)) for at in proof["edges"]]
@@ -191,11 +191,21 @@ def waits_of(document: Document) -> np.ndarray:
     return np.array([one + [-1] * (most - len(one)) for one in waits], dtype=np.int64).reshape(len(waits), most)
 
 
-def problem_of(document: Document, ask: str) -> Lists:
+def every_room(rooms: np.ndarray) -> np.ndarray:
+    """Return these rooms, and behind them all that are a part of one."""
+    groups = rooms.shape[1]
+    parts = (np.arange(1, 1 << groups)[:, None] >> np.arange(groups)) % 2 == 1
+    inside = (parts[:, None] & ~rooms[None]).any(axis=2).all(axis=1)
+    known = (parts[:, None] == rooms[None]).all(axis=2).any(axis=1)
+    return np.vstack([rooms, parts[~inside & ~known]])
+
+
+def problem_of(document: Document, ask: str, *, every: bool = False) -> Lists:
     """Return what lists are evaluated on, with the prices of the certificate that is kept."""
     federation, workload = document.federation, document.workload
     groups, opened = federation.groups, open_groups(workload, federation)
     room, nodes = rooms_of(document, opened), np.array([one.count for one in groups])
+    room = every_room(room) if every else room
     fits = (room @ nodes >= workload.tasks[:, None]) & ~(room[None] & ~opened[:, None, :]).any(axis=2)
     idle = sum(one.count * one.idle_watts for one in groups)
     extra = np.array([one.busy_watts - one.idle_watts for one in groups])
@@ -242,10 +252,10 @@ def list_of(of: Lists, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
     return order, forced
 
 
-def some_of(of: Lists, rows: np.ndarray) -> Lists:
+def some_of(of: Any, rows: np.ndarray) -> Any:
     """Return the problem of some jobs, where none waits for another."""
-    per_job = ("price", "second", "takes", "least", "tasks", "run", "share", "release", "before", "fits", "sends")
-    return of._replace(**{name: getattr(of, name)[rows] for name in per_job})
+    per_job = {"price", "second", "takes", "least", "tasks", "run", "share", "release", "before", "fits", "sends"}
+    return of._replace(**{name: getattr(of, name)[rows] for name in per_job & {*of._fields}})
 
 
 def best_list(document: Document, ask: str, tries: int, seed: int, begin: Schedule | None = None) -> Lines:

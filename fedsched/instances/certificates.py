@@ -24,6 +24,7 @@ from fedsched.engine.pack import pack
 from fedsched.instances import DATA
 from fedsched.instances import proof as checker
 from fedsched.instances.carbon import priced_by_carbon
+from fedsched.instances.cases import by_cases
 from fedsched.instances.documents import Document
 from fedsched.instances.forms import in_units, written
 from fedsched.instances.patterns import packed
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fedsched certificate 1"
 FOLDER = DATA / "certificates"
-MOST_OF_PROGRAMS = 500  # jobs
+MOST_OF_PROGRAMS, MOST_OF_CASES = 500, 50  # jobs
 EFFORT, LEAST_EDGES = 20_000, 17  # how many ways to run × stretches of time are looked at, and the fewest of these
 OF_TIMES = ("flow", "mean_wait", "bounded_slowdown")
 PROVABLE = ("makespan", "energy", "carbon", *OF_TIMES)
@@ -71,6 +72,8 @@ def certificate(document: Document, objective: str) -> str:
         if len(document.workload) <= MOST_OF_PROGRAMS:
             proposed += _by_programs(document, prover, objective)
         proposed += _by_patterns(document, objective)
+        if len(document.workload) <= MOST_OF_CASES and "downtimes" not in document.data:
+            proposed += filter(None, [by_cases(_problem(document.text), objective)])
     proofs = [(_valued(document, one), one) for one in proposed if not _is_empty(one)]
     return _sealed(document, *max(proofs, key=lambda found: found[0][0]))
 
@@ -215,7 +218,7 @@ def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[di
 
 def _is_empty(one: dict[str, Any]) -> bool:
     """Return whether a proof has no multiplier, as a solver's is that gave up."""
-    return not (any(map(any, one["prices"])) or one["packs"] or one["job"] or one["watt"])
+    return "apart" not in one and not (any(map(any, one["prices"])) or one["packs"] or one["job"] or one["watt"])
 
 
 def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:

@@ -56,7 +56,9 @@ def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> d
 
 def rate_of(problem: checker.Problem, one: dict[str, Any]) -> Fraction:
     """Return what all that can run at once pays a second, at the last prices."""
-    packs = [[({*room}, {int(n): Fraction(x) for n, x in of.items()}) for room, of in pools] for pools in one["packs"]]
+    packs = [
+        [({*room}, {n: (Fraction(x), int(n)) for n, x in of.items()}) for room, of in pools] for pools in one["packs"]
+    ]
     rate = Fraction(sum(Fraction(row[-1]) * n for row, n in zip(one["prices"], problem.nodes, strict=True)))
     rate += sum(map(Fraction, one["job"].values())) + sum(checker.fullest(pools, problem.nodes) for pools in packs)
     return rate + (Fraction(one["watt"]) * problem.left if one["watt"] else 0)
