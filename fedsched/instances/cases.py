@@ -48,7 +48,8 @@ class Fill(NamedTuple):
 def fewest(problem: Problem, shared: Shared, j: int, pool: frozenset[int]) -> int:
     """Return how many nodes of a pool a job has at least."""
     outside = max(sum(problem.nodes[g] for g in room - pool) for _, room in problem.ways[j])
-    return max(len(shared[j] & pool), problem.tasks[j] - outside)
+    found: int = max(len(shared[j] & pool), problem.tasks[j] - outside)
+    return found
 
 
 def crowded(problem: Problem, shared: Shared) -> tuple[list[int], list[int]] | None:
@@ -115,9 +116,9 @@ def leaf_of(problem: Problem, shared: Shared, *, of_energy: bool) -> Leaf:
     for u, (k, g) in enumerate(uses):
         most = min(problem.nodes[g], problem.tasks[ways[k][0]]) * ways[k][1]
         fixed.add(np.array([first + u, k]), np.array([1.0, -most]), 0.0)
-    for k, (j, takes, _) in enumerate(ways):
+    for k, (j, seconds, _) in enumerate(ways):
         mine = [first + u for u, use in enumerate(uses) if use[0] == k]
-        equal.add(np.array([*mine, k]), np.array([1.0] * len(mine) + [-problem.tasks[j] * takes]), 0.0)
+        equal.add(np.array([*mine, k]), np.array([1.0] * len(mine) + [-problem.tasks[j] * seconds]), 0.0)
     fills = fills_of(problem, shared)
     patterns = [[[k] for k in range(len(fill.jobs))] for fill in fills]
     idle = sum((watts * n for watts, n in zip(problem.idle, problem.nodes, strict=True)), start=Fraction(0))
@@ -128,8 +129,8 @@ def leaf_of(problem: Problem, shared: Shared, *, of_energy: bool) -> Leaf:
             starts.append(len(rows.limit))
             for at, j in enumerate(fill.jobs):
                 inside = [own[p] for p, pattern in enumerate(known) if at in pattern]
-                values = [*(ways[k][1] for k in of_job[j]), *(-1.0 for _ in inside)]
-                rows.add(np.array([*of_job[j], *inside]), np.array(values), 0.0)
+                takes = [ways[k][1] for k in of_job[j]]
+                rows.add(np.array([*of_job[j], *inside]), np.array(takes + [-1.0] * len(inside)), 0.0)
             rows.add(np.append(own, time), np.append(np.ones(own.size), -1.0), 0.0)
         cost = np.zeros(column)
         cost[time] = float(idle) if of_energy else 1.0
