@@ -1,6 +1,7 @@
 """What is claimed of nodes that go off: each node followed by itself, and what becomes of the energy [66].
 
-It shares no code with what claims it.
+It shares no code with what claims it. Of nodes that are off by plan, where the last freed is not best used first, the
+claimed turn is taken if there is no better one (`claimed_turns.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.model.claimed_turns import best_nights
 from fedsched.model.lost_nodes import whose
-from fedsched.model.switching import Reserve, Timeout, is_switching
+from fedsched.model.switching import Planned, Reserve, Timeout, is_switching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,10 +75,23 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
             else:
                 follow.free(nodes, time)
         follow.end()
+        for g, one in zip(inside, follow.groups, strict=True):
+            if isinstance(federation.power, Planned) and one.spares_more_than_it_takes:
+                one.nights = best_nights(one.group, one.freed, one.used, last, one.nights, _claimed(schedule, g))
         switches += sum(len(one.nights) for one in follow.groups)
         for one in follow.groups:
             found.stretches.extend(_drawn(one.group, cluster, one.nights, last))
     return found._replace(switches=switches)
+
+
+def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
+    # When nodes of a group are claimed to have gone off and to have begun to boot.
+    from fedsched.model.lost import held
+    from fedsched.model.switched import spans_of
+
+    spans = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
+    own = np.flatnonzero(spans.group == g)
+    return [(float(spans.off_at[i]), float(spans.boot_at[i])) for i in own.tolist() for _ in range(spans.nodes[i])]
 
 
 class _Gate:
@@ -135,6 +150,7 @@ class _Cluster:
         self._doze(now)
         for group, some in zip(self.groups, nodes, strict=True):
             group.idle += [now] * some
+            group.freed += [now] * some
 
     def take(self, nodes: list[int], now: float) -> float:
         self._doze(now)
@@ -168,6 +184,14 @@ class _Followed:
         self.group, self.power, self.boots = group, power, boots
         self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
         self.nights: list[tuple[float, float]] = []  # of a node: it goes off, it begins to boot
+        self.freed, self.used = [t0] * group.count, list[float]()
+
+    @property
+    def spares_more_than_it_takes(self) -> bool:
+        """Return whether going off and coming back takes less energy than idling for as long."""
+        group = self.group
+        both_ways = _closing(group) * group.shutdown_seconds + _booting(group) * group.boot_seconds
+        return both_ways < group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
 
     def can_take(self, nodes: int) -> bool:
         return nodes <= len(self.idle) + len(self.off) + len(self.coming)
@@ -181,6 +205,7 @@ class _Followed:
 
     def take(self, nodes: int, now: float) -> float:
         ready = now
+        self.used += [now] * nodes
         for _ in range(nodes):
             if self.idle:
                 self._used(self.idle.pop(), now)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.compiled import kernel
 from fedsched.errors import ScheduleError
-from fedsched.model.asleep import watts_off
+from fedsched.model.matched_gaps import is_concave, matched_gaps, spared
 from fedsched.model.node_stack import (
     NodeStacks,
     Place,
@@ -142,7 +142,10 @@ def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: f
 
 
 def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> Iterator[tuple[float, float, int]]:
-    # The gaps of a group worth going off in, where the node that was freed last is used first.
+    # The gaps of a group worth going off in. The node that was freed last is used first where that is the best.
+    if not is_concave(group):
+        yield from matched_gaps(group, when, change, t0, last)
+        return
     idle: list[tuple[float, int]] = [(t0, group.count)]
     rows = np.flatnonzero(change)
     for time, nodes in zip(when[rows].tolist(), change[rows].tolist(), strict=True):
@@ -155,18 +158,7 @@ def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) 
             some = min(left, count)
             if count > some:
                 idle.append((since, count - some))
-            if pays(group, time - since, again=True):
+            if spared(group, time - since, again=True) > 0.0:
                 yield since, time - group.boot_seconds, some
             left -= some
-    yield from ((since, math.inf, count) for since, count in idle if pays(group, last - since, again=False))
-
-
-def pays(group: NodeGroup, gap: float, *, again: bool) -> bool:
-    """Return whether going off for a gap, after which the node is used again or not, takes less energy than idling."""
-    off, boot, shutdown = watts_off(group)
-    if again:
-        asleep = gap - group.shutdown_seconds - group.boot_seconds
-        spent = shutdown * group.shutdown_seconds + off * asleep + boot * group.boot_seconds
-        return asleep >= 0 and spent < group.idle_watts * gap
-    closing = min(gap, group.shutdown_seconds)
-    return shutdown * closing + off * (gap - closing) < group.idle_watts * gap
+    yield from ((since, math.inf, count) for since, count in idle if spared(group, last - since, again=False) > 0.0)
