@@ -9,18 +9,19 @@ the least makespan, which nothing avoids. All budgets are evaluations: figures r
 
 from __future__ import annotations
 
+import argparse
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from measuring import LOGS, arguments, optional_log, record
+from measuring import LOGS, optional_log, record
 
 import fedsched as fs
 from fedsched.io.signals import read_signal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ARCHIVE = {
     "METACENTRUM": "METACENTRUM-2009-2.swf.gz",
@@ -78,7 +79,7 @@ def carbon_of_idle(case: Case) -> float:
     return fs.bounds.lower_bounds(case.free, replace(case.machine, clusters=tuple(idle)), method="closed").of("carbon")
 
 
-def story(case: Case, slacks: tuple[int, ...], evaluations: int) -> dict[str, tuple[float, float, float, float]]:
+def story(case: Case, slacks: Sequence[int], evaluations: int) -> dict[str, tuple[float, float, float, float]]:
     """Return the carbon saved, the least that is proven, the mean wait, and the gap above the floor, by what moves."""
     at_home = fs.simulate(case.bound, case.machine, "easy").metrics()
     floor = carbon_of_idle(case)
@@ -100,13 +101,27 @@ def story(case: Case, slacks: tuple[int, ...], evaluations: int) -> dict[str, tu
     return found
 
 
-def table(name: str, log: fs.Workload, signals: tuple[fs.Signal, ...], *, smoke: bool) -> dict[str, float]:
+def arguments() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="small sizes; the figures mean nothing")
+    parser.add_argument("--logs", nargs="+", choices=ARCHIVE, default=list(ARCHIVE), help="these alone")
+    parser.add_argument("--idle", nargs="+", type=float, default=SHARES, help="idle watts, shares of busy ones")
+    parser.add_argument("--hours", nargs="+", type=int, default=SLACKS, help="of slack")
+    parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help=f"of each search (default: {EVALUATIONS})")
+    options = parser.parse_args()
+    if options.smoke:
+        options.idle, options.hours, options.evaluations = SHARES[:1], SLACKS[:1], 20
+    return options
+
+
+def table(name: str, log: fs.Workload, signals: tuple[fs.Signal, ...], options: argparse.Namespace) -> dict[str, float]:
     """Print what a log's days save, by how much idle nodes draw, and return the figures."""
-    weeks, jobs, evaluations, slacks = (1, 10, 20, SLACKS[:1]) if smoke else (4, JOBS, EVALUATIONS, SLACKS)
+    weeks, jobs = (1, 10) if options.smoke else (4, JOBS)
     figures: dict[str, float] = {}
-    for share in SHARES[:1] if smoke else SHARES:
-        found = [story(case(day, signals, share), slacks, evaluations) for day in days(log, weeks, jobs)]
-        print(f"\n{name}: idle nodes draw {share:.0%} of busy ones; means of {weeks} days, {jobs} jobs each")
+    for share in options.idle:
+        found = [story(case(day, signals, share), options.hours, options.evaluations) for day in days(log, weeks, jobs)]
+        print(f"\n{name}: idle nodes draw {share:.0%} of busy ones; means of {len(found)} days, {jobs} jobs each")
         print(f"{'':<12}{'saved':>9}{'at most':>9}{'mean wait':>11}{'gap':>8}   (gap: of what lies above the floor)")
         for what in found[0]:
             saved, most, wait, gap = np.mean([one[what] for one in found], axis=0).tolist()
@@ -118,7 +133,7 @@ def table(name: str, log: fs.Workload, signals: tuple[fs.Signal, ...], *, smoke:
 
 def main() -> None:
     """Print the tables."""
-    options = arguments(__doc__ or "")
+    options = arguments()
     files = [LOGS.parent / "signals" / f"{country}_ci.csv.gz" for country in COUNTRIES]
     if not all(file.exists() for file in files):
         print("skipped: the carbon signals are not at hand")
@@ -128,9 +143,9 @@ def main() -> None:
         for file, country in zip(files, COUNTRIES, strict=True)
     )
     figures: dict[str, float] = {}
-    for name, file in ARCHIVE.items():
-        if (path := optional_log(file)) is not None:
-            figures |= table(name, fs.read(path), signals, smoke=options.smoke)
+    for name in options.logs:
+        if (path := optional_log(ARCHIVE[name])) is not None:
+            figures |= table(name, fs.read(path), signals, options)
     if figures and not options.smoke:
         record("bench_carbon", figures)
 
