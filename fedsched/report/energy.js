@@ -38,7 +38,7 @@ function drawEnergy() {
   if (shown.clusters.length > 1) lines.push(row("together", sum, shown.peak, "", true));
   byId("energy-rows").replaceChildren(...lines);
   byId("energy-plan").textContent = shown.entry.label;
-  byId("energy-said").textContent = comparison(price, co2);
+  byId("energy-said").textContent = [comparison(price, co2), ...atEqualWaits()].filter(Boolean).join(" ");
   const total = (sum.busyEnergy + sum.idleEnergy) / KWH;
   byId("energy-cards").replaceChildren(
     card(`Energy${markOf("energy")}`, energy(total * KWH), `${share(sum.idleEnergy / (total * KWH))} of it by idle nodes`),
@@ -74,6 +74,23 @@ function comparison(price, co2) {
   if (price !== null) parts.push(`${money(Math.abs(saved), price)} in money`);
   if (co2 !== null) parts.push(`${weight(Math.abs(saved), co2)} of CO₂`);
   return `Against ${other.label} it ${saved >= 0 ? "saves" : "takes"} ${parts.join(", ")}${saved >= 0 ? "" : " more"}.`;
+}
+
+function atEqualWaits() {
+  // Of all schedules whose jobs wait no longer in the mean: which takes the least, and how much less than the shown one.
+  const { entry } = gantt.shown;
+  if (!entry.metrics) return [];
+  const waits = (one) => one.metrics && one.metrics.mean_wait <= entry.metrics.mean_wait * (1 + 1e-9);
+  const others = data.entries.filter((one) => one !== entry && waits(one));
+  const told = ["energy", "cost", "carbon"].filter((name) => Number.isFinite(entry.metrics[name]) && entry.metrics[name] > 0);
+  if (!others.length) return [];
+  return told.map((name) => {
+    const least = others.reduce((best, one) => (one.metrics[name] < best.metrics[name] ? one : best));
+    const less = 1 - least.metrics[name] / entry.metrics[name];
+    const waiting = `Where jobs wait no longer in the mean, ${least.label}`;
+    if (less > 0) return `${waiting} has the least ${titled(name).toLowerCase()}: ${share(less)} less.`;
+    return `${waiting} comes next in ${titled(name).toLowerCase()}, with ${share(-less)} more.`;
+  });
 }
 
 function setUpEnergy() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,3 +78,24 @@ def test_pages_without_signals_have_no_strip_of_them(open_page: Any, tmp_path: P
     assert not page.is_visible("#signals")
     assert not page.is_visible("#signals-strip")
     assert "enter kg CO₂ per kWh above" in page.inner_text("#energy-cards")
+
+
+@pytest.mark.compiled
+def test_the_page_says_what_is_saved_at_equal_waits(open_page: Any, tmp_path: Path) -> None:
+    """Tests that the least of the schedules whose jobs wait no longer is named, with the share that it takes less."""
+    lean, hungry = (fs.NodeGroup(2, 1.0, watts, 10.0) for watts in (50.0, 200.0))
+    price = replace(PRICE, values=(60.0, 20.0))
+    there = fs.Federation((fs.Cluster("lean", (lean,)), fs.Cluster("hungry", (hungry,))), signals=(price,))
+    log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[50.0, 50.0])
+    result = fs.optimize(
+        log, there, objectives="energy", method="ga", evaluations=60, seed=1, submits="keep", baselines=("easy", "fcfs")
+    )
+    result.report(tmp_path / "waits.html")
+    page = open_page(tmp_path / "waits.html")
+    page.select_option("#shown-plan", label="easy")
+    easy, best = fs.simulate(log, there, "easy").metrics(), result.best().metrics()
+    assert (easy.mean_wait, best.mean_wait) == (0.0, 0.0)
+    page.wait_for_function("document.getElementById('energy-plan').textContent == 'easy'")
+    said = page.inner_text("#energy-said").replace("\u00a0", " ")
+    assert easy.energy > best.energy
+    assert f"has the least energy: {1 - best.energy / easy.energy:.1%}" in said.replace(" %", "%")
