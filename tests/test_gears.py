@@ -92,10 +92,15 @@ def geared(seed: int, *, max_jobs: int = 8) -> tuple[fs.Workload, fs.Federation,
 
 def test_a_row_is_evaluated_as_it_is_simulated() -> None:
     """Tests that metrics of rows, costs among them, are those of schedules of the jobs in these gears, and verified."""
-    others = 0
+    others = capped = 0
     for seed in range(tries(60)):
         workload, federation, _ = geared(seed)
-        federation = replace(federation, signals=(PRICE,))
+        idle, more = (
+            sum(group.count * watts(group) for group in federation.groups)
+            for watts in (lambda one: one.idle_watts, lambda one: one.busy_watts - one.idle_watts)
+        )
+        cap = fs.Signal((-1e12,), (idle + (0.5 + seed % 5 / 10) * more,), "W", beyond="last")
+        federation = replace(federation, signals=(PRICE, cap) if seed % 2 else (PRICE,))
         names = ("makespan", "energy") if seed % 3 == 0 else ("cost", "energy")
         try:
             problem = SearchProblem(workload, federation, Objectives.of(names), alternatives="free", threads=2)
@@ -113,7 +118,9 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
                 if name in names or name not in (*OF_A_SCHEDULE, "user_spread"):
                     np.testing.assert_equal(found[i], getattr(own, name), err_msg=f"{seed}: {name}")
             others += int((chosen(schedule.workload) != 0).any())
+            capped += int((chosen(schedule.workload) != 0).any() and seed % 2)
     assert others > tries(60) // 4
+    assert capped > tries(60) // 10
 
 
 def test_schedules_are_the_reference_s() -> None:
@@ -255,3 +262,31 @@ def test_caps_on_power_know_gears() -> None:
     slow = fs.simulate(fs.generate.geared(jobs, machine, 1), machine, "greedy")
     assert slow.start.tolist() == [0.0, 0.0]
     slow.verify(claimed=slow.metrics())
+
+
+def test_a_cap_lets_plans_run_jobs_in_slower_gears() -> None:
+    """Tests that two jobs side by side in the slower gear take less energy than one after the other, and are found."""
+    machine = fs.Federation(
+        (fs.Cluster("C", (replace(NODE, count=2),)),), signals=(fs.Signal((0.0,), (320.0,), "W", beyond="last"),)
+    )
+    jobs = fs.generate.gears(fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[100.0, 100.0]), machine)
+    result = fs.optimize(jobs, machine, objectives="energy", alternatives="free", method="ga", evaluations=100, seed=1)
+    assert result.value() == 200.0 * 240.0
+    assert result.best().start.tolist() == [0.0, 0.0]
+
+
+def test_a_gear_that_draws_more_than_the_cap_leaves_is_no_choice() -> None:
+    """Tests that full speed is none of a plan's choices then, nor of the bounds'; a job of that alone is named."""
+    cap = fs.Signal((0.0, 10.0), (500.0, 290.0), "W", beyond="last")  # of nodes that idle at 200 W
+    node = replace(NODE, count=2, gears=((0.5, 120.0), (0.8, 150.0)))
+    machine = fs.Federation((fs.Cluster("C", (node,)),), signals=(cap,))
+    slow = fs.generate.geared(fs.Workload(id=[7], submit=[20.0], tasks=[1], runtime=[100.0]), machine, 1)
+    jobs = fs.generate.gears(slow, machine)
+    assert jobs.alternatives.text(0) == "1x200@1~1.0|1x100~1.0|1x125@2~1.0"
+    result = fs.optimize(jobs, machine, objectives="makespan", alternatives="free", method="ga", evaluations=20, seed=1)
+    assert result.value() == 125.0 == pytest.approx(result.bound(), rel=1e-9)
+    early = lower_bounds(replace(jobs, submit=[0.0]), machine, alternatives="free")
+    assert early.makespan == pytest.approx(100.0, rel=1e-9)
+    hungry = replace(fs.generate.geared(slow, machine, 0), alternatives=["1x100"])
+    with pytest.raises(InfeasibleError, match=r"Job 7: its 1 node draw 100 W more.*leaves 90 W"):
+        lower_bounds(hungry, machine, alternatives="free")

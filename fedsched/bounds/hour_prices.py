@@ -38,6 +38,10 @@ class Room(NamedTuple):
     lasts: Floats  # seconds
     rate: Floats  # what a second costs for a value of 1
 
+    def of(self, rows: Ints) -> Room:
+        """Return what some of the jobs make of it."""
+        return self._replace(caps=self.caps[rows], lasts=self.lasts[rows], rate=self.rate[rows])
+
 
 class RoomPrices(NamedTuple):
     """What a node-second costs in each room, stretch of time by stretch, beside what the signals say; 0 outside."""
@@ -56,51 +60,59 @@ class RoomPrices(NamedTuple):
 
 
 def room_prices(
-    rooms: Sequence[Room], tasks: Ints, release: Floats, span: tuple[float, float], until: float
+    rooms: Sequence[Room], tasks: Ints, release: Floats, first: Ints, span: tuple[float, float], until: float
 ) -> RoomPrices | None:
     """Return the prices at which jobs that are released then would leave each other room between two times.
 
-    None where the solver has nothing to say, or gives up at `until`, by `time.perf_counter`.
+    `first` are the rows at which the shapes of each job begin; its work may be done in any of them, in parts. None
+    where the solver has nothing to say, or gives up at `until`, by `time.perf_counter`.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_matrix
 
-    rooms, tasks, release = _fewer(rooms, tasks, release)
+    if first.size == tasks.size:
+        rooms, tasks, release = _fewer(rooms, tasks, release)
+        first = np.arange(tasks.size)
     begin, end = span
     edges = np.unique(np.concatenate([[begin, end], *(room.curve.changes(begin, end) for room in rooms)]))
     if edges.size > STRETCHES + 1:
         edges = edges[np.unique(np.linspace(0, edges.size - 1, STRETCHES + 1).round().astype(np.int64))]
-    lengths, jobs, many = np.diff(edges), tasks.size, len(rooms)
+    lengths, jobs, many = np.diff(edges), first.size, len(rooms)
+    owner = np.repeat(np.arange(jobs), np.diff(np.append(first, tasks.size)))
     open_for = np.clip(edges[None, 1:] - np.maximum(edges[None, :-1], release[:, None]), 0.0, None)  # job × stretch
     values = np.stack([np.diff(room.curve.integral(edges)) for room in rooms]) / lengths  # room × stretch
     caps = np.stack([room.caps for room in rooms], axis=1)  # job × room
     lasts, rate = np.stack([room.lasts for room in rooms], axis=1), np.stack([room.rate for room in rooms], axis=1)
     most = caps[:, :, None] * open_for[:, None, :]
-    job, room, stretch = np.nonzero((most > 0.0) & (lasts > 0.0)[:, :, None])
-    if not job.size:
+    shape, room, stretch = np.nonzero((most > 0.0) & (lasts > 0.0)[:, :, None])
+    if not shape.size:
         return None
     seconds = float(most.max())
-    cost = rate[job, room] * values[room, stretch]
+    cost = rate[shape, room] * values[room, stretch]
     dear = float(cost.max()) or 1.0
     # A variable is node-seconds over `seconds`, or, behind them, nodes of a job that find no room, each for its run.
-    run = np.where(caps > 0, lasts, 0.0).max(axis=1)
-    some = run > 0.0
+    # Nodes of a job are those of its first shape, of which one of another shape's does so large a part.
+    run = np.maximum.reduceat(np.where(caps > 0, lasts, 0.0).max(axis=1), first)
+    some, nodes_of_job = run > 0.0, tasks[first]
+    part = nodes_of_job[owner] / tasks
     work = csr_matrix(
         (
-            np.concatenate([seconds / lasts[job, room], np.ones(jobs)]),
-            (np.concatenate([job, np.arange(jobs)]), np.arange(job.size + jobs)),
+            np.concatenate([seconds / lasts[shape, room] * part[shape], np.ones(jobs)]),
+            (np.concatenate([owner[shape], np.arange(jobs)]), np.arange(shape.size + jobs)),
         )
     )
-    space = csr_matrix((np.ones(job.size), (room * lengths.size + stretch, np.arange(job.size))),
-                       shape=(many * lengths.size, job.size + jobs))  # fmt: skip
+    space = csr_matrix((np.ones(shape.size), (room * lengths.size + stretch, np.arange(shape.size))),
+                       shape=(many * lengths.size, shape.size + jobs))  # fmt: skip
     nodes = np.array([one.nodes for one in rooms], dtype=np.float64)
     solved = linprog(
         np.concatenate([cost / dear, UNDONE * run / seconds]),
         A_ub=space,
         b_ub=(nodes[:, None] * lengths / seconds).ravel(),
         A_eq=work,
-        b_eq=np.where(some, tasks, 0).astype(np.float64),
-        bounds=np.stack([np.zeros(job.size + jobs), np.append(most[job, room, stretch] / seconds, tasks)], axis=1),
+        b_eq=np.where(some, nodes_of_job, 0).astype(np.float64),
+        bounds=np.stack(
+            [np.zeros(shape.size + jobs), np.append(most[shape, room, stretch] / seconds, nodes_of_job)], axis=1
+        ),
         method="highs",
         options=within(until),
     )

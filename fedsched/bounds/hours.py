@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.bounds.hour_prices import Room, room_prices
+from fedsched.bounds.hour_prices import KINDS, Room, room_prices
 from fedsched.model.power import Pricing
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.model.signal import Curve
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 ROUNDING = 1e-9  # sums of integrals are by less than this share too high
 SPLITS = 6  # of the times at which a schedule may end: each asks a solver once more
@@ -41,6 +42,7 @@ def least_costs(
     relaxation: Relaxation,
     makespan: float,
     *,
+    shapes: Ints | None = None,
     latest: float = math.inf,
     closed: bool = False,
     until: float = math.inf,
@@ -53,6 +55,8 @@ def least_costs(
         What is priced, and its jobs: groups that some may not use freely are best classes of their own.
     makespan
         No schedule has a shorter one.
+    shapes
+        Where the rows of the relaxation are shapes of jobs: the first one of each job, which has one of these.
     latest
         Of schedules with no longer one.
     closed
@@ -63,7 +67,8 @@ def least_costs(
     found = {}
     for metric, tariff in Pricing(federation).tariffs.items():
         if all(min(signal.values) >= 0.0 for signal in tariff.signals):
-            found[metric] = _Hours(federation, relaxation, tariff, until).least(makespan, latest, closed=closed)
+            hours = _Hours(federation, relaxation, tariff, shapes, until)
+            found[metric] = hours.least(makespan, latest, closed=closed)
     return found
 
 
@@ -79,8 +84,11 @@ class _Span(NamedTuple):
 class _Hours:
     """What the jobs of a relaxation cost at least on a federation, by one tariff."""
 
-    def __init__(self, federation: Federation, relaxation: Relaxation, tariff: Tariff, until: float) -> None:
+    def __init__(
+        self, federation: Federation, relaxation: Relaxation, tariff: Tariff, shapes: Ints | None, until: float
+    ) -> None:
         self.relaxation, self.until = relaxation, until
+        self.first = np.arange(relaxation.tasks.size) if shapes is None else shapes  # of each job's shapes
         self.idle: list[tuple[Curve, float]] = []
         rooms: dict[tuple[int, int], Room] = {}
         for group, cluster, c in zip(
@@ -141,10 +149,14 @@ class _Hours:
 
     def _priced(self, last: float) -> float:
         # What the jobs cost at least, with a solver's prices or as if each were alone.
-        jobs = self.relaxation
-        prices = room_prices(self.rooms, jobs.tasks, jobs.t0 + jobs.release, (jobs.t0, jobs.t0 + last), self.until)
-        alone = self._work(last, None)
-        return alone if prices is None else max(alone, self._work(last, prices))
+        jobs, alone = self.relaxation, self._paid(last, None)
+        rows, first, rooms = np.arange(jobs.tasks.size), self.first, self.rooms
+        if first.size > KINDS and first.size < rows.size:  # each in the shape that it would have alone
+            rows = np.array([one[np.argmin(alone[one])] for one in np.split(rows, first[1:])])
+            first, rooms = np.arange(rows.size), [room.of(rows) for room in rooms]
+        span, release = (jobs.t0, jobs.t0 + last), jobs.t0 + jobs.release[rows]
+        prices = room_prices(rooms, jobs.tasks[rows], release, first, span, self.until)
+        return max(self._in_all(alone, None), -math.inf if prices is None else self._work(last, prices))
 
     def _idle(self, makespan: float) -> float:
         ends = np.array([self.relaxation.t0, self.relaxation.t0 + makespan])
@@ -152,14 +164,23 @@ class _Hours:
 
     def _work(self, last: float, prices: RoomPrices | None) -> float:
         # What all jobs that end by then cost at least: at these prices, less all that is to be had at them.
+        return self._in_all(self._paid(last, prices), prices)
+
+    def _in_all(self, paid: Floats, prices: RoomPrices | None) -> float:
+        # What all jobs cost, each in the cheapest of its shapes, less all that is to be had at these prices.
+        cost = float(np.minimum.reduceat(paid, self.first).sum())
+        sold = 0.0 if prices is None else prices.total([room.nodes for room in self.rooms])
+        return cost - sold - ROUNDING * (cost + sold) if cost < math.inf else math.inf
+
+    def _paid(self, last: float, prices: RoomPrices | None) -> Floats:
+        # What each shape that ends by then costs at least, on the nodes that are cheapest for it.
         jobs = self.relaxation
         each = np.stack([self._each(p, last, prices) for p in range(len(self.rooms))], axis=1)
         order = np.argsort(each, axis=1)
         caps = np.take_along_axis(np.stack([room.caps for room in self.rooms], axis=1), order, axis=1)
         taken = np.clip(jobs.tasks[:, None] - (np.cumsum(caps, axis=1) - caps), 0, caps)
-        paid = float((np.where(taken > 0, np.take_along_axis(each, order, axis=1), 0.0) * np.maximum(taken, 1)).sum())
-        sold = 0.0 if prices is None else prices.total([room.nodes for room in self.rooms])
-        return paid - sold - ROUNDING * (paid + sold) if paid < math.inf else math.inf
+        cost = np.where(taken > 0, np.take_along_axis(each, order, axis=1), 0.0) * np.maximum(taken, 1)
+        return np.asarray(cost.sum(axis=1))
 
     def _each(self, p: int, last: float, prices: RoomPrices | None) -> Floats:
         # What a node of each job costs at least in a room; inf where it does not end by then.

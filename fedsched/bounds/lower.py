@@ -24,6 +24,7 @@ from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import may_shift
 from fedsched.model.asleep import as_little_as_idle
 from fedsched.model.assumed import WATTS_MARK
+from fedsched.model.power_cap import without_caps
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.shaping import shaped
 from fedsched.model.uneven import refuse_uneven
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.bounds.relaxation import Floats
+    from fedsched.bounds.relaxation import Floats, Ints
     from fedsched.bounds.shapes import Areas
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
@@ -106,7 +107,8 @@ def lower_bounds(
     workload = in_nodes(as_asked(workload, federation), federation)
     geared = may_shift(workload)
     if reading.leaves_open(workload):
-        shapes = LeastShapes(workload, federation, reading, caps)
+        shapes = LeastShapes(workload, federation, reading, caps, t0=t0)
+        federation = without_caps(federation)  # which shapes they leave is known
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
         shapes, workload, geared = None, shaped(workload, federation, reading), False
@@ -122,10 +124,14 @@ def lower_bounds(
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
         found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
-    if shapes is None and federation.signals:
-        own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True)
+    if federation.signals:
+        first = None
+        if shapes is None:
+            own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True)
+        else:
+            own, first = shapes.every(relaxation, those_who_start(problem), apart=True)
         latest = math.inf if deadline is None else deadline - relaxation.t0
-        found = found.with_costs(federation, own, latest=latest, seconds=seconds)
+        found = found.with_costs(federation, own, shapes=first, latest=latest, seconds=seconds)
     return replace(found, watts_assumed=federation.watts_assumed)
 
 
@@ -228,13 +234,23 @@ class LowerBounds:
         )
 
     def with_costs(
-        self, federation: Federation, relaxation: Relaxation, *, latest: float, seconds: float | None
+        self,
+        federation: Federation,
+        relaxation: Relaxation,
+        *,
+        shapes: Ints | None = None,
+        latest: float,
+        seconds: float | None,
     ) -> LowerBounds:
-        """Return the bounds with those on what signals make of the jobs, in schedules with no longer a makespan."""
+        """Return the bounds with those on what signals make of the jobs, in schedules with no longer a makespan.
+
+        Where the rows of the relaxation are shapes of jobs, `shapes` are the first ones of each.
+        """
         until = math.inf if seconds is None else time.perf_counter() + seconds
         costs = least_costs(
-            federation, relaxation.clocked(), self.makespan, latest=latest, closed=self.method == "closed", until=until
-        )
+            federation, relaxation.clocked(), self.makespan, shapes=shapes, latest=latest,
+            closed=self.method == "closed", until=until,
+        )  # fmt: skip
         return replace(self, costs=costs)
 
     def gap(self, metric: str, value: float) -> float:

@@ -16,11 +16,13 @@ from fedsched.bounds.dual import BoundProblem, cheapest_modes
 from fedsched.bounds.heads import those_who_start
 from fedsched.bounds.prover import class_prices
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
+from fedsched.engine.capped import refuse_hungry
 from fedsched.engine.choices import possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import may_shift
 from fedsched.model.layout import own_tasks, standing_on
+from fedsched.model.power_cap import without_caps
 from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
@@ -41,14 +43,18 @@ class LeastShapes:
     """Jobs of which each may have one of several shapes, as bounds see them."""
 
     def __init__(
-        self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None
-    ) -> None:
+        self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
+        *, t0: float | None = None,
+    ) -> None:  # fmt: skip
         if reading.kill_at_estimate and workload.after is not None:
             raise InfeasibleError(
                 "Bounds: jobs wait for others, which are killed or not by the shapes that plans choose: nothing is "
                 "proven; choose the shapes by a rule: alternatives='fixed' or 'smallest_area'."
             )
-        self._possible = possible = possible_shapes(workload, federation, caps)
+        self._possible = possible = possible_shapes(workload, federation, caps, t0=t0)
+        settled = possible.first[:-1][np.diff(possible.first) == 1]
+        origin = float(workload.submit.min()) if t0 is None else t0
+        refuse_hungry(replace(possible.each.take(settled), id=workload.id[possible.owner[settled]]), federation, origin)
         each, begin = possible.each, possible.first[:-1]
         runtime = reading.runtime(each)
         # What computes, and what does not, is no less than in the shape where it is least.
@@ -69,7 +75,7 @@ class LeastShapes:
         )
         watts = watts_of(each, federation.groups)
         self._watts = np.minimum.reduceat(watts, begin) if watts.size else watts
-        self._federation, self._reading = federation, reading
+        self._federation, self._reading = without_caps(federation), reading
 
     def drawing(self, problem: Problem) -> Problem:
         """Return the problem of the least jobs, which draw the least of what their shapes draw."""
@@ -77,17 +83,25 @@ class LeastShapes:
 
     def areas(self, least: Relaxation, started: Ints) -> Areas:
         """Return what areas say beside the relaxation of the least jobs, which are those of these rows."""
+        each, begin = self.every(least, started)
+        return Areas(each.clocked(), least, begin)
+
+    def every(self, least: Relaxation, started: Ints, *, apart: bool = False) -> tuple[Relaxation, Ints]:
+        """Return the relaxation of all shapes of those jobs, and at which row those of each begin.
+
+        With `apart`, groups that some shape may not use freely are classes of their own.
+        """
         each, owner, _, table, row_of = self._possible
         problem = pack(each, self._federation, reading=self._reading, t0=least.t0)
         planned = np.minimum(each.estimate, self._reading.runtime(each))
         runtime = self._reading.planned(each)
-        relaxation = relax(problem, (table, row_of), each.id, runtime=runtime, planned=planned).clocked()
+        relaxation = relax(problem, (table, row_of), each.id, runtime=runtime, planned=planned, apart=apart)
         owner = owner[those_who_start(problem)]
         place = np.searchsorted(started, owner)  # of each shape's job in the relaxation of the least
         rows = np.flatnonzero(np.isin(owner, started))
         of_those, place = relaxation.take(rows), place[rows]
         begin = np.flatnonzero(np.diff(place, prepend=-1))
-        return Areas(replace(of_those, release=least.release[place]), least, begin)
+        return replace(of_those, release=least.release[place]), begin
 
 
 class Areas:

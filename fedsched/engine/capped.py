@@ -16,7 +16,7 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.arrays import Ints
+    from fedsched.engine.arrays import Floats, Ints
     from fedsched.model.federation import Federation
     from fedsched.model.power_cap import PowerCap
     from fedsched.model.reading import Reading
@@ -52,9 +52,7 @@ def ceilings_of(workload: Workload, federation: Federation, reading: Reading, t0
     shifts = [turn * cap.period if turn else 0.0 for turn, cap in zip(turns, caps, strict=True)]
     begun = [int((own + shift <= t0).sum()) for own, shift in zip(times, shifts, strict=True)]
     need = planned_needs(workload, federation)
-    for cap, own in zip(caps, begun, strict=True):
-        to_come = cap.left[own - 1 :] if cap.period == np.inf else cap.left
-        _refuse_too_hungry(workload, cap, need, int(to_come.max()))
+    refuse_hungry(workload, federation, t0)
     return Ceilings(
         first=_fixed(np.cumsum([0, *(own.size for own in times)]), np.int64),
         time=_fixed(np.concatenate(times), np.float64),
@@ -108,11 +106,9 @@ def _refuse_out_of_reach(cap: PowerCap, t0: float) -> None:
         )
 
 
-def _refuse_too_hungry(workload: Workload, cap: PowerCap, need: Ints, most: int) -> None:
-    # Of a cap of all nodes: whoever takes more than it ever leaves, on the nodes where it takes least.
-    if not cap.covers.all():
-        return
-    least = workload.tasks * need.min(axis=1)
+def refuse_hungry(workload: Workload, federation: Federation, t0: float) -> None:
+    """Refuse whoever takes more than a cap of all nodes ever leaves from t0 on."""
+    least, most = _taken_and_left(workload, federation, t0)
     if (hungry := np.flatnonzero(least > most)).size:
         row = int(hungry[0])
         nodes = counted(int(workload.tasks[row]), "node")
@@ -120,6 +116,24 @@ def _refuse_too_hungry(workload: Workload, cap: PowerCap, need: Ints, most: int)
             f"Job {workload.id[row]}: its {nodes} draw {least[row] / 1000:g} W more "
             f"than idle ones, and the power cap leaves {most / 1000:g} W beside these; drop the job, or raise the cap."
         )
+
+
+def are_hungry(workload: Workload, federation: Federation, t0: float) -> NDArray[np.bool_]:
+    """Return who takes more than a cap of all nodes ever leaves from t0 on."""
+    least, most = _taken_and_left(workload, federation, t0)
+    return np.asarray(least > most)
+
+
+def _taken_and_left(workload: Workload, federation: Federation, t0: float) -> tuple[Floats, float]:
+    # What each takes on the nodes where that is least, and the most that a cap of all nodes leaves from t0 on.
+    most = np.inf
+    for cap in caps_of(federation):
+        if cap.covers.all():
+            begun = 0 if cap.period < np.inf else int((np.array(cap.signal.times) <= t0).sum()) - 1
+            most = min(most, float(cap.left[max(begun, 0) :].max()))
+    if most == np.inf:
+        return np.zeros(len(workload)), most
+    return np.asarray(workload.tasks * planned_needs(workload, federation).min(axis=1), dtype=np.float64), most
 
 
 def refuse_uncapped(workload: Workload, federation: Federation, reading: Reading) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.engine.capped import are_hungry
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.admission import refusals
@@ -67,8 +68,10 @@ class Possible(NamedTuple):
         return np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
 
 
-def possible_shapes(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> Possible:
-    """Return the shapes that the federation can hold; jobs that it refuses as they are, are errors."""
+def possible_shapes(
+    workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None, *, t0: float | None = None
+) -> Possible:
+    """Return the shapes that the federation can hold, and its power from t0 on; jobs that it refuses are errors."""
     table, row_of_job = caps_table(workload, federation, caps)
     each, owner, which = every_shape(workload, federation)
     row_of = row_of_job[owner]
@@ -76,8 +79,9 @@ def possible_shapes(workload: Workload, federation: Federation, caps: NDArray[np
     if are_uneven(each).any():  # places for tasks [76]
         held, tasks = held * together_on(each, federation), counted_tasks(each)
     fits = held.sum(axis=1) >= tasks
+    fits &= ~are_hungry(each, federation, float(workload.submit.min()) if t0 is None else t0)
     if federation.binds_by_labels:
         fits[list(refusals(each, federation))] = False
-    fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # one too wide is for whoever packs it to refuse
+    fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # a present one is for whoever packs it to refuse
     kept = np.flatnonzero(fits)
     return Possible(each.take(kept), owner[kept], which[kept], table, row_of[kept])

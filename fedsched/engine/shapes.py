@@ -35,6 +35,7 @@ class Shapes(NamedTuple):
     on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
     sigma: Floats  # what of each computes, and
     watts: Floats  # shape x group: what its nodes draw; where no shape has a gear or share of its own both of no size
+    need: Ints  # shape x group: what its nodes take of caps on power; of no size where that is alike, or there are none
     choosers: Ints  # the jobs that have several
     own_tasks: Ints
     own_runtime: Floats
@@ -42,6 +43,7 @@ class Shapes(NamedTuple):
     own_on_nodes: Ints
     own_sigma: Floats
     own_watts: Floats
+    own_need: Ints
 
 
 def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
@@ -56,9 +58,14 @@ def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
         sigma, watts = problem.sigma.copy(), np.zeros((tasks.size, shapes.watts.shape[1]))
         watts[:] = problem.watts if problem.watts.size else problem.groups.busy_watts
         problem = problem._replace(sigma=seen(sigma), watts=seen(watts))
+    need = np.zeros((0, 0), dtype=np.int64)
+    if shapes.need.size and (extras := problem.extras) is not None:
+        need = extras.ceilings.need.copy()
+        ceilings = extras.ceilings._replace(need=seen(need))
+        problem = problem._replace(extras=extras._replace(ceilings=ceilings))
     own = shapes._replace(
         own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes, own_sigma=sigma,
-        own_watts=watts,
+        own_watts=watts, own_need=need,
     )  # fmt: skip
     return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
 
@@ -66,7 +73,7 @@ def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
     """Give every job the shape that these choices say: as `shape_all`, from outside."""
     at = shapes.first[:-1] + choices
-    for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts"):
+    for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts", "need"):
         if (values := getattr(shapes, name)).size:
             getattr(shapes, f"own_{name}")[: at.size] = values[at]
 
@@ -115,6 +122,9 @@ def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
         shapes.own_sigma[j] = shapes.sigma[at]
         for g in range(groups):
             shapes.own_watts[j, g] = shapes.watts[at, g]
+    if shapes.own_need.size > 0:
+        for g in range(groups):
+            shapes.own_need[j, g] = shapes.need[at, g]
 
 
 @inlined

@@ -57,6 +57,11 @@ def without_caps(federation: Federation) -> Federation:
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind != CAP))
 
 
+def with_caps_alone(federation: Federation) -> Federation:
+    """Return the federation without what energy costs, which is not asked for."""
+    return replace(federation, signals=tuple(one for one in federation.signals if one.kind == CAP))
+
+
 def check_looks(name: str, looks: object) -> None:
     """Raise where a federation's `cap` says neither that runs are looked at nor that starts are."""
     if looks not in LOOKS:

@@ -18,6 +18,7 @@ from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import chosen, may_shift
 from fedsched.model.calendar import kills, takes_nodes
 from fedsched.model.metrics import NAMES, Column
+from fedsched.model.power_cap import with_caps_alone
 from fedsched.model.schedule import Schedule
 from fedsched.model.uneven import are_uneven
 from fedsched.model.watts import draw_their_own
@@ -159,9 +160,10 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
         return None  # more nodes may be cheaper than the fewest
     if problem.reading.leaves_open(problem.workload):
         really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know
-        found = lower_bounds(
-            problem.workload, problem.federation, t0=problem.problem.t0, reading=really, seconds=seconds
-        )
+        t0 = problem.problem.t0
+        there = problem.federation if problem.pricing is not None else with_caps_alone(problem.federation)
+        deadline = t0 + problem.objectives.latest
+        found = lower_bounds(problem.workload, there, t0=t0, reading=really, seconds=seconds, deadline=deadline)
         for objective in problem.objectives.names:
             bound_on(found, objective)
         return found

@@ -98,8 +98,9 @@ class PackedProblem:
         shapes: Shapes | None = None,
         pricing: Pricing | None = None,
         delays: Delays | None = None,
+        may_starve: bool = False,
     ) -> None:
-        self.problem = problem
+        self.problem, self._may_starve = problem, may_starve
         self.delays, self.pricing = delays, pricing
         self.shapes = shapes
         self.objectives = objectives
@@ -131,7 +132,7 @@ class PackedProblem:
         """Let a plan lie far behind first come, first served for each job more that has no end in it [48]."""
         common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
         self._seats, self._lacking = [], self._lacking[:0]
-        if may_miss(self.problem):
+        if self._may_starve or may_miss(self.problem):
             self.space = self.space._replace(common=common._replace(missing=np.zeros(len(Column))))
             first_come = np.argsort(self.problem.arrival_rank[: self.layout.jobs], kind="stable")
             (row,) = self.metrics(self.row(first_come)[None])

@@ -151,6 +151,7 @@ class SearchProblem(PackedProblem, Read):
             shapes=None if choice is None else choice.shapes,
             pricing=pricing_for(objectives, self.federation),
             delays=late,
+            may_starve=choice is not None and choice.may_starve,
         )
         self._truth = None if problem is true and self.federation is federation else self._of(true, federation)
         self._refuse_to_price_what_may_not_end()

@@ -33,6 +33,8 @@ def some_shapes() -> Shapes:
         own_on_nodes=nothing,
         own_sigma=never,
         own_watts=np.zeros((0, 0)),
+        need=np.zeros((0, 0), dtype=np.int64),
+        own_need=np.zeros((0, 0), dtype=np.int64),
     )
 
 
