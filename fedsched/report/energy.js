@@ -76,6 +76,7 @@ function comparison(price, co2) {
   return `Against ${other.label} it ${saved >= 0 ? "saves" : "takes"} ${parts.join(", ")}${saved >= 0 ? "" : " more"}.`;
 }
 
+const EVEN = 0.0005; // of which no table shows a digit
 function atEqualWaits() {
   // Of all schedules whose jobs wait no longer in the mean: which takes the least, and how much less than the shown one.
   const { entry } = gantt.shown;
@@ -84,13 +85,13 @@ function atEqualWaits() {
   const others = data.entries.filter((one) => one !== entry && waits(one));
   const told = ["energy", "cost", "carbon"].filter((name) => Number.isFinite(entry.metrics[name]) && entry.metrics[name] > 0);
   if (!others.length) return [];
-  return told.map((name) => {
+  const parts = told.map((name) => {
     const least = others.reduce((best, one) => (one.metrics[name] < best.metrics[name] ? one : best));
-    const less = 1 - least.metrics[name] / entry.metrics[name];
-    const waiting = `Where jobs wait no longer in the mean, ${least.label}`;
-    if (less > 0) return `${waiting} has the least ${titled(name).toLowerCase()}: ${share(less)} less.`;
-    return `${waiting} comes next in ${titled(name).toLowerCase()}, with ${share(-less)} more.`;
+    const more = least.metrics[name] / entry.metrics[name] - 1;
+    const beside = Math.abs(more) < EVEN ? "as much" : `${share(Math.abs(more))} ${more > 0 ? "more" : "less"}`;
+    return `${beside} ${name} (${least.label})`;
   });
+  return [`The thriftiest others whose jobs wait no longer in the mean take ${parts.join(", ")}.`];
 }
 
 function setUpEnergy() {

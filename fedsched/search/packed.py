@@ -101,8 +101,7 @@ class PackedProblem:
         may_starve: bool = False,
     ) -> None:
         self.problem, self._may_starve = problem, may_starve
-        self.delays, self.pricing = delays, pricing
-        self.shapes = shapes
+        self.delays, self.pricing, self.shapes = delays, pricing, shapes
         self.objectives = objectives
         self.ids = ids
         self.layout = PlanLayout(len(limits), limits.shape[1], shapes is not None, delays is not None)

@@ -98,4 +98,4 @@ def test_the_page_says_what_is_saved_at_equal_waits(open_page: Any, tmp_path: Pa
     page.wait_for_function("document.getElementById('energy-plan').textContent == 'easy'")
     said = page.inner_text("#energy-said").replace("\u00a0", " ")
     assert easy.energy > best.energy
-    assert f"has the least energy: {1 - best.energy / easy.energy:.1%}" in said.replace(" %", "%")
+    assert f"take {1 - best.energy / easy.energy:.1%} less energy (plan 1)" in said.replace(" %", "%")
