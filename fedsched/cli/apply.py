@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from fedsched.cli import options, steering
 from fedsched.cli.shared import print_json, say
 from fedsched.text import counted, first_of
+
+if TYPE_CHECKING:
+    from fedsched.steer import Aims, Hand, Queue
 
 
 def command(
@@ -31,50 +35,61 @@ def command(
     fedsched apply --recorded sample --dry-run
     """
     from fedsched.errors import SteerError
-    from fedsched.steer import Hand, Undo, plan, read_queue, written
-    from fedsched.steer.rights import check_federation
-    from fedsched.steer.updates import commands_of, restoring
+    from fedsched.steer import Hand, Undo, read_queue
+    from fedsched.steer.locking import only_one
 
     runner = steering.runner_of(recorded, quiet=json)
+    if recorded is not None and not dry_run:
+        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
     queue = read_queue(runner)
-    kept = Undo.open(undo_file, queue.cluster)
-    hand = Hand(runner, kept)
-    if undo:
-        wanted = [written(command) for _, command in restoring(queue, kept)]
-        others: list[str] = []
-        if not dry_run:
-            _, left = hand.restore()
-            others = [job.target for job in left]
-        _told(json, wanted, f"{'to undo' if dry_run else 'undone'}: {counted(len(wanted), 'command')}")
-        if others:
-            say(f"left as somebody else has changed them since: {first_of(others)}", err=True)
-        return 0
+    with only_one(None if dry_run else undo_file):
+        kept = Undo.open(undo_file, queue.cluster)
+        if dry_run:
+            kept.path = None  # nothing is written
+        hand = Hand(runner, kept)
+        if undo:
+            _undone(hand, queue, json=json, dry_run=dry_run)
+        else:
+            _given(hand, queue, steered.aims(), json=json, dry_run=dry_run)
+    return 0
+
+
+def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
+    from fedsched.steer import written
+    from fedsched.steer.updates import restoring
+
+    others = [job.target for job in hand.undo.follow(queue.jobs)]
+    wanted = [written(command) for _, command in restoring(queue, hand.undo)]
+    if not dry_run:
+        hand.restore()
+    if json:
+        print_json({"commands": wanted})
+    else:
+        for line in wanted:
+            say(line)
+        say(f"{'to undo' if dry_run else 'undone'}: {counted(len(wanted), 'command')}")
+    if others:
+        say(f"left as somebody else has changed them since: {first_of(others)}", err=True)
+
+
+def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -> None:
+    from fedsched.steer import plan, written
+    from fedsched.steer.rights import check_federation
+    from fedsched.steer.updates import commands_of
+
     check_federation(queue)
-    found = plan(queue, steered.aims(), former=kept.former, promises=kept.promises())
+    theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs))
+    aims = replace(aims, choice=replace(aims.choice, leave=aims.choice.leave | theirs))
+    found = plan(queue, aims, former=hand.undo.former, promises=hand.undo.promises())
     wanted = [written(command) for command in commands_of(found)]
     if not json:
         steering.say_plan(found)
         for line in wanted:
             say(line)
-    if dry_run:
-        done = 0
-    elif recorded is not None:
-        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
-    else:
-        done = hand.apply(found)
+    done = 0 if dry_run else hand.apply(found)
     if json:
         print_json(steering.plan_as_json(found) | {"applied": done})
     elif dry_run:
         say(f"dry run: {counted(len(wanted), 'command')} not run")
     else:
-        say(f"applied: Nice of {counted(done, 'job')}; undo: fedsched apply --undo --undo-file {undo_file}")
-    return 0
-
-
-def _told(json: bool, commands: list[str], text: str) -> None:
-    if json:
-        print_json({"commands": commands})
-        return
-    for line in commands:
-        say(line)
-    say(text)
+        say(f"applied: Nice of {counted(done, 'job')}; undo: fedsched apply --undo --undo-file {hand.undo.path}")

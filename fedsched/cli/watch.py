@@ -33,8 +33,8 @@ def command(
     """Plan again whenever the set of a Slurm's jobs changes, and undo all of it at the end.
 
     Each look reads the queue; nothing is done where it is as it was, or where one job waits. However it ends, by
-    itself, by Ctrl-C or SIGTERM, all jobs get back what they had. Where it is killed, Nice above 0 and begin times that
-    run out are all that is left, no job is ever held, and the undo file has what there is to undo.
+    itself, by Ctrl-C, by SIGTERM, with its terminal, all jobs get back what they had. Where it is killed, Nice above 0
+    and begin times that run out are all that is left, no job is ever held, and the undo file has what there is to undo.
 
     Examples
     --------
@@ -54,11 +54,12 @@ def command(
         lease=lease if strict else None,
         told=(lambda _: None) if json else _said,
     )
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.signal(number, _interrupt) for number in _ends()}
     try:
         watch.run(time.sleep, looks=looks)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if json:
         print_json({"plans": watch.plans, "slowest_look": watch.slowest, "dry_run": only_said})
     return 0
@@ -67,6 +68,13 @@ def command(
 def _said(text: str) -> None:
     say(f"{time.strftime('%m-%d %H:%M:%S')} {text}")
     sys.stdout.flush()
+
+
+def _ends() -> list[signal.Signals]:
+    """Return by which signals it ends: the terminal that goes away, too, but where nohup has said otherwise."""
+    gone = getattr(signal, "SIGHUP", None)
+    stays = gone is None or signal.getsignal(gone) is signal.SIG_IGN
+    return [signal.SIGTERM, *([] if stays else [gone])]
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -25,6 +25,7 @@ TOLD = (
 )
 _SHAPE = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
 _PAIR = re.compile(r"([A-Za-z][\w/.:-]*)=(\"[^\"]*\"|\S*)")
+_SYSTEM = re.compile(r"[^#]*\bOS=")  # Slurm tells of a node's kernel as `OS=Linux 6.1.0 #1 SMP`, which is no comment
 _ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
 
 
@@ -184,7 +185,7 @@ def records_of(text: str) -> list[Record]:
     records: list[Record] = []
     goes_on = False
     for number, line in enumerate(text.splitlines(), 1):
-        line = re.sub(r"(^|\s)#.*", "", line).rstrip()
+        line = (line if _SYSTEM.match(line) else re.sub(r"(^|\s)#.*", "", line)).rstrip()
         pairs = {name.lower(): value.strip('"') for name, value in _PAIR.findall(line.rstrip("\\"))}
         begins = bool(line.strip()) and not (goes_on or line[0].isspace())
         if begins or (records and "nodename" in pairs):

@@ -36,7 +36,7 @@ STATES = {
     "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
 }  # fmt: skip
 # Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus; other programs cut without one.
-_STATES = STATES | {name[:length]: code for name, code in STATES.items() for length in (9, 10)}
+_WHOLE = {name[:length]: name for name in STATES for length in (9, 10)} | {name: name for name in STATES}
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d)(?::(\d\d))?(?:\.\d+)?)?", re.ASCII)
 _CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -69,8 +69,13 @@ def duration_of(text: str) -> float:
 
 def state_of(text: str) -> float:
     """Return the status of a state: `CANCELLED by 1000` and `CANCELLED+` are cancelled."""
+    return STATES.get(whole_state(text), math.nan)
+
+
+def whole_state(text: str) -> str:
+    """Return a state as Slurm has it, without who cancelled, and not cut; what is none as it is."""
     word = text.split(" ")[0].rstrip("+").upper()
-    return _STATES.get(word, math.nan)
+    return _WHOLE.get(word, word)
 
 
 def day_of(text: str) -> float:

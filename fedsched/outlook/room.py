@@ -6,7 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from fedsched.steer.picture import YEAR, Unit
+from fedsched.steer.picture import Unit
+from fedsched.steer.queue import YEAR
 from fedsched.text import counted
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from fedsched.steer.commands import CommandError, written
 from fedsched.steer.priorities import LEAST, Priorities
 from fedsched.steer.reading import read_queue
 from fedsched.steer.rights import check_federation, check_rights
-from fedsched.steer.updates import changed_by_others, give_nice, look_at, restoring
+from fedsched.steer.updates import give_nice, look_at, restoring
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class Hand:
         Where a command fails, the others are run, the file stays, and the failure is the error.
         """
         queue = read_queue(self.runner)
+        others = self.undo.follow(queue.jobs)
         failed: CommandError | None = None
         undone = set()
         for job, command in restoring(queue, self.undo):
@@ -139,7 +140,6 @@ class Hand:
                 failed = error
         if failed is not None:
             raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
-        others = changed_by_others(queue, self.undo)
         self.undo.jobs, self.undo.deadlines, self.undo.promised = {}, {}, {}
         self.undo.save()
         return len(undone), others

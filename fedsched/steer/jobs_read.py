@@ -109,6 +109,7 @@ def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
         reservation=text("resv_name"),
         part_of_several=bool(number(job.get("het_job_id"))),
         named_nodes=bool(text("required_nodes") or text("excluded_nodes")),
+        other_partitions="," in text("partition"),
         name=text("name"),
     )
 
@@ -169,6 +170,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         reservation=text("Reservation"),
         part_of_several="hetjobid" in job,
         named_nodes=bool(text("ReqNodeList") or text("ExcNodeList")),
+        other_partitions="," in text("Partition"),
         name=text("JobName"),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedsched.steer.rights import check_federation, check_lease, check_rights
-from fedsched.steer.updates import begin_later, begin_now, is_ours
+from fedsched.steer.updates import begin_later, begin_now
 
 if TYPE_CHECKING:
     from fedsched.steer.applying import Hand
@@ -36,7 +36,7 @@ class Lease:
 
     def _lifted(self, job: SlurmJob) -> SlurmJob:
         former = self.hand.undo.jobs.get(job.number)
-        if former is None or not is_ours(job, former):
+        if former is None or not former.began(job):
             return job
         return replace(job, eligible=job.submit, reason="PRIORITY")
 
@@ -51,13 +51,13 @@ class Lease:
             if one.job.number not in plan.steered or one.job.number == plan.next_due:
                 continue
             if one.after <= plan.soon or not better:
-                self._release(one.job)
+                self.release(one.job)
             else:
                 self._hold_back(one.job, queue.now)
         # Slurm keeps nodes for who is next, so that nobody who comes takes them; last, when the others may begin.
         for one in plan.starts:
             if one.job.number == plan.next_due:
-                self._release(one.job)
+                self.release(one.job)
 
     def renew(self, queue: Queue) -> None:
         """Move begin times on that would be over before the look after the next."""
@@ -73,7 +73,8 @@ class Lease:
         self.hand.undo.remember(job, begin=self.hand.runner.now() + self.seconds)
         self.hand.run(begin_later(job.target, self.seconds))
 
-    def _release(self, job: SlurmJob) -> None:
+    def release(self, job: SlurmJob) -> None:
+        """Let a job begin that we keep from it."""
         former = self.hand.undo.jobs.get(job.number)
         if former is None or not former.begin:
             return

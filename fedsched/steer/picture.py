@@ -18,6 +18,7 @@ from fedsched.model.partition import Partition
 from fedsched.model.workload import Workload
 from fedsched.policies import Rules
 from fedsched.simulate import simulate
+from fedsched.steer.queue import YEAR
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from fedsched.steer.queue import Queue, SlurmJob, SlurmNode
 
-YEAR = 365 * 86_400.0  # what Slurm, too, plans for a job without a limit
 MOST_TASKS = 200  # of one array that are planned one by one
 BUILTIN = "sched/builtin"  # which backfills nothing, and goes through each partition by itself
 SHARED = ("select/cons_tres", "select/cons_res")
@@ -246,6 +246,8 @@ def _packed(
         notes.append(f"not modelled: the features that {counted(strange, 'job')} asked for")
     if named := sum(job.named_nodes for job in waiting):
         notes.append(f"not modelled: nodes that {counted(named, 'job')} named")
+    if several := sum(job.other_partitions for job in waiting):
+        notes.append(f"not modelled: that {counted(several, 'job')} may start in other partitions, too")
     ends = np.array([job.expected_end(now) for job in running]) - zero
     starts = np.array([job.start for job in running]) - zero
     tasks = [unit.needs(job) for job in waiting]

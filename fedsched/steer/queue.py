@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING",
                      "STAGE_OUT"})  # fmt: skip
+TAKEN = frozenset({"ALLOCATED", "MIXED"})  # states of nodes that have jobs
 # Why a job waits that waits for nodes, or for others in front of it.
 IN_TURN = frozenset({"", "NONE", "PRIORITY", "RESOURCES"})
 LATER = "BEGINTIME"
@@ -21,6 +22,7 @@ NODES_TAKEN = "NODES"  # …_required_for_job_are_DOWN,_DRAINED_or_reserved_for_
 AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "MAINT",
                   "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT",
                   "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
+YEAR = 365 * 86_400.0  # what Slurm, too, plans for a job without a limit
 ENDING = 1.0  # seconds in which a job is taken to end that is completing, or has outrun its limit
 
 
@@ -51,6 +53,7 @@ class SlurmJob:
     reservation: str = ""
     part_of_several: bool = False  # of a heterogeneous job
     named_nodes: bool = False  # it asks for some, or wants none of some
+    other_partitions: bool = False  # in which it may start as well
     name: str = ""
 
     @property
@@ -82,9 +85,14 @@ class SlurmJob:
         return self.waits and not self.is_held and (self.is_in_turn or self.reason == LATER) and self.eligible > now
 
     def expected_end(self, now: float) -> float:
-        """Return when it has left its nodes, by its limit; one that is over it, or completing, does so at once."""
+        """Return when it has left its nodes, by its limit; one that is over it, or completing, does so at once.
+
+        One without a limit does not within a year, however long it has run.
+        """
         if "COMPLETING" in self.states or not self.start + self.limit > now:
             return now + ENDING
+        if math.isinf(self.limit):
+            return now + YEAR
         return self.start + self.limit
 
 

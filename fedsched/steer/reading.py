@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from fedsched.errors import SteerError
 from fedsched.steer import jobs_read, machine_read
 from fedsched.steer.commands import CommandError
-from fedsched.steer.queue import Queue
-from fedsched.text import first_of
+from fedsched.steer.queue import TAKEN, Queue
+from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +75,12 @@ def check_clock(before: float, there: float, after: float) -> None:
 
 def _check(queue: Queue, took: float) -> None:
     there = {node.name for node in queue.nodes}
+    seen = {host for job in queue.jobs for host in job.hosts}  # of those, too, that have just ended
+    if hidden := sorted(node.name for node in queue.nodes if node.states & TAKEN and node.name not in seen):
+        raise SteerError(
+            f"{counted(len(hidden), 'node')} (as {hidden[0]}) with jobs that squeue does not show: they are hidden "
+            "from you (PrivateData, hidden partitions); run it as an operator, or as root."
+        )
     for job in queue.running:
         if not job.start <= queue.now + took + CLOCKS:
             raise SteerError(

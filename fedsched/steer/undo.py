@@ -12,12 +12,13 @@ from fedsched.io.atomic import atomic_text, check_writable
 from fedsched.steer.promises import Promises
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fedsched.steer.queue import SlurmJob
 
 KIND = "fedsched undo 1"
 USUAL = "fedsched-undo.json"
+SAME_TIME = 60.0  # seconds within which a begin time is the one that we gave
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ class Former:
     nice: int
     given: tuple[int, ...] = ()
     begin: float = 0.0
+
+    def began(self, job: SlurmJob) -> bool:
+        """Return whether a job's begin time is one that we gave it."""
+        return self.begin > 0.0 and abs(job.eligible - self.begin) <= SAME_TIME
 
 
 @dataclass(slots=True)
@@ -102,14 +107,44 @@ class Undo:
         self.deadlines = {**self.deadlines, **deadlines}
         self.promised = {**deadlines, **self.promised}
 
-    def keep(self, numbers: Collection[int]) -> None:
-        """Forget all jobs but these: what they had does not matter any more."""
-        there = set(numbers)
-        if not (self.jobs.keys() | self.deadlines.keys()) <= there:
-            self.jobs = {number: one for number, one in self.jobs.items() if number in there}
-            self.deadlines = {number: when for number, when in self.deadlines.items() if number in there}
-            self.promised = {number: when for number, when in self.promised.items() if number in there}
-            self.save()
+    def follow(self, jobs: Sequence[SlurmJob]) -> list[SlurmJob]:
+        """Go with what has become of jobs, and return those whose Nice somebody else has changed: it is theirs now.
+
+        Who has left the queue is forgotten, for what he had does not matter any more. Who runs is not: he may be begun
+        anew, with the Nice that he has, and so may tasks that have left their array. A begin time that is not ours any
+        more is its owner's.
+        """
+        there = {job.number: job for job in jobs if job.waits or job.holds_nodes}
+        followed: dict[int, Former] = {}
+        others = []
+        for number, job in there.items():
+            former = self._of(job)
+            if former is None:
+                continue
+            if former.begin > 0.0 and job.waits and not former.began(job):
+                former = replace(former, begin=0.0)
+            if job.nice != former.nice and job.nice not in former.given:
+                others += [job] if former.given else []
+                former = replace(former, nice=job.nice, given=())
+            followed[number] = former
+        waiting = {number for number, job in there.items() if job.waits}
+        promised = self.deadlines.keys() <= waiting
+        if followed == self.jobs and promised:
+            return others
+        self.jobs = followed
+        self.deadlines = {number: when for number, when in self.deadlines.items() if number in waiting}
+        self.promised = {number: when for number, when in self.promised.items() if number in waiting}
+        self.save()
+        return others
+
+    def _of(self, job: SlurmJob) -> Former | None:
+        """Return what a job had; of a task that has left its array since, what that had."""
+        whole, _, task = job.target.partition("_")
+        array = self.jobs.get(int(whole)) if task and whole.isdecimal() else None
+        own = self.jobs.get(job.number)
+        if own is None and array is not None and job.nice in array.given:
+            return replace(array, target=job.target)
+        return own
 
     def save(self) -> None:
         """Write the file, whole or not at all; where there is nothing to undo, there is none."""

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from fedsched.steer.commands import Command
     from fedsched.steer.plan import Plan
     from fedsched.steer.queue import Queue, SlurmJob
-    from fedsched.steer.undo import Former, Undo
-
-SAME_TIME = 60.0  # seconds within which a begin time is the one that we gave
+    from fedsched.steer.undo import Undo
 
 
 def give_nice(target: str, nice: int) -> Command:
@@ -43,32 +41,17 @@ def commands_of(plan: Plan) -> list[Command]:
     return [give_nice(job.target, plan.niceties[job.number]) for job in plan.changes]
 
 
-def is_ours(job: SlurmJob, former: Former) -> bool:
-    """Return whether a job's begin time is one that we gave it."""
-    return former.begin > 0.0 and abs(job.eligible - former.begin) <= SAME_TIME
-
-
 def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
-    """Give the commands that undo all that is still to be undone.
+    """Give the commands that undo all that is still to be undone, of jobs that wait and of those that run.
 
-    What jobs have that neither we gave them nor they had before is somebody else's doing, and stays.
+    Who runs may be begun anew, with the Nice that he has. What jobs have that neither we gave them nor they had before
+    is somebody else's doing, and stays.
     """
-    for number, job in waiting_of(queue, undo):
-        former = undo.jobs[number]
-        if is_ours(job, former) and job.eligible > queue.now:
+    for job in queue.jobs:
+        former = undo.jobs.get(job.number)
+        if former is None or not (job.waits or job.holds_nodes):
+            continue
+        if job.waits and former.began(job) and job.eligible > queue.now:
             yield job, begin_now(job.target)
         if job.nice != former.nice and job.nice in former.given:
             yield job, give_nice(job.target, former.nice)
-
-
-def changed_by_others(queue: Queue, undo: Undo) -> list[SlurmJob]:
-    """Return the jobs whose Nice somebody else has changed since."""
-    return [
-        job for number, job in waiting_of(queue, undo)
-        if job.nice != undo.jobs[number].nice and job.nice not in undo.jobs[number].given
-    ]  # fmt: skip
-
-
-def waiting_of(queue: Queue, undo: Undo) -> list[tuple[int, SlurmJob]]:
-    """Return the jobs of an undo file that still wait."""
-    return [(job.number, job) for job in queue.jobs if job.number in undo.jobs and job.waits]

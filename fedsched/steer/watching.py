@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from fedsched.errors import SteerError
+from fedsched.errors import FedschedError, SteerError
 from fedsched.steer.applying import Hand, SetByHandError
 from fedsched.steer.leases import Lease
+from fedsched.steer.locking import only_one
 from fedsched.steer.planning import Aims, plan
 from fedsched.steer.priorities import Priorities
 from fedsched.steer.reading import read_queue
@@ -82,7 +83,7 @@ class Watch:
             queue = read_queue(self.runner)
             check_federation(queue)
             done = self._steer(queue)
-        except SteerError as error:
+        except FedschedError as error:
             self._failures += 1
             self._seen = None
             self.told(f"this look changes nothing more: {error}")
@@ -94,11 +95,17 @@ class Watch:
         return done
 
     def _steer(self, queue: Queue) -> Plan | None:
-        self.undo.keep([job.number for job in queue.jobs if job.waits])
+        others = self.undo.follow(queue.jobs)
         leases = None
         if self.lease is not None:
             leases = Lease(self.hand, max(self.lease, 4.0 * self.slowest), self.interval)
+            for job in others:
+                leases.release(job)
             queue = leases.lifted(queue)
+        for job in others:
+            self.told(f"job {job.target}: somebody else has changed its Nice, so it is left alone from here on")
+            self._leave |= {job.number}
+            self._seen = None
         if not queue.waiting:
             self._seen = None
             return None
@@ -154,15 +161,16 @@ class Watch:
 
     def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
         """Look again and again; however that ends, all that was changed is undone."""
-        try:
-            done = 0
-            while looks is None or done < looks:
-                if done:
-                    sleep(self.interval)
-                self.look()
-                done += 1
-        finally:
-            self.close()
+        with only_one(self.undo.path):
+            try:
+                done = 0
+                while looks is None or done < looks:
+                    if done:
+                        sleep(self.interval)
+                    self.look()
+                    done += 1
+            finally:
+                self.close()
 
     def close(self) -> None:
         """Give all jobs back what they had."""

@@ -22,6 +22,7 @@ from fedsched.twin import commands, made_queue
 from fedsched.twin.folder import Dump
 from fedsched.twin.machine import machine_of
 from fedsched.twin.problem import SLURM, lacks, policy_in
+from fedsched.twin.records import YEAR
 from fedsched.twin.site import open_to_all
 from fedsched.values import seed_of, whole
 
@@ -94,6 +95,9 @@ def made_dump(
     policy: str = "slurm",
     troubles: bool = True,
     priority: str = "multifactor",
+    endless: float = 0.0,
+    letters: int | None = None,
+    others: int = 0,
     seed: int = 0,
 ) -> Path:
     """Write a made dump into a new folder, and return that.
@@ -111,6 +115,12 @@ def made_dump(
         that the policy has.
     priority
         "multifactor" or "basic".
+    endless
+        Which part of the jobs has no limit.
+    letters
+        To so many states are cut, as some sites' programs do: COMPLETIN, REQUEUE_H.
+    others
+        Of how many other clusters the same database tells, with jobs of the same numbers on nodes of the same names.
     seed
         What is drawn follows from it.
     """
@@ -127,11 +137,14 @@ def made_dump(
     (target / commands.JOBS).touch()
     (target / commands.MANIFEST).write_text(f"fedsched dump 1\nsince {since}\n", encoding="utf-8")
     facts = _facts_of(work, nodes, rng, policy, troubles=troubles)
-    _write_events(target, facts, nodes)
+    if endless:
+        facts.limit[rng.random(jobs) < endless] = YEAR
+    elsewhere = [f"{CLUSTER}{k + 2}" for k in range(others)]
+    _write_events(target, facts, nodes, elsewhere)
     (target / commands.ACCOUNTS).write_text(_accounts(facts), encoding="utf-8")
     federation = open_to_all(machine_of(Dump(target)).federation)
     schedule = _settled(target, facts, federation, policy)
-    _write_jobs(target, facts, schedule, begin, end)
+    _write_jobs(target, facts, schedule, begin, end, letters, elsewhere)
     _write_queue(target, facts, schedule, end, in_order=policy != SLURM or priority == "basic")
     return target
 
@@ -274,7 +287,7 @@ def _accounts(facts: _Facts) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write_events(folder: Path, facts: _Facts, nodes: int) -> None:
+def _write_events(folder: Path, facts: _Facts, nodes: int, elsewhere: list[str]) -> None:
     events = ["Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"]
     past = ["Cluster|Name|TRES|Start|End|NodeNames|Flags"]
     for one in facts.calendar:
@@ -284,18 +297,27 @@ def _write_events(folder: Path, facts: _Facts, nodes: int) -> None:
             events += [f"{CLUSTER}|n{k}|{begin}|{end}|DOWN*|not responding|root" for k in range(1, lost + 1)]
         else:
             past.append(f"{CLUSTER}|{one.name}|cpu={CORES * nodes}|{begin}|{end}|n[1-{nodes}]|MAINT,SPEC_NODES")
+    begin, end = _clock(np.array([0.0, float(facts.work.submit[-1])]) + EPOCH)
+    events += [f"{other}|n1|{begin}|{end}|DOWN*|not responding|root" for other in elsewhere]
     (folder / commands.EVENTS).write_text("\n".join(events) + "\n", encoding="utf-8")
     (folder / commands.PAST_RESERVATIONS).write_text("\n".join(past) + "\n", encoding="utf-8")
 
 
-def _write_jobs(folder: Path, facts: _Facts, schedule: Schedule, since: float, until: float) -> None:
+def _write_jobs(
+    folder: Path,
+    facts: _Facts,
+    schedule: Schedule,
+    since: float,
+    until: float,
+    letters: int | None,
+    elsewhere: list[str],
+) -> None:
     start, finish = schedule.start, schedule.finish
     begun = start <= until
     over = finish <= until
     gone = np.isnan(start) & (facts.gone >= 0) & (facts.gone <= until)
     ended = np.where(over, finish, np.where(gone, facts.gone, np.nan))
     there = (facts.submit <= until) & ~(ended < since)
-    limit = (facts.limit / 60).astype(np.int64)
     number = _numbers(facts)
     lost = np.zeros(len(start), dtype=np.bool_)
     lost[facts.again[facts.again >= 0]] = True
@@ -317,13 +339,15 @@ def _write_jobs(folder: Path, facts: _Facts, schedule: Schedule, since: float, u
         cells = (
             number[row], called, CLUSTER, "main", f"u{user}", f"a{user % 5}",
             "urgent" if facts.urgent[row] else "normal", "job", texts["submit"][row], texts["eligible"][row],
-            texts["start"][row], texts["end"][row], int(elapsed[row]), limit[row], state[row],
+            texts["start"][row], texts["end"][row], int(elapsed[row]), _limit(facts, row), state[row][:letters],
             CORES * nodes if begun[row] else 0, CORES * nodes, nodes,
             _reason(facts, row, waits=not begun[row] and facts.eligible[row] <= until),
             FLAGS.get(by[row], "SchedSubmit") if begun[row] else "",
             f"sbatch --dependency=afterany:{number[other]} job" if other >= 0 else "sbatch job",
         )  # fmt: skip
         lines.append("|".join(map(str, cells)))
+        # Theirs were submitted and ended when ours were, and needed nothing else: they must not get in between.
+        lines += ["|".join(map(str, (*cells[:2], other, *cells[3:]))) for other in elsewhere]
     (folder / commands.JOBS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -333,6 +357,11 @@ def _numbers(facts: _Facts) -> NDArray[np.int64]:
     for row in np.flatnonzero(facts.again >= 0).tolist():
         number[row] = number[facts.again[row]]
     return number
+
+
+def _limit(facts: _Facts, row: int) -> str:
+    """Return a run's limit in minutes, as Slurm has it."""
+    return "UNLIMITED" if facts.limit[row] >= YEAR else str(int(facts.limit[row]) // 60)
 
 
 def _called(facts: _Facts, number: NDArray[np.int64], row: int) -> str:
@@ -369,7 +398,7 @@ def _write_queue(folder: Path, facts: _Facts, schedule: Schedule, until: float, 
         condition = f"afterany:{number[other]}(unfulfilled)" if reason == "Dependency" else "(null)"
         cells = (
             _called(facts, number, row), "main", f"u{user}", state, reason, priority, submit[row],
-            end[row] if runs else "N/A", start[row] if runs else "N/A", int(facts.limit[row]) // 60, nodes,
+            end[row] if runs else "N/A", start[row] if runs else "N/A", _limit(facts, row), nodes,
             f"a{user % 5}", "urgent" if facts.urgent[row] else "normal", condition, "(null)", "(null)", hosts, 0,
             CORES * nodes,
         )  # fmt: skip

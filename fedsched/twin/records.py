@@ -14,7 +14,7 @@ from fedsched.io.sacct import parsed
 from fedsched.io.sacct_asked import waits_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_texts import PREFIX, Texts
-from fedsched.io.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids
+from fedsched.io.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
 from fedsched.model.log import CANCELLED
 from fedsched.model.texts import as_objects, distinct
 from fedsched.text import counted
@@ -191,7 +191,7 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
     said = [text.replace(BAR, "|").strip() for text in texts.texts(name)]
     said = ["" if text.lower() in NOBODY else text for text in said]
     if name == "state":
-        said = [text.partition(" ")[0].rstrip("+").upper() for text in said]
+        said = [whole_state(text) for text in said]
     return as_objects(said)[codes.astype(np.int64)]
 
 

@@ -9,7 +9,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FederationError
 from fedsched.io.host_lists import hosts_of
-from fedsched.io.hosts import Place, hosts_from, read_hosts
+from fedsched.io.hosts import Place, hosts_from, read_hosts, records_of
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10), fs.NodeGroup(4))),))
@@ -59,6 +59,15 @@ def test_a_slurm_conf_has_defaults_comments_and_long_lines(tmp_path: Path) -> No
     hosts = read_hosts(path, TWO)
     assert hosts.places == {"x1": Place("b", 0, 0), "x2": Place("b", 1, 1), "y1": Place("b", 2, 2)}
     assert hosts.cpus == {"x1": 16, "x2": 16, "y1": 3}
+
+
+def test_a_kernel_is_no_comment() -> None:
+    """What follows the # in the name of a node's system is told of the node, too; elsewhere it is a comment."""
+    first = "NodeName=x1 CPUTot=4 OS=Linux 6.1.0-18-amd64 #1 SMP Debian 6.1.76-1 (2024-02-01) State=DOWN Partitions=p"
+    second = "NodeName=x2 State=UP # OS=Linux State=DOWN"
+    said = [record.words for record in records_of(f"{first}\n{second}\n")]
+    assert [(one["nodename"], one["state"]) for one in said] == [("x1", "DOWN"), ("x2", "UP")]
+    assert said[0]["partitions"] == "p"
 
 
 def test_sinfo_may_name_hosts_anywhere_and_often(tmp_path: Path) -> None:

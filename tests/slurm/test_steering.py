@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from slurm.accounted import AccountedCluster
 from slurm.accounted import missing as accounts_missing
-from slurm.cluster import SlurmCluster, SlurmError
+from slurm.cluster import WAYS, SlurmCluster, SlurmError
 from steer.beside import Beside
 
 from fedsched.errors import SteerError
@@ -31,6 +32,17 @@ PriorityMaxAge=7-0
 PriorityWeightAge=1000
 PriorityWeightJobSize=1000
 PriorityWeightPartition=10000
+"""
+# A squeue that does as it is told: all, half of what it says or nothing of it, or fails.
+SQUEUE = """\
+#!/bin/sh
+PATH={path}
+case $(cat {mode}) in
+whole) exec squeue "$@" ;;
+half) squeue "$@" | head -c 3000 ;;
+nothing) ;;
+*) echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1 ;;
+esac
 """
 AIMS = Aims(evaluations=60, seconds=20.0)
 pytestmark = [pytest.mark.usefixtures("slurm_is_here"), pytest.mark.slow]
@@ -97,15 +109,25 @@ def test_a_controller_that_is_killed_and_comes_back(short_path: Path) -> None:
         fill(slurm, 5, seed=2)
         watch = Watch(Beside(slurm), Undo.open(short_path / "undo.json", "referee"), AIMS)
         assert watch.look() is not None
-        [controller] = [running for name, running in slurm._daemons if name == "slurmctld"]
-        controller.kill()
-        controller.wait()
+        kill_controller(slurm)
         assert watch.look() is None
-        slurm._daemons = [one for one in slurm._daemons if one[0] != "slurmctld"]
-        slurm._start("slurmctld", "-D")
-        slurm._wait_for("the controller", lambda: _answers(slurm))
+        begin_controller(slurm)
         watch.close()
         assert nices(slurm) == {"0"}
+
+
+def kill_controller(slurm: SlurmCluster) -> None:
+    """End slurmctld as one ends what does not listen."""
+    [controller] = [running for name, running in slurm._daemons if name == "slurmctld"]
+    controller.kill()
+    controller.wait()
+    slurm._daemons = [one for one in slurm._daemons if one[0] != "slurmctld"]
+
+
+def begin_controller(slurm: SlurmCluster, **environment: str) -> None:
+    """Start it on what it had written, and wait until it answers."""
+    slurm._start_in({**slurm._environment, **environment}, "slurmctld", "-D")
+    slurm._wait_for("the controller", lambda: _answers(slurm))
 
 
 def _answers(slurm: SlurmCluster) -> bool:
@@ -113,6 +135,117 @@ def _answers(slurm: SlurmCluster) -> bool:
         return bool(slurm.tell("squeue", "-h"))
     except SlurmError:
         return False
+
+
+@pytest.mark.parametrize("lease", [None, 400.0])
+def test_a_squeue_that_fails_changes_nothing(lease: float | None, short_path: Path) -> None:
+    """Be it with an error, with half of what it says, or with nothing and exit code 0: no queue is taken for empty."""
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
+    with cluster as slurm:
+        fill(slurm, 8, seed=1)
+        mode = short_path / "mode"
+        mode.write_text("whole", encoding="utf-8")
+        broken = short_path / "broken"
+        broken.mkdir()
+        (broken / "squeue").write_text(SQUEUE.format(mode=mode, path=WAYS), encoding="utf-8")
+        (broken / "squeue").chmod(0o755)
+        runner = Beside(slurm)
+        runner._environment["PATH"] = f"{broken}{os.pathsep}{WAYS}"
+        told: list[str] = []
+        watch = Watch(runner, Undo.open(short_path / "undo.json", "referee"), AIMS, lease=lease, told=told.append)
+        assert watch.look() is not None
+        before = given(slurm)
+        assert lease is not None or nices(slurm) != {"0"}
+        for how, said in (("fails", "Unable to contact"), ("half", "is no JSON"), ("nothing", "is no JSON")):
+            mode.write_text(how, encoding="utf-8")
+            slurm.tell("sbatch", "--output=/dev/null", "--chdir=/", "--wrap=sleep 20000", "--nodes=8", "--time=5")
+            assert watch.look() is None
+            assert said in told[-1]
+            assert given(slurm)[: len(before)] == before
+        mode.write_text("whole", encoding="utf-8")
+        assert watch.look() is not None
+        watch.close()
+        assert nices(slurm) == {"0"}
+        assert not (short_path / "undo.json").exists()
+
+
+def given(slurm: SlurmCluster) -> list[str]:
+    """Return the Nice and the begin time of each job that waits, in the order of their numbers."""
+    said = slurm.ask("squeue", "-h", "-t", "PD", "-S", "i", "-O", "JobID:20,Nice:20,EligibleTime:30")
+    return [word for line in said.splitlines() for word in line.split()[1:]]
+
+
+@pytest.mark.parametrize("lease", [None, 400.0])
+def test_a_clock_that_jumps_changes_nothing(lease: float | None, short_path: Path) -> None:
+    """The controller comes back an hour ahead: until its clock is right again nobody is steered, then all is undone."""
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
+    with cluster as slurm:
+        fill(slurm, 8, seed=1)
+        told: list[str] = []
+        watch = Watch(
+            Beside(slurm), Undo.open(short_path / "undo.json", "referee"), AIMS, lease=lease, told=told.append
+        )
+        assert watch.look() is not None
+        assert lease is not None or nices(slurm) != {"0"}
+        many = len(told)
+        kill_controller(slurm)
+        begin_controller(slurm, FAKETIME=f"+3600 x{FACTOR:g}")
+        assert watch.look() is None
+        assert "The controller's clock is +3" in told[-1]
+        assert len(told) == many + 1  # no command
+        kill_controller(slurm)
+        begin_controller(slurm)
+        slurm._wait_for("the nodes", lambda: any(node.is_up for node in read_queue(Beside(slurm)).nodes))
+        watch.look()
+        assert watch._failures == 0, told
+        watch.close()
+        assert nices(slurm) == {"0"}
+        assert not (short_path / "undo.json").exists()
+
+
+def test_a_job_that_is_held_stays_held(short_path: Path) -> None:
+    """An administrator holds a job that is steered: neither another plan nor the end lets it go."""
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS + WEIGHED, factor=FACTOR)
+    with cluster as slurm:
+        fill(slurm, 6, seed=1)
+        watch = Watch(Beside(slurm), Undo.open(short_path / "undo.json", "referee"), AIMS)
+        found = watch.look()
+        assert found is not None
+        held = found.changes[-1].number
+        slurm.tell("scontrol", "hold", str(held))
+        watch.look()
+        watch.close()
+        assert slurm.ask("squeue", "-h", "-j", str(held), "-o", "%Q %r") == "0 JobHeldAdmin"
+        slurm.tell("scontrol", "release", str(held))
+        assert nices(slurm) == {"0"}
+
+
+def test_a_job_that_is_begun_anew_has_what_it_had(short_path: Path) -> None:
+    """A steered job starts and is requeued: while it runs its Nice can be taken back, and after that, too."""
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
+    with cluster as slurm:
+        fill(slurm, 8, seed=1)
+        watch = Watch(Beside(slurm), Undo.open(short_path / "undo.json", "referee"), AIMS)
+        found = watch.look()
+        assert found is not None
+        lowered = {job.number for job in found.changes}
+        assert lowered
+        others = [job.number for job in read_queue(Beside(slurm)).jobs if job.number not in lowered]
+        slurm.tell("scancel", *map(str, others))
+        until = time.monotonic() + 60.0
+        while not (begun := _running(slurm) & lowered) and time.monotonic() < until:
+            time.sleep(0.2)
+        assert begun
+        watch.look()
+        assert begun <= watch.undo.jobs.keys()
+        slurm.tell("scontrol", "requeue", str(min(begun)))
+        watch.look()
+        watch.close()
+        assert set(slurm.ask("squeue", "-h", "-o", "%y").split()) == {"0"}
+
+
+def _running(slurm: SlurmCluster) -> set[int]:
+    return set(map(int, slurm.ask("squeue", "-h", "-t", "R", "-o", "%A").split()))
 
 
 @pytest.mark.skipif(bool(accounts_missing()), reason="no accounts: apt-get install slurmdbd mariadb-server")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from steer.fake import NOW, FakeSlurm, Job, running
 
@@ -12,6 +15,7 @@ from fedsched.errors import SteerError
 from fedsched.steer import Aims, Choice, Plan, plan, read_queue
 from fedsched.steer.priorities import Priorities
 from fedsched.steer.promises import Promises
+from fedsched.steer.queue import YEAR
 
 FEW = 60  # evaluations
 
@@ -165,3 +169,16 @@ def test_tiers_come_first() -> None:
     jobs = tuple(replace(job, partition="urgent") if job.number in (12, 15) else job for job in queue.jobs)
     found = plan(replace(queue, jobs=jobs, partitions=(p, high)), Aims(evaluations=FEW, seconds=1e9))
     assert {job.number for job in found.order[:2]} == {12, 15}
+
+
+def test_a_running_job_without_a_limit_never_leaves() -> None:
+    """Its nodes are not planned with: who fits beside it is, however long it has run already."""
+    for since in (300.0, 2 * YEAR):
+        fake = crowd(1)
+        fake.jobs[1] = running(1, "1-3", minutes=math.inf, since=since)
+        for number in range(10, 19):
+            fake.jobs[number] = replace(fake.jobs[number], nodes=1 + (number == 18))
+        found = planned(fake)
+        assert all(one.after < NOW + 86_400.0 for one in found.starts if one.job.nodes == 1)
+        assert [one.job.number for one in found.starts if one.after > NOW + YEAR] == [18]
+        assert np.isfinite(found.gain)

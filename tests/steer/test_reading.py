@@ -165,3 +165,15 @@ def test_jobs_that_share_nodes_are_planned_by_cpus() -> None:
     assert picture.running.counts.sum() == 2
     assert picture.starts([0]) == {2: NOW}
     assert "by CPUs" in picture.notes[0]
+
+
+def test_a_node_with_a_kernel_has_a_state() -> None:
+    """What `scontrol show node` tells of the system has a # in it, which begins no comment."""
+    line = (
+        "NodeName=n1 Arch=x86_64 CPUTot=4 ActiveFeatures=(null) NodeAddr=127.0.0.1 Version=22.05.8 "
+        "OS=Linux 6.1.0-18-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01) RealMemory=1000 Boards=1 "
+        "State=IDLE+DRAIN ThreadsPerCore=1 Partitions=p,q"
+    )
+    [node] = nodes_of_text(line)
+    assert (node.states, node.partitions, node.cpus) == ({"IDLE", "DRAIN"}, {"p", "q"}, 4)
+    assert not node.is_up

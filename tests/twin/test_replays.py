@@ -158,3 +158,38 @@ def test_who_was_released_stands_behind_who_came_before(tmp_path: Path) -> None:
     assert jobs.submit[3] == jobs.submit[5]
     for others in (problem_of(site), problem_of(site, "easy", given=("held",))):
         assert others.workload.submit[3] < jobs.submit[3]
+
+
+def test_states_that_are_cut_jobs_without_limits_and_other_clusters_change_nothing(tmp_path: Path) -> None:
+    """Tests that a dump of a database of three clusters, with states of nine letters, has every start found again."""
+    words = {"jobs": 60, "nodes": 8, "policy": "easy", "seed": SEED}
+    plain = replay(made_dump(tmp_path / "plain", **words), "easy")  # type: ignore[arg-type]
+    folder = made_dump(tmp_path / "cut", **words, endless=0.2, letters=9, others=2)  # type: ignore[arg-type]
+    text = (folder / "jobs.sacct").read_text(encoding="utf-8")
+    assert "|UNLIMITED|" in text
+    assert "CANCELLED by" not in text
+    site = read_site(folder)
+    assert len(site.records) == text.count("|made|") == text.count("|made3|")
+    assert (site.records.limit == 365.0 * 86_400).any()
+    found = replay(site, "easy")
+    assert found.share == 1.0
+    assert len(found.equal) == len(plain.equal)
+
+
+@pytest.mark.parametrize("letters", [9, 10, None])
+def test_who_runs_or_was_requeued_is_known_by_a_cut_state(letters: int | None, tmp_path: Path) -> None:
+    """Tests that jobs that were completing, or held after a requeue, as the dump was taken are no ended ones."""
+    folder = made_dump(tmp_path / "dump", jobs=40, nodes=8, policy="easy", troubles=False, seed=SEED)
+    path = folder / "jobs.sacct"
+    rows = [line.split("|") for line in path.read_text(encoding="utf-8").splitlines()]
+    state, number = rows[0].index("State"), rows[0].index("JobIDRaw")
+    runs = next(row for row in rows if row[state] == "RUNNING")
+    ended = next(row for row in rows if row[state] == "COMPLETED")
+    runs[state] = "COMPLETING"[:letters] + "+" * (letters == 9)
+    ended[state] = "PREEMPTED"[:letters]
+    path.write_text("\n".join("|".join(row) for row in rows) + "\n", encoding="utf-8")
+    records = read_site(folder).records
+    [own] = np.flatnonzero(records.id == int(runs[number]))
+    assert np.isnan(records.end[own])
+    assert not records.gone[own]
+    assert records.preempted.tolist() == (records.id == int(ended[number])).tolist()

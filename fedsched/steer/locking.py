@@ -1,0 +1,63 @@
+"""One at a time: who steers by an undo file keeps others from it until he ends."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedsched.errors import SteerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENDING = ".lock"
+
+
+@contextmanager
+def only_one(path: Path | None) -> Iterator[None]:
+    """Keep others from a file while the with statement lasts; raise where somebody else does.
+
+    A process that is killed keeps nobody. The lock is a file beside it, which is gone at the end.
+    """
+    if path is None or os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    beside = Path(f"{path}{ENDING}")
+    while True:
+        try:
+            lock = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise SteerError(f"{beside}: it cannot be written ({error.strerror}); name another undo file.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.read(lock, 20).decode(errors="replace").strip() or "?"
+            os.close(lock)
+            raise SteerError(
+                f"{path}: another fedsched (process {who}) steers by it; two would take back each other's changes. "
+                "End that one first; it undoes what it did."
+            ) from None
+        except OSError as error:
+            os.close(lock)
+            raise SteerError(f"{beside}: it cannot be locked ({error.strerror}); name another undo file.") from None
+        if _is_at(lock, beside):
+            break
+        os.close(lock)  # whoever had it has taken it away meanwhile
+    try:
+        os.ftruncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
+        yield
+    finally:
+        beside.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _is_at(lock: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), path.stat())
+    except FileNotFoundError:
+        return False
