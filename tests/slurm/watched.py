@@ -29,15 +29,15 @@ class Outcome(NamedTuple):
         return cls(float((start - submit).mean()), float(np.maximum(1.0, response / runs).mean()), float(end.max()))
 
 
-def promised(name: str, means: str) -> dict[str, float]:
-    """Return by when each job was to have started, in seconds since the day began."""
+def promised(name: str, means: str, *, first: bool = False) -> dict[str, float]:
+    """Return by when each job was to have started at last, or at first, in seconds since the day began."""
     said = json.loads((RECORDED / f"{name}-{means}.promised.json").read_text(encoding="utf-8"))
-    return {key: float(when) for key, when in said["promised"].items()}
+    return {key: float(when) for key, when in said["at_first" if first else "promised"].items()}
 
 
-def lateness(name: str, means: str, *, played: str = "") -> dict[str, float]:
+def lateness(name: str, means: str, *, played: str = "", first: bool = False) -> dict[str, float]:
     """Return by how many seconds jobs started after what they were promised, on that day or on one played otherwise."""
-    until = promised(name, means)
+    until = promised(name, means, first=first)
     recording = Recording.read(RECORDED / f"{name}-{played or means}")
     return {job.key: job.start - until[job.key] for job in recording.jobs if job.key in until and job.start is not None}
 

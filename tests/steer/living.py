@@ -38,6 +38,7 @@ class LivingSlurm(FakeSlurm):
     began: dict[str, Began] = field(default_factory=dict)
     runs: dict[int, float] = field(default_factory=dict)  # for how long jobs run, by number
     keys: dict[int, str] = field(default_factory=dict)
+    ended: dict[int, Job] = field(default_factory=dict)  # which squeue tells of on
     _next_pass: float = NOW
 
     @classmethod
@@ -57,6 +58,14 @@ class LivingSlurm(FakeSlurm):
             self.go_to(self.time + self.delay)
         self._weigh()
         return super().run(command)
+
+    def _squeue(self, command: Command) -> str:
+        there = self.jobs
+        self.jobs = {**self.ended, **there}
+        try:
+            return super()._squeue(command)
+        finally:
+            self.jobs = there
 
     @property
     def is_over(self) -> bool:
@@ -84,7 +93,7 @@ class LivingSlurm(FakeSlurm):
     def _end(self) -> None:
         for job in list(self.jobs.values()):
             if job.start and job.start + self.runs[job.id] <= self.time:
-                del self.jobs[job.id]
+                self.ended[job.id] = replace(self.jobs.pop(job.id), state="COMPLETED")
 
     def _submit(self) -> None:
         while self.script and NOW + self.script[0].at <= self.time:

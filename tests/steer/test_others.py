@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from steer.fake import NOW, FakeSlurm, Job, running
-from steer.test_planning import crowd
+from steer.test_planning import FEW, crowd
 from steer.test_watching import LEASE, left_alone, watching
 
+from fedsched.cli import apply
 from fedsched.cli import watch as watch_command
+from fedsched.cli.steering import Steered
 from fedsched.errors import SteerError
 from fedsched.steer import Undo, read_queue
 from fedsched.steer.locking import only_one
@@ -216,3 +218,28 @@ def test_it_ends_with_its_terminal_and_undoes_all(tmp_path: Path, monkeypatch: p
         signal.signal(signal.SIGHUP, before)
     assert left_alone(fake)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_applies_and_undoes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dry run writes nothing; undone, all have what they had, but for others' Nice; a record is refused."""
+    fake = crowd(1)
+    monkeypatch.setattr("fedsched.cli.steering.runner_of", lambda *_, **__: fake)
+    path = tmp_path / "undo.json"
+    steered = Steered(evaluations=FEW)
+    apply.command(steered=steered, undo_file=path, dry_run=True)
+    assert fake.changed == []
+    assert not list(tmp_path.iterdir())
+    apply.command(steered=steered, undo_file=path)
+    job = next(one for one in fake.jobs.values() if one.nice)
+    fake.jobs[job.id] = replace(job, nice=3_333)
+    many = len(fake.changed)
+    apply.command(undo=True, undo_file=path, dry_run=True)
+    assert len(fake.changed) == many
+    assert path.exists()
+    with only_one(path), pytest.raises(SteerError, match="another fedsched"):
+        apply.command(undo=True, undo_file=path)
+    apply.command(undo=True, undo_file=path)
+    assert {one.nice for one in fake.jobs.values()} == {0, 3_333}
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(SteerError, match="a record cannot be changed"):
+        apply.command(recorded=tmp_path)
