@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurm.asking import asked_of, parser_of, tried
+from slurm.cluster import InvalidRun
 from slurm.recorder import record
 from slurm.watched_days import DAYS, MEANS, RECORDED
 from slurm.watcher import Watcher
@@ -38,6 +39,8 @@ def recorded(name: str, means: str, factor: float) -> None:
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
         play = partial(record, day.day, Path(folder), settings=day.settings, factor=factor, command=command)
         made = play() if means == "alone" else play(beside=steered)
+    if cut := [job.key for job in made.jobs if job.state != "COMPLETED"]:
+        raise InvalidRun(f"{', '.join(cut)}: not begun in time by a busy node, or ended otherwise than by itself")
     RECORDED.mkdir(parents=True, exist_ok=True)
     made.write(RECORDED / f"{name}-{means}")
     for watcher in watchers:
