@@ -72,9 +72,11 @@ def _said(text: str) -> None:
 
 def _ends() -> list[signal.Signals]:
     """Return by which signals it ends: the terminal that goes away, too, but where nohup has said otherwise."""
-    gone = getattr(signal, "SIGHUP", None)
-    stays = gone is None or signal.getsignal(gone) is signal.SIG_IGN
-    return [signal.SIGTERM, *([] if stays else [gone])]
+    ends = [signal.SIGTERM]
+    gone: signal.Signals | None = getattr(signal, "SIGHUP", None)
+    if gone is not None and signal.getsignal(gone) is not signal.SIG_IGN:
+        ends.append(gone)
+    return ends
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
