@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from slurm_naive import Play
+from slurm_naive_shared import Ask, SharedPlay
 from slurm_naive_site import FOREVER, Job, Site, Window, whole
 from slurm_naive_sizes import SizedPlay
 
@@ -18,7 +19,8 @@ from fedsched.slurm.associations import Association, Associations, Qos
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.slurm import SlurmSchedule
+
+MEMORY = 1000  # MB of each node
 
 
 class Case(NamedTuple):
@@ -55,11 +57,17 @@ def parameters(draw: random.Random) -> dict[str, int]:
     return {name: draw.choice(values) for name, values in often.items() if draw.random() < 0.25}
 
 
-def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
-    """Return a random site with its jobs; sized, most of them ask for CPUs of nodes that have different numbers."""
+def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) -> Case:
+    """Return a random site with its jobs.
+
+    Sized, most of them ask for CPUs of nodes that have different numbers; shared, all for cores and memory of nodes
+    where others may be.
+    """
     draw, cores = random.Random(seed), random.Random(-76 - seed)
     nodes = draw.choice((1, 3, 5, 8, 12, 66, 130))
     backfill, cons_tres, multifactor = draw.random() < 0.85, draw.random() < 0.5, draw.random() < 0.3
+    if shared:
+        nodes, cons_tres = 1 + nodes % 7, True
     words = parameters(draw)
     if not backfill and words.get("sched_interval") == -1:
         del words["sched_interval"]
@@ -88,7 +96,7 @@ def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
     )
     over, kill = draw.choice((0, 2)), draw.choice((0, 30))
     limited = draw.random() < 0.4
-    cpus = [cores.choice((1, 2, 4)) if sized else 1 for _ in range(nodes)]
+    cpus = [cores.choice((1, 2, 4)) if sized else cores.choice((2, 4)) if shared else 1 for _ in range(nodes)]
     limited, multifactor = limited and not sized, multifactor and not sized
     stops = draw.random() < 0.15
     of_partitions = [draw.choice(("", "", "q1")) if limited else "" for _ in members]
@@ -100,7 +108,8 @@ def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
         f"SelectType=select/{'cons_tres' if cons_tres else 'linear'}", f"KillWait={kill}", f"OverTimeLimit={over}",
         f"PriorityType=priority/{'multifactor' if multifactor else 'basic'}", f"PriorityWeightAge={age}",
         f"PriorityWeightJobSize={size}", f"PriorityMaxAge={max_age}", f"PriorityCalcPeriod={period}",
-        *(f"NodeName=n{k + 1} CPUs={cpus[k]} Weight={weight}" for k, weight in enumerate(weights)),
+        *(["SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=100"] if shared else []),
+        *(f"NodeName=n{k + 1} CPUs={cpus[k]} RealMemory={MEMORY} Weight={weight}" for k, weight in enumerate(weights)),
         *(f"PartitionName=p{p} Nodes={','.join(f'n{k + 1}' for k in sorted(mine))} PriorityTier={tier} "
           f"QOS={of_partitions[p] or 'N/A'} Default={'NO' if p else 'YES'}"
           for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
@@ -141,7 +150,7 @@ def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
         broke_off = [beside.choice((None, 0, 1, 3)) for _ in given]
     epoch, phase, rate = draw.choice((0, 1_700_000_017)), draw.choice((0, 7)), draw.choice((0, 0, 1, 5))
     first_tick = draw.choice((-50, 0, 20))
-    people = accounts(draw, max(tasks), nodes) if limited else None
+    people = accounts(draw, max(tasks), nodes, shared=shared) if limited else None
     policy = fs.policies.Slurm(
         path,
         clocks=Clocks(
@@ -208,6 +217,17 @@ def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
             wanted[k] *= wanted[k] <= there and not inside[j] and len({cpus[n] for n in members[partition[j]]}) > 1
         asked = [one or tasks[k] for k, one in enumerate(wanted)]
         workload = replace(workload, tasks=asked, layout={"exclusive": [int(one > 0) for one in wanted]})
+    asks: list[Ask] = []
+    if shared:
+        for k in range(jobs):
+            j = tied.first_task.get(k, k)
+            asks.append(asks[j] if j < k else ask_of(cores, tasks[j], alone=not limited))
+        workload = replace(
+            workload,
+            demand={"cpu": [one.cores for one in asks], "memory": [one.memory * (one.memory != 100 * one.cores)
+                                                                   for one in asks]},
+            layout={"tasks_per_node": [one.together for one in asks], "exclusive": [int(one.alone) for one in asks]},
+        )  # fmt: skip
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
     for k in range(jobs):
         if inside[k]:
@@ -232,7 +252,24 @@ def case(seed: int, folder: Path, *, sized: bool = False) -> Case:
     machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
     asking = {id(naive[place]): wanted[k] for place, k in enumerate(order) if wanted[k]}
     play = SizedPlay(site, naive, cpus=cpus, wanted=asking) if sized else Play(site, naive)
+    if shared:
+        play = SharedPlay(
+            site, naive, has=[(one, MEMORY) for one in cpus], asks={id(naive[p]): asks[k] for p, k in enumerate(order)}
+        )
+        for place, k in enumerate(order):
+            naive[place].cpus = tasks[k] * asks[k].cores
+            naive[place].least = -(-tasks[k] // asks[k].together) if asks[k].together else 1
     return Case(workload, policy, machine, play)
+
+
+def ask_of(draw: random.Random, tasks: int, *, alone: bool) -> Ask:
+    """Return what a task asks for, such that each fits on a node of its own."""
+    cores = draw.choice((1, 1, 2))
+    memory = draw.choice((100 * cores, 300, 500, 900))
+    together = draw.choice((0, 0, 1, 2)) if 2 * cores <= 2 and 2 * memory <= MEMORY else draw.choice((0, 1))
+    together = min(together, tasks)
+    usual = memory == 100 * cores
+    return Ask(cores, memory, together, alone and draw.random() < 0.1, by_node=together > 0 and not usual)
 
 
 class People(NamedTuple):
@@ -242,7 +279,7 @@ class People(NamedTuple):
     naive: dict[str, object]
 
 
-def accounts(draw: random.Random, widest: int, nodes: int) -> People:
+def accounts(draw: random.Random, widest: int, nodes: int, *, shared: bool = False) -> People:
     """Return three users in two accounts, one of which stands in the other, and three QOS; limits here and there."""
 
     def some(*names: str) -> dict[str, float]:
@@ -251,10 +288,14 @@ def accounts(draw: random.Random, widest: int, nodes: int) -> People:
         return {one: float(draw.choice((1, 2, 4)) if jobs in one else draw.randint(widest, nodes)) for one in chosen}
 
     grouped = ("grpjobs", "grpnode", "grpcpu")
+    of_qos = (*grouped, "pujobs", "punode", "pucpu", "pajobs", "panode")
+    if shared:  # limits of nodes are refused there; of CPUs tasks may take two
+        grouped, of_qos = ("grpjobs", "grpcpu"), ("grpjobs", "grpcpu", "pujobs", "pucpu", "pajobs")
+        widest, nodes = 2 * widest, 3 * max(widest, nodes)
     above = {"root": "", "a": "root", "b": "a"}
     of_accounts = {name: (up, some(*grouped, "maxjobs")) for name, up in above.items()}
     of_users = {(user, name): some("maxjobs") for name in ("a", "b") for user in range(3)}
-    qos = {name: some(*grouped, "pujobs", "punode", "pucpu", "pajobs", "panode") for name in ("q0", "q1", "normal")}
+    qos = {name: some(*of_qos) for name in ("q0", "q1", "normal")}
     for one in qos.values():
         one |= {flag: 1.0 for flag in ("noreserve", "overpartqos") if draw.random() < 0.15}
     members = [Association(name, parent=k - 1, limits=ours(of_accounts[name][1])) for k, name in enumerate(above)]
@@ -367,7 +408,8 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
 
 def differences(one: Case) -> list[str]:
     """Return how our schedule and that of the naive reference are apart, a line a job; and what verify finds."""
-    schedule: SlurmSchedule = fs.simulate(one.workload, one.machine, one.policy)  # type: ignore[assignment]
+    shared = isinstance(one.play, SharedPlay)
+    schedule: Any = fs.simulate(one.workload, one.machine, one.policy, sharing="block" if shared else None)
     one.play.run()
     base = int(np.floor(one.workload.submit.min()))
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
@@ -376,6 +418,11 @@ def differences(one: Case) -> list[str]:
         begun = schedule.start[row] - base
         ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
         theirs = (job.start, job.by, tuple(sorted(job.nodes)))
+        if shared and job.start is not None:
+            assert isinstance(one.play, SharedPlay)
+            mine = schedule.use.job == row
+            there = dict(zip(schedule.use.node[mine].tolist(), schedule.use.tasks[mine].tolist(), strict=True))
+            ours, theirs = (*ours, there), (*theirs, one.play.holds[id(job)])
         if ours != theirs:
             found.append(f"job {one.workload.id[row]}: {ours} here, {theirs} by the naive reference")
     return found

@@ -211,9 +211,13 @@ class Play:
         if not self.site.period:
             job.priority = max(1, FIRST - job.number - job.nice)
             return
-        size = (job.tasks / self.site.nodes + job.tasks / self.site.nodes) / 2
+        size = self.size_of(job)
         age = min(1.0, (now - job.moment) / self.site.max_age)
         job.priority = max(1, int(age * self.site.age + size * self.site.size - job.nice))
+
+    def size_of(self, job: Job) -> float:
+        """Return which part of the machine a job asks for."""
+        return job.tasks / self.site.nodes
 
     def idle(self, nodes: set[int]) -> set[int]:
         """Return those of the nodes on which the main scheduler may start somebody."""

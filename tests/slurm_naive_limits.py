@@ -42,7 +42,7 @@ def _is_over_of_accounts(site: Site, job: Job, held: list[Job]) -> bool:
     qualities, above = _qualities(site, job), _above(site, job.account)
 
     def amount(one: Job, what: str) -> float:
-        return {"jobs": 1, "node": one.tasks, "cpu": one.tasks * site.cpus}[what]
+        return {"jobs": 1, "node": one.tasks, "cpu": one.cpus or one.tasks * site.cpus}[what]
 
     def over(most: float, what: str, others: list[Job]) -> bool:
         return sum(amount(one, what) for one in others) + amount(job, what) > most

@@ -34,6 +34,9 @@ class SharedPlay(Play):
     holds: dict[int, dict[int, int]] = field(default_factory=dict)  # of each job that has started, node: tasks
     found: dict[int, int] = field(default_factory=dict)  # of the last choice
 
+    def size_of(self, job: Job) -> float:
+        return (job.least / self.site.nodes + job.cpus / sum(cores for cores, _ in self.has)) / 2
+
     def idle(self, nodes: set[int]) -> set[int]:
         return nodes - self.completing
 

@@ -38,6 +38,8 @@ class Job:
     held: tuple[tuple[int, int], ...] = ()  # from when until when, in order
     nice: int = 0
     number: int = 0  # to priority/basic
+    cpus: int = 0  # where nodes are shared, all that its tasks take
+    least: int = 0  # and on how many nodes it is at least
     freed: int | None = None  # when it is, or was, let go by a hold that took it out of the queue
 
     def released(self, moment: int) -> int:

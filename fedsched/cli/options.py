@@ -14,7 +14,7 @@ FEDERATION_NAMES = "A federation (.toml, .xml, .sacct, .conf), or the name of a 
 CHOICE = "knee, or an objective's name for the best by it."
 
 STDIN = "Or `-` for the standard input, with --from."
-FORMAT_NAMES = "swf, csv, sacct, batsim or openb"
+FORMAT_NAMES = "swf, csv, sacct, batsim, openb or events"
 From = Annotated[
     str | None, Parameter(name="--from", help=f"The log's format, where its name does not tell: {FORMAT_NAMES}.")
 ]

@@ -22,10 +22,12 @@ __all__ = ["read", "read_example", "read_federation", "write", "write_federation
 
 # Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
 WHOLE_JOBS = (0, 1, 5, -1)
-FORMATS = {".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim", ".openb": "openb"}
+FORMATS = {
+    ".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim", ".openb": "openb", ".events": "events",
+}  # fmt: skip
 FEDERATION_FORMATS = {".toml": "toml", ".xml": "simgrid", ".sacct": "sacct", ".conf": "slurm", ".openb": "openb"}
 _CLEANED = ("swf", "sacct", "batsim")
-_TABLES = {"csv": "CSV", "openb": "a table of pods"}
+_TABLES = {"csv": "CSV", "openb": "a table of pods", "events": "a file of submissions"}
 
 
 def read(
@@ -51,14 +53,14 @@ def read(
     Parameters
     ----------
     path
-        A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints), .json (a Batsim workload) or .openb (a
-        table of pods, which may end in .csv, too), plain or with .gz, .xz or .bz2 after it. A pipe is read like a
-        file, and "-" is the standard input.
+        A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints), .json (a Batsim workload), .openb (a
+        table of pods, which may end in .csv, too) or .events (submissions to a Slurm simulator), plain or with .gz,
+        .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input.
     format
-        "swf", "csv", "sacct", "batsim" or "openb", for a file with another name.
+        "swf", "csv", "sacct", "batsim", "openb" or "events", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
-        How a log is cleaned: see `fedsched.io.swf.read_swf`. Tables of jobs or pods are clean, so that for one these
-        must be left alone.
+        How a log is cleaned: see `fedsched.io.swf.read_swf`. Tables of jobs or pods and submissions are clean, so that
+        for one these must be left alone.
     queues
         Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.read_swf`.
     nodes, name
@@ -82,7 +84,7 @@ def read(
         raise ValueError(
             f"descriptor={descriptor!r}: it is for logs in the Standard Workload Format; {path} is {kind}."
         )
-    if kind in ("csv", "openb"):
+    if kind in _TABLES:
         for option, value, default in (
             ("clean", clean, "standard"),
             ("over_request", over_request, "raise"),
@@ -180,8 +182,9 @@ def _read_table(
 ) -> Workload:
     from fedsched.io.csv import read_csv
     from fedsched.io.openb import read_pods
+    from fedsched.io.slurm_events import read_events
 
-    workload = read_pods(path) if kind == "openb" else read_csv(path)
+    workload = {"csv": read_csv, "openb": read_pods, "events": read_events}[kind](path)
     if nodes is not None or name is not None:
         workload = replace(workload, nodes=workload.nodes if nodes is None else nodes, name=name or workload.name)
     workload = workload.rebased() if rebase else workload

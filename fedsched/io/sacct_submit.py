@@ -98,7 +98,7 @@ def asked_in(line: str) -> Asked:
         return _maybe(words)
     found: dict[str, str] = {}
     rest: list[str] = []
-    for option, value, left in _options(words[1:], alone=program != "srun"):
+    for option, value, left in options_of(words[1:], alone=program != "srun"):
         if option in (_DEPENDENCY, _BEGIN, _ARRAY, _NICE):
             found[option] = value  # the last of several holds
         rest = left
@@ -137,7 +137,7 @@ def _maybe(words: list[str]) -> Asked:
     return Asked("", "", "", 0, bool(_LIKE_A_DEPENDENCY.search(text)), bool(_LIKE_A_BEGIN.search(text)))
 
 
-def _options(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:
+def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:
     """Return the options by name, each with its word and the words behind it; at last '' with those that are left.
 
     `alone`: whether --wait has no word.

@@ -41,6 +41,11 @@ class SlurmConf:
     partitions: Mapping[str, Line]
     sets: Mapping[str, Line]
 
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> SlurmConf:
+        """Return what a slurm.conf says, and the files that it includes."""
+        return read_slurm_conf(path)
+
     @property
     def name(self) -> str:
         """Return what the cluster is called."""

@@ -173,6 +173,27 @@ class NodeUse:
         seconds = np.where(until > time, until - time, 0.0)
         return float((free * seconds)[short].sum() / there)
 
+    def fragmentation(self, resource: str = CORES) -> float:
+        """Return which share of what was free of a resource was on nodes where somebody was; NaN where none was free.
+
+        From the first submit to the last finish, as `utilisation`: 0, where whoever wants nodes of his own could have
+        had all that was free, to 1, where no node was ever empty.
+        """
+        has = np.array([dict(group.resources).get(resource, 0) for group in self.federation.groups], dtype=np.int64)
+        here = has[self.federation.group_of_node]
+        if not here.any() or np.isnan(self.finish[self.job]).any():
+            return np.nan
+        lasted = np.fmax.reduce(self.finish, initial=-np.inf) - self.workload.submit.min(initial=np.inf)
+        held = np.where(self.alone[self.job], here[self.node], self.amounts(resource))
+        free = here.sum() * lasted - held @ (self.finish - self.start)[self.job]
+        if not free > 0:
+            return np.nan
+        event, time, used = self._sweep(held)
+        _, _, there = self._sweep(np.ones(len(self), dtype=np.int64))
+        node = self.node[event]
+        on = (there[:-1] > 0) & (node[1:] == node[:-1])
+        return float(((here[node] - used)[:-1] * np.diff(time))[on].sum() / free)
+
     def in_words(self) -> list[str]:
         """Return how much of each resource was in use, and how much was stranded."""
         said = []

@@ -42,6 +42,14 @@ def are_enforced(slurm: Slurm) -> bool:
     return slurm.assoc is not None and slurm.priority.charges_ends
 
 
+def are_enforced_of(slurm: Slurm, resource: str) -> bool:
+    """Return whether limits of a resource hold anybody."""
+    if slurm.assoc is None or not are_enforced(slurm):
+        return False
+    said = (one.limits for one in (*slurm.assoc.members, *slurm.assoc.qos.values()))
+    return any(resource in _table(limits.get(name)) for limits in said for name in (*OF_AMOUNTS, "maxtres"))
+
+
 def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Ints) -> Limits:
     """Return the limits and those of accounts, as far as the conf has them enforced."""
     if slurm.assoc is None or not are_enforced(slurm):

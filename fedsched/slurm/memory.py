@@ -87,14 +87,15 @@ def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
     return whole_of(text, slurm.conf.path if line is None else line.where, name)
 
 
-def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints]:
-    """Return on how many nodes each job must be at least, as far as it says, and its cores and memory."""
+def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return on how many nodes each job must be at least, as far as it says, and its cores, memory and whole GPUs."""
     columns = {} if workload.demand is None else workload.demand.columns()
     none = np.zeros(len(workload), dtype=np.int64)
     together = layout_of(workload)[0]
     nodes = np.where(together > 0, -(-workload.tasks // np.maximum(together, 1)), 1)
     cores = np.maximum(columns.get(CORES, none), 1)
-    return nodes, workload.tasks * cores, workload.tasks * columns.get(MEMORY, none)
+    memory, gpus = (workload.tasks * columns.get(name, none) for name in (MEMORY, "gpu"))
+    return nodes, workload.tasks * cores, memory, gpus
 
 
 def refuse_other_sharing(slurm: Slurm) -> None:

@@ -180,7 +180,7 @@ def asked_of(
     parameters = slurm.priority
     names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
     users, each = users_of(workload), parameters.cpus // parameters.nodes
-    nodes, cpus, memory = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each, None)
+    nodes, cpus, *more = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each)
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
     nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given
     return [
@@ -193,7 +193,7 @@ def asked_of(
             cpus=int(cpus[row]),
             limit=float(limit[row]),
             amounts={"cpu": float(cpus[row]), "node": float(nodes[row])}
-            | ({} if memory is None else {"mem": float(memory[row])}),
+            | ({} if not more else {"mem": float(more[0][row]), "gres/gpu": float(more[1][row])}),
             nice=int(nice[row]),
         )
         for row in rows.tolist()

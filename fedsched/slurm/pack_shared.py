@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import InfeasibleError
+from fedsched.model.layout import layout_of
 from fedsched.model.shares import WHOLE
 from fedsched.sharing.asked import asked_of, asks_in_words
 from fedsched.sharing.noun import NodeSharing
 from fedsched.sharing.pack import frozen, kinds_alike, shared
 from fedsched.sharing.room import new_work
-from fedsched.slurm.limits_of_accounts import are_enforced
+from fedsched.slurm.limits_of_accounts import are_enforced_of
 from fedsched.slurm.shared_arrays import Shared
 
 if TYPE_CHECKING:
@@ -35,16 +36,18 @@ def refuse_on_shared_nodes(workload: Workload, federation: Federation, slurm: Sl
         raise ValueError(f"sharing={sharing.choice!r} is not how {slurm} chooses nodes; give sharing='block'.")
     exclusive = [name for name, line in slurm.conf.partitions.items()
                  if line.words.get("oversubscribe", "").upper().startswith("EXCLUSIVE")]  # fmt: skip
+    uneven = bool(np.any(layout_of(workload)[1]))  # whose CPUs are those of the nodes that they are given
     what = {
-        "downtimes and reservations": (bool(federation.calendar), "leave the federation's calendar out"),
-        "limits": (bool(federation.limits), "leave the federation's limits out"),
-        "limits of accounts": (are_enforced(slurm), "leave limits out of AccountingStorageEnforce"),
+        "limits of nodes or CPUs of the federation": (
+            any(limit.by_shape for limit in federation.limits),
+            "leave them out of the federation's limits",
+        ),
+        "limits of nodes of accounts": (are_enforced_of(slurm, "node"), "leave limits out of AccountingStorageEnforce"),
+        "limits of CPUs of accounts beside exclusive jobs": (
+            uneven and are_enforced_of(slurm, "cpu"),
+            "leave limits out of AccountingStorageEnforce",
+        ),
         "partitions of OverSubscribe=EXCLUSIVE": (bool(exclusive), "give their jobs exclusive=1"),
-        "arrays with a limit": (bool(np.any(workload.label("array") != "")), "give jobs without the label array"),
-        "conditions between jobs": (workload.after is not None, "give jobs without after="),
-        "earliest starts": (workload.begin is not None, "give jobs without begin="),
-        "jobs that are held": (workload.held is not None, "give jobs without held="),
-        "cancelled jobs": (workload.cancel_at is not None, "give jobs without cancel_at="),
     }
     for name, (is_there, cure) in what.items():
         if is_there:

@@ -32,12 +32,13 @@ PODS = (
     b"a,1000,512,0,0,0,10,0\nb,1000,512,1,500,5,20,7\n"
 )
 PODS_NODES = b"sn,cpu_milli,memory_mib,gpu,model\nn0,32000,4096,1,G2\n"
+EVENTS = b"-dt 0 -e submit_batch_job | -sim-walltime 10 -n 1 -t 1 a.sh\n-dt 5 -e submit_batch_job | -n 2 -t 1 a.sh\n"
 XML = b'<?xml version="1.0"?><platform version="4.1"><zone id="z"><host id="h" speed="1Gf"/></zone></platform>'
 
 
 def content_of(kind: str, folder: Path) -> bytes:
     """Return a small file of a format."""
-    if kind in (known := {"swf": SWF, "sacct": SACCT, "simgrid": XML, "slurm": CONF, "openb": PODS}):
+    if kind in (known := {"swf": SWF, "sacct": SACCT, "simgrid": XML, "slurm": CONF, "openb": PODS, "events": EVENTS}):
         return known[kind]
     path = folder / f"made.{ {'csv': 'csv', 'batsim': 'json', 'toml': 'toml'}[kind] }"
     if kind == "toml":

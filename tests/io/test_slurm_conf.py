@@ -14,6 +14,7 @@ from fedsched.io import read_federation
 from fedsched.io.hosts import read_hosts
 from fedsched.io.slurm_values import gpus_of, seconds_of
 from fedsched.model.unmodelled import of_files
+from fedsched.slurm import SlurmConf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -216,3 +217,10 @@ def test_a_partition_without_nodes_is_left_out(hill: Path) -> None:
     assert "later" not in [one.name for one in machine.partitions]
     assert "1 partition without nodes (later)" in of_files(machine)[0]
     assert replace(machine, partitions=()).groups[0].count == 1
+
+
+def test_a_conf_is_read_by_its_noun(hill: Path) -> None:
+    """Tests that the noun reads the file that policies and federations are made of."""
+    conf = SlurmConf.read(hill)
+    assert (conf.name, len(conf.partitions)) == ("hill", 4)
+    assert fs.policies.Slurm(conf).parameters == fs.policies.Slurm(hill).parameters

@@ -67,3 +67,18 @@ def test_what_is_stranded_is_free_beside_nothing_left() -> None:
     assert use.in_words() == [
         "cpu: 37.5% in use, 25.0% free beside nothing left of another", "memory: 80.0% in use"
     ]  # fmt: skip
+
+
+def test_fragmented_is_what_is_free_beside_somebody() -> None:
+    """Tests the share of free cores on nodes that somebody is on: of a job alone none is free, on an empty node all."""
+    group = fs.NodeGroup(2, resources={"cpu": 4, "memory": 10})
+    machine = fs.Federation((fs.Cluster("m", (group,)),), name="m")
+    columns = {"submit": [0, 0], "tasks": 1, "runtime": [10, 20], "demand": {"cpu": [1, 1], "memory": [4, 6]}}
+    use = fs.simulate(fs.Workload(**columns), machine, "fcfs", sharing="first").use
+    assert use.fragmentation("cpu") == pytest.approx((2 * 10 + 3 * 10) / (2 * 4 * 20 - 30))
+    assert use.fragmentation("memory") == pytest.approx((0 * 10 + 4 * 10) / (2 * 10 * 20 - 160))
+    assert np.isnan(use.fragmentation("gpu"))
+    alone = fs.Workload(**columns, layout={"exclusive": [1, 1]})
+    assert fs.simulate(alone, machine, "fcfs", sharing="first").use.fragmentation("cpu") == 0.0
+    full = fs.Workload(submit=[0, 0], tasks=1, runtime=[10, 10], demand={"cpu": [4, 4]})
+    assert np.isnan(fs.simulate(full, machine, "fcfs", sharing="first").use.fragmentation("cpu"))

@@ -81,13 +81,17 @@ class Log:
     partitions: str = ONE
     accounts: str = ""
     qos: tuple[str, ...] = ()
+    many: int = 80
+    every: float = 20.0  # seconds
+    minutes: tuple[int, ...] = (2, 3, 5, 8, 12)
+    watched: bool = False  # what slurmctld tells of its passes is kept
 
-    def jobs(self, many: int = 80, every: float = 20.0) -> list[Job]:
+    def jobs(self) -> list[Job]:
         """Return the jobs, one submitted after the other."""
         rng = random.Random(self.seed)
         found = []
-        for k in range(many):
-            minutes = rng.choice((2, 3, 5, 8, 12))
+        for k in range(self.many):
+            minutes = rng.choice(self.minutes)
             runs = round(rng.uniform(0.3, 0.95) * minutes * MINUTE)
             user, account = rng.choice(PEOPLE) if self.accounts else ("", "")
             fast = "fast" in self.partitions and rng.random() < 0.3
@@ -95,10 +99,12 @@ class Log:
             nodes = min(widest, rng.choice((1, 1, 2, 2, 3, 4, 6, 9)))
             qos = rng.choice(("", *self.qos)) if self.qos else ""
             nodes = min(nodes, {"narrow": 4, "wide": 6}.get(qos, nodes))
-            found.append(Job(k * every, nodes, minutes, runs, user, account, "fast" if fast else "", qos))
+            found.append(Job(k * self.every, nodes, minutes, runs, user, account, "fast" if fast else "", qos))
         return found
 
 
+WHOLE = "SchedulerParameters=bf_yield_interval=10000000"
+LONG = {"many": 500, "every": 28.0, "minutes": (1, 2, 3, 5), "watched": True}
 LOGS = {
     "builtin": Log(f"SchedulerType=sched/builtin\n{BASIC}\n{COMMON}", 1),
     "backfill": Log(f"SchedulerType=sched/backfill\n{BASIC}\n{COMMON}", 2),
@@ -108,3 +114,14 @@ LOGS = {
         ("few", "narrow", "wide"),
     ),
 }  # fmt: skip
+LONG_LOGS = {
+    "multifactor_500": Log(
+        f"SchedulerType=sched/backfill\n{WHOLE}\n{MULTIFACTOR}\n{COMMON}", 5, accounts=ACCOUNTS, **LONG
+    ),
+    "limits_500": Log(
+        f"SchedulerType=sched/backfill\n{WHOLE}\n{MULTIFACTOR}\n{COMMON}", 6, TWO, f"{ACCOUNTS}\n{LIMITS}",
+        ("few", "narrow", "wide"), **LONG,
+    ),
+}  # fmt: skip
+AGAIN = "_again"  # a log that was recorded a second time
+LONG_LOGS |= {f"{name}{AGAIN}": log for name, log in LONG_LOGS.items()}

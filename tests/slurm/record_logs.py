@@ -13,8 +13,11 @@ from pathlib import Path
 from slurm.accounted import AccountedCluster
 from slurm.asking import asked_of, parser_of
 from slurm.cluster import InvalidRun, SlurmCluster
-from slurm.logs import LOGS, NODES, Log
+from slurm.logs import LOGS, LONG_LOGS, NODES, Log
+from slurm.on_named_nodes import numbered
+from slurm.record_memory import TOLD
 from slurm.record_priorities import last_tick
+from slurm.seen import Told
 
 RECORDED = Path(__file__).parent / "recorded" / "logs"
 FACTOR = 12.0
@@ -23,6 +26,7 @@ LATE = 60.0  # seconds of Slurm's clock by which a command may be slow
 _FIELD = re.compile(r"(\S+?)=(\S*)")
 COLUMNS = ("job", "user", "account", "partition", "qos", "nodes", "limit", "runs", "submit", "start", "end", "priority",
            "by", "on")  # fmt: skip
+WATCHED = ("came", "began", "gone", "clear")
 
 
 def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]], int | None]:
@@ -51,8 +55,9 @@ def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]], i
 
 def record(name: str, folder: Path, factor: float) -> None:
     """Record a log."""
-    log = LOGS[name]
-    cluster = {"nodes": NODES, "settings": log.settings, "partitions": log.partitions, "factor": factor}
+    log = (LOGS | LONG_LOGS)[name]
+    settings = f"{log.settings}\n{TOLD}" if log.watched else log.settings
+    cluster = {"nodes": NODES, "settings": settings, "partitions": log.partitions, "factor": factor}
     if log.accounts:
         slurm: SlurmCluster = AccountedCluster(folder, accounts=log.accounts.splitlines(), **cluster)
     else:
@@ -67,16 +72,37 @@ def record(name: str, folder: Path, factor: float) -> None:
             "epoch": begin,
             "tick": None if tick is None else tick - begin,
         }
+        if log.watched:
+            text = (folder / "slurmctld.log").read_text(encoding="utf-8", errors="replace")
+            said |= watched(text, begin, rows)
         slurm.check()
         if slurm.slowest > LATE:
             raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
     RECORDED.mkdir(parents=True, exist_ok=True)
-    (RECORDED / f"{name}.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(said) if log.watched else json.dumps(said, indent=1)
+    (RECORDED / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     with (RECORDED / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table = csv.DictWriter(file, (*COLUMNS, *(WATCHED if log.watched else ())), lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
     print(f"{name}: {len(rows)} jobs; the slowest command took {said['slowest_command']} s", flush=True)
+
+
+def watched(text: str, begin: int, rows: list[dict[str, object]]) -> dict[str, object]:
+    """Return the passes of a slurmctld's log, and let the jobs' rows say in which seconds passes saw them."""
+    told = Told.read(
+        text,
+        {int(str(row["job"])): int(str(row["start"])) + begin for row in rows},
+        {int(str(row["job"])): sorted(numbered(str(row["on"]))) for row in rows},
+    )
+    for row in rows:
+        row.update((name, second - begin) for name, second in told.seen(int(str(row["job"]))).items())
+    passes = told.of_backfill()
+    return {
+        "passes": [second - begin for second in passes],
+        "turns": [one.turns for one in passes.values()],
+        "broke_off": [one.broke_off for one in passes.values()],
+    }
 
 
 def _second(text: str) -> int:
@@ -85,7 +111,8 @@ def _second(text: str) -> int:
 
 def main() -> None:
     """Record what is asked for."""
-    asked = asked_of(parser_of(__doc__, LOGS, FACTOR), LOGS)
+    known = LOGS | LONG_LOGS
+    asked = asked_of(parser_of(__doc__, known, FACTOR), known)
     for name in asked.names:
         with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
             record(name, Path(folder), asked.factor)
