@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from interpreted import tries
+from slurm_cases import case as tied_case
+from slurm_cases import differences
 from slurm_naive_shared import Ask, SharedPlay
 from slurm_naive_site import Job, Site
 
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError
+from fedsched.slurm.associations import Association, Associations, Qos
 from fedsched.slurm.result import SharedSlurmSchedule
 
 if TYPE_CHECKING:
@@ -109,6 +112,13 @@ def test_it_is_the_naive_reference_start_for_start(tenth: int, tmp_path: Path) -
             assert ours == (job.start, job.by, one.play.holds[id(job)]), f"seed {seed}, job {row}"
 
 
+@pytest.mark.parametrize("tenth", range(10))
+def test_what_jobs_wait_for_is_as_in_the_naive_reference(tenth: int, tmp_path: Path) -> None:
+    """Conditions, holds, earliest starts, arrays, closed nodes, reservations, tiers, limits, priorities, by chance."""
+    for seed in range(tenth, tries(300), 10):
+        assert differences(tied_case(seed, tmp_path, shared=True)) == [], f"seed {seed}"
+
+
 def on_two(folder: Path, said: str = "DefMemPerCPU=500\n", nodes: str = TWO, **columns: object) -> SharedSlurmSchedule:
     """Return what becomes of jobs on two nodes of four cores and 8000 MB."""
     path = folder / "slurm.conf"
@@ -183,21 +193,58 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
     jobs = fs.Workload(submit=[0, 1], tasks=[1, 1], runtime=[60, 60], estimate=[60, 60])
     with pytest.raises(ValueError, match="give sharing='block'"):
         fs.simulate(jobs, machine, policy, sharing="first")
-    for changed, words in (
-        ({"after": ["", "afterok:1"]}, "conditions"),
-        ({"begin": [0.0, 90.0]}, "earliest"),
-        ({"cancel_at": [-1, 9]}, "cancel"),
-        ({"labels": {"array": ["a%1", "a%1"]}}, "arrays"),
-        ({"held": [((3.0, 9.0),), ()]}, "held"),
+    accounts = Associations((Association("root"), Association("root", user="-1", parent=0)),
+                            {"normal": Qos("normal", limits={"grptres": {"node": 1.0}})})  # fmt: skip
+    enforcing = tmp_path / "enforcing.conf"
+    enforcing.write_text(f"AccountingStorageEnforce=limits\nDefMemPerCPU=500\n{LINES}{TWO}", encoding="utf-8")
+    limited = fs.policies.Slurm(enforcing, assoc=accounts)
+    cpus = replace(accounts, qos={"normal": Qos("normal", limits={"grptres": {"cpu": 8.0}})})
+    alone = replace(jobs, layout={"exclusive": [1, 1]})
+    user = replace(machine, limits=(fs.Limit("user", cpus=2),))
+    for one, on, by, words in (
+        (jobs, machine, limited, "limits of nodes of accounts"),
+        (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts beside exclusive jobs"),
+        (jobs, user, policy, "limits of nodes or CPUs of the federation"),
     ):
-        with pytest.raises(InfeasibleError, match=f"Policy slurm has no .*{words}.* on nodes that jobs share yet"):
-            fs.simulate(replace(jobs, **changed), machine, policy, sharing="block")
+        with pytest.raises(InfeasibleError, match=f"Policy slurm has no {words} on nodes that jobs share yet"):
+            fs.simulate(one, on, by, sharing="block")
     path.write_text(LINES.replace("CR_Core_Memory", "CR_Core") + TWO, encoding="utf-8")
     with pytest.raises(FederationError, match="not with SelectTypeParameters=CR_Core; leave sharing= out"):
         fs.simulate(jobs, machine, fs.policies.Slurm(path), sharing="block")
     path.write_text(LINES.replace("Memory", "Memory,CR_LLN") + "DefMemPerCPU=500\n" + TWO, encoding="utf-8")
     schedule = fs.simulate(jobs, machine, fs.policies.Slurm(path), sharing="block")
     assert schedule.notes == (f"not modelled of {path}: SelectTypeParameters=CR_LLN",)
+
+
+def test_a_machine_s_file_is_not_said_to_be_given_whole(tmp_path: Path) -> None:
+    """What the federation's facts say of nodes that jobs share is so where they are given whole alone."""
+    machine = fs.read_federation(write(tmp_path))
+    jobs = fs.Workload(submit=[0], tasks=[1], runtime=[60], estimate=[60])
+    assert "given whole here" in str(fs.simulate(jobs, machine, "fcfs"))
+    assert "given whole here" not in str(fs.simulate(jobs, machine, "fcfs", sharing="first"))
+
+
+def test_gpus_count_in_priorities(tmp_path: Path) -> None:
+    """Of two jobs that wait for the same node the one that asks for a GPU goes first, by PriorityWeightTRES."""
+    path = tmp_path / "slurm.conf"
+    lines = "PriorityType=priority/multifactor\nPriorityFlags=NO_NORMAL_TRES\nDefMemPerCPU=500\nGresTypes=gpu\n"
+    nodes = "NodeName=n1 CPUs=4 RealMemory=8000 Gres=gpu:1\nPartitionName=p Nodes=ALL Default=YES\n"
+    for weight, first in (("GRES/gpu=30000", 2), ("Mem=0.03", 1)):
+        path.write_text(f"{LINES}{lines}PriorityWeightTRES={weight}\n{nodes}", encoding="utf-8")
+        jobs = fs.Workload(
+            submit=[0, 1, 2], tasks=1, runtime=[300, 60, 60], estimate=[300, 60, 60], layout={"tasks_per_node": 1},
+            demand={"cpu": 4, "gpu": [0, 0, 1], "memory": [0, 4000, 2000]},
+        )  # fmt: skip
+        start = fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path), sharing="block").start
+        assert start[first] == 300.0
+        assert start[3 - first] > 300.0
+
+
+def write(folder: Path) -> Path:
+    """Return a slurm.conf of two nodes that jobs share."""
+    path = folder / "slurm.conf"
+    path.write_text(LINES + "DefMemPerCPU=500\n" + TWO, encoding="utf-8")
+    return path
 
 
 def test_an_ensemble_tells_intervals_on_shared_nodes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fedsched.io.slurm_conf import features_of, read_slurm_conf
 from fedsched.io.slurm_values import ENDLESS, NOTHING, cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.node_ranges import ranges_text
-from fedsched.model.notes import Noted
+from fedsched.model.notes import GIVEN_WHOLE, Noted
 from fedsched.model.partition import Partition
 from fedsched.text import counted, first_of
 
@@ -153,7 +153,7 @@ def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[s
     if empty := [name for name, partition in names if partition is None]:
         yield f"{counted(len(empty), 'partition')} without nodes ({first_of(empty)})"
     if (select := conf.parameters.get("selecttype", "")) in SHARED:
-        yield f"nodes shared by several jobs ({select}), given whole here"
+        yield f"nodes shared by several jobs ({select}), {GIVEN_WHOLE}"
     own = [name for name in conf.parameters if name.startswith(OF_ITS_SCHEDULER)]
     if own:
         yield f"{counted(len(own), 'parameter')} of Slurm's own scheduler (--policy says what is simulated)"

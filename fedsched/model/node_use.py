@@ -380,4 +380,4 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
         workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
     if workload.gear is not None:
         drawn.append(f"what {counted(workload.gear.jobs, 'job')} in gears draw on shared nodes")
-    return (*unmodelled(workload, federation), *drawn)
+    return (*unmodelled(workload, federation, shared=True), *drawn)

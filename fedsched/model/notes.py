@@ -26,6 +26,9 @@ class Noted(tuple[Noun, ...]):
         return made
 
 
+GIVEN_WHOLE = "given whole here"  # so ends what is said of nodes that jobs share, and says nothing where they do
+
+
 def left_out_of(nouns: tuple[Any, ...]) -> tuple[str, ...]:
     """Return what their file holds and the model does not."""
     return nouns.left_out if isinstance(nouns, Noted) else ()

@@ -14,7 +14,7 @@ from fedsched.model.further_fields import kept_in_words
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.model.nice import SLURM_ALONE
-from fedsched.model.notes import left_out_of
+from fedsched.model.notes import GIVEN_WHOLE, left_out_of
 from fedsched.model.reservations import not_kept
 from fedsched.model.texts import distinct
 from fedsched.text import counted
@@ -51,7 +51,9 @@ DEMANDS = {
 CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
 
 
-def unmodelled(workload: Workload, federation: Federation | None = None) -> tuple[str, ...]:
+def unmodelled(
+    workload: Workload, federation: Federation | None = None, *, shared: bool = False
+) -> tuple[str, ...]:
     """Return what the jobs' log holds and the model, or this federation, does not: "312 jobs with GPUs".
 
     Parameters
@@ -60,10 +62,12 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
         The jobs; what a head or a sample of them lacks is not said.
     federation
         What they are to run on: whether it has a place for their sites.
+    shared
+        Whether jobs share its nodes.
     """
     facts: list[str] = []
     if federation is not None:
-        facts += without_place(workload, federation)
+        facts += without_place(workload, federation, shared=shared)
     log = workload.log
     if log is None or not len(workload):
         return tuple(facts)
@@ -109,13 +113,14 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
     return [f"{count:,} {noun}s pooled"] if count > len(np.unique(pairs[0])) else []
 
 
-def without_place(workload: Workload, federation: Federation) -> list[str]:
+def without_place(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
     """Return what this federation has no place for: what jobs ask for or name, and what its calendar's file holds."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     facts_away = [fact for fact in (unmet(workload), not_here(workload)) if fact]
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
     facts = pooled + needs + facts_away + _factors(federation)
-    return facts + bind_nobody(workload, federation) + not_kept(workload, federation) + of_files(federation)
+    facts += bind_nobody(workload, federation) + not_kept(workload, federation)
+    return facts + of_files(federation, shared=shared)
 
 
 def _factors(federation: Federation) -> list[str]:
@@ -124,10 +129,13 @@ def _factors(federation: Federation) -> list[str]:
     return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ALONE}"] if counting else []
 
 
-def of_files(federation: Federation) -> list[str]:
+def of_files(federation: Federation, *, shared: bool = False) -> list[str]:
     """Return what the files hold that the machine and its calendar came from and the model does not have."""
-    nouns = {"machine": federation.partitions, "calendar": federation.calendar}
-    return [f"of the {of}'s file: {'; '.join(held)}" for of, part in nouns.items() if (held := left_out_of(part))]
+    found = []
+    for of, part in {"machine": federation.partitions, "calendar": federation.calendar}.items():
+        held = [fact for fact in left_out_of(part) if not (shared and fact.endswith(GIVEN_WHOLE))]
+        found += [f"of the {of}'s file: {'; '.join(held)}"] if held else []
+    return found
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import TwinError
-from fedsched.model.notes import assumed_of, left_out_of
+from fedsched.model.notes import GIVEN_WHOLE, assumed_of, left_out_of
 from fedsched.text import counted
 from fedsched.twin.accounts import accounts_of
 from fedsched.twin.calendar import downtimes_of, on_their_nodes, reservations_of
@@ -144,7 +144,7 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
 def _of_machine(machine: Machine) -> list[str]:
     """Return what the model does not have of the machine; that of the scheduler the policy says itself."""
     facts = (*left_out_of(machine.federation.partitions), *assumed_of(machine.federation.partitions))
-    return [one for one in facts if "of Slurm's own scheduler" not in one and "given whole here" not in one]
+    return [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
 
 
 def open_to_all(federation: Federation) -> Federation:
