@@ -83,11 +83,12 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
                     own = {**said, "cluster": cluster, "account": name, "parent": parent}
                     add_association(found, Entry(where, own))
         case "user":
-            accounts = said.pop("account", said.get("defaultaccount", ""))
+            accounts = [*said.pop("account", "").split(","), said.get("defaultaccount", "")]  # which he is in, too
+            accounts = [account for account in dict.fromkeys(accounts) if account]
             if not accounts:
                 raise TraceError(f"{where}: user {names[0]!r} is of no account; say account=ACCOUNT.")
             for cluster in _asked_clusters(found, said):
-                for account in accounts.split(","):
+                for account in accounts:
                     if (cluster, account, "", "") not in found.associations:
                         raise TraceError(f"{where}: no line before adds the account {account!r}.")
                     for name in names:

@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.bounds.shared_nodes import SharedBounds, shared_bounds
 from fedsched.engine.codes import Placement, Status
 from fedsched.engine.evaluate import unpacked
-from fedsched.engine.foresight import foreseen
+from fedsched.engine.foresight import foreseen, jobs_as_known
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
@@ -55,7 +55,7 @@ BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
 )  # fmt: skip
 
-NOT_PLANNED = ("after", "begin", "held", "cancel_at", "feedback")  # of the workload
+NOT_PLANNED = ("feedback",)  # of the workload
 NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value))
 
 
@@ -193,12 +193,15 @@ class SharedProblem(SharedRows, SearchProblem):
         threads = whole("optimize", "threads", threads, least=1)
         workload = shaped(workload, federation, self.reading)
         refuse_what_is_not_here(workload, federation, Rules(dispatch="greedy"), self.reading)
-        self.workload = self._jobs = workload
+        self.workload = workload
         self.federation = as_forecast(federation) if objectives.priced else federation
         self.sharing, self.submits = sharing, submits
         self.running, self._which, self._truth = None, None, None
-        true = pack_engine(workload, beside_nodes(federation), reading=self.reading, t0=t0)
-        problem = foreseen(true, true.t0)
+        machine = beside_nodes(federation)
+        true = pack_engine(workload, machine, reading=self.reading, t0=t0)
+        self._jobs = jobs_as_known(workload, true.t0)
+        known = true if self._jobs is workload else pack_engine(self._jobs, machine, reading=self.reading, t0=t0)
+        problem = foreseen(known, true.t0)
         asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
         kinds = kinds_apart(workload, asked)
@@ -227,13 +230,13 @@ class SharedProblem(SharedRows, SearchProblem):
             pricing=pricing_for(objectives, self.federation),
         )
         self.share(nodes, shortest)
-        known = problem is true and self.federation is federation
-        self._truth = None if known else self._as_it_is(true, federation)
+        all_known = problem is true and self.federation is federation
+        self._truth = None if all_known else self._as_it_is(true, federation)
         self._refuse_to_price_what_may_not_end()
 
     def _as_it_is(self, true: Problem, federation: Federation) -> SharedProblem:
         other = copy(self)
-        other.problem, other._states = true, []
+        other.problem, other._jobs, other._states = true, self.workload, []
         other.federation, other.pricing = federation, pricing_for(self.objectives, federation)
         closures = closures_by_group(true.extras, len(self.federation.groups))
         other.share(self._shared._replace(closures=closures), self._shortest)
@@ -241,7 +244,8 @@ class SharedProblem(SharedRows, SearchProblem):
 
     def bounds(self) -> SharedBounds | None:
         """Return what no schedule of the package is below; None where jobs may have no end that these count in."""
-        if self.may_miss or kills(self.federation, self.problem.t0):
+        some_never_start = self._able.size < self.layout.jobs
+        if some_never_start or self.may_miss or kills(self.federation, self.problem.t0):
             return None
         return shared_bounds(self.problem, self._shared)
 
@@ -251,7 +255,7 @@ class SharedProblem(SharedRows, SearchProblem):
         if trials.run(plan) == Status.STUCK and not self._ends_so(trials.state):
             raise self._stuck(0, trials.state)
         return schedule_of(
-            self.workload,
+            self._jobs,
             self.federation,
             self.sharing,
             self.reading,
@@ -273,7 +277,7 @@ class SharedProblem(SharedRows, SearchProblem):
         if caps is not None or not isinstance(chosen, Rules):
             raise InfeasibleError(f"Nodes that jobs share go with no policy {chosen} yet; take one by queue order.")
         return scheduled(
-            self.workload,
+            self._jobs,
             self.federation,
             chosen,
             self.sharing,

@@ -16,7 +16,7 @@ NODES = [
     f"{CPUS} RealMemory=48000 Feature=IB,CPU-G Gres=gpu:2",
     f"{CPUS} RealMemory=512000 Feature=IB,CPU-G,BigMem",
 ]
-DEVICES = "AutoDetect=off\nNodeName=n9 Name=gpu Count=2"
+DEVICES = "NodeName=n9 Name=gpu File=/dev/null\nNodeName=n9 Name=gpu File=/dev/zero"
 PARTITIONS = """\
 PartitionName=normal Nodes=ALL Default=YES DefMemPerCPU=2800 MaxTime=INFINITE State=UP
 PartitionName=debug Nodes=n[1-2] DefMemPerCPU=2800 MaxTime=INFINITE State=UP"""

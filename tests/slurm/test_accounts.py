@@ -97,6 +97,16 @@ def test_scripts_change_what_they_made(tmp_path: Path) -> None:
         found.place("u3")
 
 
+def test_a_default_account_is_one_that_a_user_is_in(tmp_path: Path) -> None:
+    """Whoever is added with an account and another one by default is in both, as sacctmgr has it."""
+    path = tmp_path / "accounts"
+    path.write_text("add cluster c\nadd account a,b\nadd user u DefaultAccount=b Account=a Fairshare=parent\n")
+    found = Associations.read(path)
+    assert found.members[found.place("u")].account == "b"
+    assert found.members[found.place("u", "a")].account == "a"
+    assert found.users == 3  # root beside
+
+
 def test_what_no_file_tells_is_assumed_by_name(tmp_path: Path) -> None:
     """A dump names QOS, but says nothing of them."""
     folder = RECORDED / "fair-tree"
