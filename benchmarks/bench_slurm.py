@@ -12,10 +12,11 @@ import numpy as np
 from measuring import ROOT, Report, arguments, best_of, optional_log
 
 import fedsched as fs
-from fedsched.io import read
+from fedsched.io import read, read_federation
 from fedsched.slurm import Slurm
 
 MODEL = ROOT.parent / "shared" / "slurm" / "model.py"
+WEEK = MODEL.parent / "ub-medium"
 COMPARED = 600  # jobs: the plain model is slow
 CONF = "SchedulerType=sched/{scheduler}\nSelectType=select/{select}\nNodeName=n[1-{nodes}] CPUs=1\n"
 CONF += "PartitionName=p Nodes=ALL Default=YES\nKillWait=600\n"
@@ -44,6 +45,19 @@ def plain_model(workload: fs.Workload, nodes: int) -> Any:
     return module.Sim(submit, jobs.tasks.tolist(), limit, runtime, nodes, origin=int(np.floor(jobs.submit.min())))
 
 
+def week(report: Report) -> None:
+    """Report how long UB's published week takes, on nodes that jobs share, where it is at hand."""
+    if not (WEEK / "workload_week.events.gz").exists():
+        return
+    jobs, machine = read(WEEK / "workload_week.events.gz"), read_federation(WEEK / "slurm.conf")
+    policy = Slurm(WEEK / "slurm.conf", assoc=WEEK / "sacctmgr.script")
+    fs.simulate(jobs.head(10), machine, policy, sharing="block")
+    begun = time.process_time()
+    fs.simulate(jobs, machine, policy, sharing="block")
+    seconds = time.process_time() - begun
+    report.row(f"UB's week, {len(jobs):,} jobs on {machine.nodes} shared nodes", seconds, "s", 60, at_most=True)
+
+
 def main() -> None:
     """Print the table."""
     smoke = arguments(__doc__ or "").smoke
@@ -61,6 +75,7 @@ def main() -> None:
             policy = slurm(Path(folder), 100, select=select)
             [seconds] = best_of(2, lambda policy=policy: fs.simulate(log, machine, policy))  # type: ignore[misc]
             report.row(f"KTH, backfill, select/{select}: jobs a second", len(log) / seconds, "/s", 2000)
+        week(report)
         head = log.head(COMPARED)
         if (model := plain_model(head, 100)) is None:
             return

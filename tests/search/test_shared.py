@@ -146,19 +146,43 @@ def test_a_policy_without_a_queue_order_is_no_baseline() -> None:
         problem.simulated("min-min")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("after", {2: "after:1"}),
-        ("begin", 3.0),
-        ("cancel_at", 30.0),
-        ("feedback", {"preceding": [-1, 1, -1, -1, -1, -1], "think_time": [-1, 2, -1, -1, -1, -1]}),
-    ],
-)
-def test_what_plans_know_nothing_of_is_refused_by_name(name: str, value: Any) -> None:
-    """Tests that columns of jobs that plans on shared nodes do not follow are named."""
-    with pytest.raises(InfeasibleError, match=f"know nothing of {name}= yet"):
-        fs.optimize(replace(JOBS, **{name: value}), SITE, sharing="first", evaluations=20)
+def test_jobs_that_follow_others_are_refused_by_name() -> None:
+    """Tests that the column of jobs that plans on shared nodes do not follow is named."""
+    follows = {"preceding": [-1, 1, -1, -1, -1, -1], "think_time": [-1, 2, -1, -1, -1, -1]}
+    with pytest.raises(InfeasibleError, match="know nothing of feedback= yet"):
+        fs.optimize(replace(JOBS, feedback=follows), SITE, sharing="first", evaluations=20)
+
+
+def test_a_plan_knows_what_jobs_wait_for() -> None:
+    """Tests that the best order lets go first whom another one waits for, and nobody before his time."""
+    jobs = fs.Workload(submit=[0] * 3, tasks=[8, 8, 8], runtime=[2, 5, 4], after={3: "afterok:2"}, begin=[20, 0, 0])
+    result = fs.optimize(jobs, SITE, sharing="first", evaluations=60, objectives="flow")
+    assert result.best().start.tolist() == [20, 0, 5]
+    assert fs.optimize(
+        replace(jobs, begin=None), SITE, sharing="first", evaluations=60, objectives="flow"
+    ).best().start.tolist() == [0, 2, 7]
+
+
+@pytest.mark.parametrize("seed", range(tries(30)))
+def test_plans_keep_to_what_jobs_wait_for(seed: int) -> None:
+    """Tests that figures of plans are those of their schedules, which verify, and that no bound is above them."""
+    bound = [
+        ("conditions",), ("held",), ("cancellations", "conditions"), ("held", "conditions", "downtimes", "reserved"),
+        ("pools", "limits", "conditions", "cancellations", "held", "downtimes", "taking"),
+    ][seed % 5]  # fmt: skip
+    one = case(30_000 + seed, jobs=8, bound=bound)
+    result = fs.optimize(
+        one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=25, submits="keep",
+        objectives=("makespan", "energy", "mean_wait"),
+    )  # fmt: skip
+    for k, values in enumerate(result.front.values):
+        schedule = result.schedule(k)
+        row = schedule.metrics()
+        np.testing.assert_array_equal([getattr(row, name) for name in result.objectives], values)
+        if schedule.complete:
+            schedule.verify(claimed=row)
+        for name, least in result.lower_bounds.items():
+            assert not least > getattr(row, name) * (1 + 1e-12) + 1e-9, name
 
 
 @pytest.mark.parametrize("seed", range(tries(20)))
