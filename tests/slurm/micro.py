@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SENT = Path(__file__).resolve().parents[3] / "shared" / "slurm" / "ub-micro" / "jobs500.events"
-HOURS = 3
+HOURS = 2
+FOR_EVER = 10**6  # seconds: below 0 a job runs until its limit ends it
 CPUS = "CPUs=12 Sockets=2 CoresPerSocket=6 ThreadsPerCore=1"
 # What is called n1 to n4, m1 to m4, g1 and b1 there, in this order.
 NODES = [
@@ -80,6 +81,7 @@ def sent() -> list[Sent]:
         words = shlex.split(command)
         place = words.index("-sim-walltime")
         runs = int(float(words[place + 1]))
+        runs = FOR_EVER if runs < 0 else runs
         options = [*words[:place], *words[place + 2 : -1]]  # the last word is the program
         options = [f"--uid={PEOPLE[one.partition('=')[2]]}" if one.startswith("--uid=") else one for one in options]
         at = float(event.split()[1])
