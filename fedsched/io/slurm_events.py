@@ -66,7 +66,8 @@ def read_events(path: str | PathLike[str]) -> Workload:
     """
     from fedsched.model.workload import Workload
 
-    sent, unread, cut = [], Counter[str](), 0
+    sent: list[Sent] = []
+    unread, cut = Counter[str](), 0
     for k, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
