@@ -46,7 +46,7 @@ def are_enforced_of(slurm: Slurm, resource: str) -> bool:
     """Return whether limits of a resource hold anybody."""
     if slurm.assoc is None or not are_enforced(slurm):
         return False
-    said = (one.limits for one in (*slurm.assoc.members, *slurm.assoc.qos.values()))
+    said = [*(one.limits for one in slurm.assoc.members), *(one.limits for one in slurm.assoc.qos.values())]
     return any(resource in _table(limits.get(name)) for limits in said for name in (*OF_AMOUNTS, "maxtres"))
 
 
