@@ -70,6 +70,7 @@ function comparison(price, co2) {
   const other = ["easy", "fcfs"].map((name) => data.entries.find((one) => one.label === name && one.metrics)).find((one) => one && one !== entry);
   if (!other || !entry.metrics) return "";
   const saved = (other.metrics.energy - entry.metrics.energy) / KWH;
+  if (Math.abs(saved * KWH) < EVEN * other.metrics.energy) return `It takes as much energy as ${other.label}.`;
   const parts = [`${energy(Math.abs(saved) * KWH)} (${share((Math.abs(saved) * KWH) / other.metrics.energy)})`];
   if (price !== null) parts.push(`${money(Math.abs(saved), price)} in money`);
   if (co2 !== null) parts.push(`${weight(Math.abs(saved), co2)} of CO₂`);

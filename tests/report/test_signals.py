@@ -83,7 +83,7 @@ def test_pages_without_signals_have_no_strip_of_them(open_page: Any, tmp_path: P
 @pytest.mark.compiled
 def test_the_page_says_what_is_saved_at_equal_waits(open_page: Any, tmp_path: Path) -> None:
     """Tests that the least of the schedules whose jobs wait no longer is named, with the share that it takes less."""
-    lean, hungry = (fs.NodeGroup(2, 1.0, watts, 10.0) for watts in (50.0, 200.0))
+    lean, hungry = (fs.NodeGroup(2, speed, watts, 10.0) for speed, watts in ((1.0, 50.0), (2.0, 200.0)))
     price = replace(PRICE, values=(60.0, 20.0))
     there = fs.Federation((fs.Cluster("lean", (lean,)), fs.Cluster("hungry", (hungry,))), signals=(price,))
     log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[50.0, 50.0])
@@ -98,4 +98,4 @@ def test_the_page_says_what_is_saved_at_equal_waits(open_page: Any, tmp_path: Pa
     page.wait_for_function("document.getElementById('energy-plan').textContent == 'easy'")
     said = page.inner_text("#energy-said").replace("\u00a0", " ")
     assert easy.energy > best.energy
-    assert f"take {1 - best.energy / easy.energy:.1%} less energy (plan 1)" in said.replace(" %", "%")
+    assert f"take {1 - best.energy / easy.energy:.1%} less energy (best plan)" in said.replace(" %", "%")
