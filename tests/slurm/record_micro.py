@@ -52,8 +52,8 @@ def play(slurm: AccountedCluster) -> tuple[int, int, list[dict[str, object]]]:
     return begin, tick, sorted(rows, key=lambda row: int(str(row["job"])))
 
 
-def record(name: str, factor: float) -> None:
-    """Record it under a name."""
+def record(name: str, factor: float, kept: Path | None) -> None:
+    """Record it under a name; what slurmctld told is kept in a folder, where one is given."""
     with (
         tempfile.TemporaryDirectory(prefix="slurm-") as folder,
         AccountedCluster(
@@ -62,8 +62,13 @@ def record(name: str, factor: float) -> None:
         ) as slurm,
     ):  # fmt: skip
         begin, tick, rows = play(slurm)
+        text = (Path(folder) / "slurmctld.log").read_text(encoding="utf-8", errors="replace")
+        if kept:
+            kept.mkdir(parents=True, exist_ok=True)
+            (kept / f"{name}.log").write_text(text, encoding="utf-8")
+            (kept / f"{name}.rows").write_text(json.dumps([begin, tick, rows]), encoding="utf-8")
         told = Told.read(
-            (Path(folder) / "slurmctld.log").read_text(encoding="utf-8", errors="replace"),
+            text,
             {int(str(row["job"])): int(str(row["start"])) + begin for row in rows},
             {int(str(row["job"])): [int(node) for node in re.findall(r"n(\d+):", str(row["where"]))] for row in rows},
         )
@@ -98,9 +103,11 @@ def _second(text: str) -> int:
 
 def main() -> None:
     """Record what is asked for."""
-    asked = asked_of(parser_of(__doc__, DAYS, FACTOR), DAYS)
+    parser = parser_of(__doc__, DAYS, FACTOR)
+    parser.add_argument("--log", type=Path, metavar="FOLDER", help="keep what slurmctld tells, and what became of jobs")
+    asked = asked_of(parser, DAYS)
     for name in asked.names:
-        tried(name, partial(record, name, asked.factor))
+        tried(name, partial(record, name, asked.factor, asked.log))
 
 
 if __name__ == "__main__":

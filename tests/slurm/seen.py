@@ -24,7 +24,7 @@ BROKE_OFF = re.compile(r"sched/backfill: _attempt_backfill: BACKFILL: system sta
 SUBMITTED = re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+)")
 STARTED = re.compile(r"sched(?:/backfill)?: (?:_start_job: Started|Allocate) JobId=(\d+)")
 RESPONDED = re.compile(r"debug2: node_did_resp n(\d+)")
-DONE = re.compile(r"_job_complete: JobId=(\d+) done")
+DONE = re.compile(r"_job_complete: JobId=(\d+) done|Time limit exhausted for JobId=(\d+)")
 SECOND = 1000  # moments are in milliseconds
 SOON = 4 * SECOND  # after a submission, or when nodes are clear, there is a pass
 
@@ -98,7 +98,7 @@ class Told:
             elif node := RESPONDED.match(what):
                 told.responded.setdefault(int(node[1]), []).append(moment)
             elif job := DONE.match(what):
-                told.done[int(job[1])] = moment
+                told.done[int(job[1] or job[2])] = moment
         for one, other in zip(told.passes, told.passes[1:], strict=False):
             if one.backfill and not one.started and not other.backfill and other.second == one.second:
                 one.second -= 1  # ours has the main scheduler's pass first
