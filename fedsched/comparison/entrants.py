@@ -15,7 +15,7 @@ from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives, signs_of
-from fedsched.search.problem import SearchProblem
+from fedsched.search.shared import problem_for
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.instances import Budget
     from fedsched.result import Result
+    from fedsched.search.problem import SearchProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ class SearchEntrant:
             baselines=self.baselines,
             submits=instance.submits,
             reading=instance.reading,
+            sharing=instance.sharing,
             progress=False,  # the comparison's own is enough
         )
         if result.stop_reason == INTERRUPTED:
@@ -170,10 +172,11 @@ class PolicyEntrant:
             raise unknown_name("method or policy", self.name, [*METHODS, *ALIASES, *POLICIES])
         _check(policy, "policy", instance)
         began = time.perf_counter()
-        problem = SearchProblem(
+        problem = problem_for(
             instance.workload,
             instance.federation,
             Objectives.of(instance.objectives),
+            sharing=instance.sharing,
             submits=instance.submits,
             reading=instance.reading,
         )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fedsched.comparison.entrants import Outcome
-from fedsched.errors import unknown_name
+from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gang.presets import NAMED, Preset
+from fedsched.gang.run import simulate
 from fedsched.gang.schedule import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedsched.comparison.instances import Budget
+    from fedsched.gang.schedule import GangSchedule
+    from fedsched.model.workload import Workload
 
 # What less of is better; and utilisation, which comparisons maximise.
 OBJECTIVES = (
@@ -52,6 +55,38 @@ class GangInstance:
         said = (self.objectives, sorted(self.settings.items()), self.jobs, self.warmup)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:12]
 
+    def schedule(self, preset: Preset, seed: int) -> GangSchedule:
+        """Return a preset's run, of the jobs that the seed draws."""
+        return preset.run(seed)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGang(GangInstance):
+    """Jobs and sites that are given: of a preset its rules run there, and the seed is what these draw by.
+
+    `regime` has the fields of `GangSystem` that are not up to the schedulers; `source` names what it is of.
+    """
+
+    workload: Workload = field(kw_only=True)
+    regime: Mapping[str, Any] = field(kw_only=True)
+    source: str = field(kw_only=True)
+    drawn: ClassVar[bool] = False
+
+    def schedule(self, preset: Preset, seed: int) -> GangSchedule:
+        """Return the run of the jobs by a preset's rules; refused where a job is left undone."""
+        rules = getattr(preset, "system", None)
+        if rules is None:
+            raise TypeError(f"{type(preset).__name__} has no `system`, whose rules would run on {self.name}.")
+        clocks = {"clocks": None, **self.regime}  # where the regime says none, all run at the reference clock
+        done = simulate(self.workload, replace(rules(seed), **clocks), seed=seed)
+        if not done.completed.all():
+            raise InfeasibleError(f"{int((~done.completed).sum())} jobs are left undone on {self.name}.")
+        return done
+
+    def fingerprint(self) -> str:
+        """Return a short name of everything that makes the problem."""
+        return hashlib.sha256(repr((self.objectives, self.source)).encode()).hexdigest()[:12]
+
 
 @dataclass(frozen=True, slots=True)
 class GangEntrant:
@@ -72,7 +107,7 @@ class GangEntrant:
             raise TypeError(f"{self.name} is a gang scheduler: it runs on a GangInstance, not on {instance.name!r}.")
         preset = self._with(instance.settings)
         began = time.perf_counter()
-        schedule = preset.run(seed)
+        schedule = instance.schedule(preset, seed)
         metrics = schedule.metrics(instance.jobs, warmup=instance.warmup)
         return Outcome.of_one(metrics, instance.objectives, seconds=time.perf_counter() - began)
 

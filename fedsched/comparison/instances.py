@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 from fedsched.errors import unknown_name
 from fedsched.model import assumed, unmodelled
 from fedsched.model.foresight import foresight, known_beforehand
+from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
+from fedsched.sharing import NodeSharing
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ class Instance(Read):
         As in `simulate`.
     alternatives
         As in `optimize`; where it is "free", policies keep the shapes that jobs have.
+    sharing
+        How jobs share nodes, as in `simulate`; None: a task has a node of its own.
     """
 
     name: str
@@ -77,6 +81,7 @@ class Instance(Read):
     optimum: float | None
     submits: str
     reading: Reading
+    sharing: NodeSharing | None
 
     def __init__(
         self,
@@ -92,6 +97,7 @@ class Instance(Read):
         saturation: str | None = None,
         kill_at_estimate: bool | None = None,
         alternatives: str | None = None,
+        sharing: NodeSharing | str | None = None,
     ) -> None:
         named = not isinstance(objectives, str) and all(isinstance(name, str) for name in objectives)
         if not named or not objectives:
@@ -102,14 +108,16 @@ class Instance(Read):
             knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
         )
         words = words.settled(f"Instance {name!r}", whole_instants=True)
-        given = (name, workload, federation, tuple(objectives), optimum, submits, words)
+        shared = None if sharing is None else NodeSharing.of(sharing)
+        given = (name, workload, federation, tuple(objectives), optimum, submits, words, shared)
         for field, value in zip(Instance.__slots__, given, strict=True):
             object.__setattr__(self, field, value)
 
     @property
     def facts(self) -> tuple[str, ...]:
         """Return what is not modelled of the log, assumed of the machine, and not known to plans, a line each."""
-        dropped, bare = unmodelled.unmodelled(self.workload, self.federation), assumed.assumptions(self.federation)
+        beyond = unmodelled.unmodelled if self.sharing is None else unmodelled_when_shared
+        dropped, bare = beyond(self.workload, self.federation), assumed.assumptions(self.federation)
         bare = (*bare, *known_beforehand(self.federation, self.objectives))
         hidden = foresight(
             self.workload, self.federation, float(self.workload.submit.min(initial=0.0)), self.objectives
@@ -139,7 +147,7 @@ class Instance(Read):
         cores = [(k, limit.cpus) for k, limit in enumerate(machine.limits) if limit.cpus is not None]
         places = [group.nodes for group in machine.groups if group.nodes is not None]
         pools = [(pool.name, pool.cluster) for pool in machine.pools if pool.cluster is not None]
-        for part in (*beside, states, machine.power, looks, places, cores, pools):
+        for part in (*beside, states, machine.power, looks, places, cores, pools, self.sharing):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

@@ -13,7 +13,11 @@ from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import METHODS, Method, schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.comparison.instances import Budget
+    from fedsched.market.environment import Environment
+    from fedsched.market.requests import Request
 
 # What less of is better; `idle` too, the share of the domain that nobody takes.
 OBJECTIVES = ("cost", "cpu", "energy", "start", "runtime", "finish", "job_cost", "job_cpu", "makespan", "idle")
@@ -36,9 +40,34 @@ class MarketInstance:
             if name not in OBJECTIVES:
                 raise unknown_name("total to compare markets by", name, OBJECTIVES)
 
+    def cycle(self, seed: int) -> tuple[Sequence[Request], Environment]:
+        """Return the batch and the domain that a seed draws."""
+        return self.jobs.batch(seed, domain=self.domain), self.domain.environment(seed)
+
     def fingerprint(self) -> str:
         """Return a short name of everything that makes the problem."""
         return hashlib.sha256(repr((self.objectives, self.domain, self.jobs)).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenMarket(MarketInstance):
+    """A cycle that is given: the same domain and batch for every seed, by which methods alone draw.
+
+    `source` names what it is of, whatever the numbers are: the hash of a file, for one.
+    """
+
+    environment: Environment = field(kw_only=True)
+    batch: tuple[Request, ...] = field(kw_only=True)
+    source: str = field(kw_only=True)
+    drawn: ClassVar[bool] = False
+
+    def cycle(self, seed: int) -> tuple[Sequence[Request], Environment]:
+        """Return the batch and its domain."""
+        return self.batch, self.environment
+
+    def fingerprint(self) -> str:
+        """Return a short name of everything that makes the problem."""
+        return hashlib.sha256(repr((self.objectives, self.source)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +87,7 @@ class MarketEntrant:
         """Return the totals of one cycle; a cycle in which a job finds no window is a failed run."""
         if not isinstance(instance, MarketInstance):
             raise TypeError(f"{self.name} is a metascheduler: it runs on a MarketInstance, not on {instance.name!r}.")
-        environment = instance.domain.environment(seed)
-        batch = instance.jobs.batch(seed, domain=instance.domain)
+        batch, environment = instance.cycle(seed)
         began = time.perf_counter()
         totals = schedule(batch, environment, method=self.method, seed=seed).totals()
         seconds = time.perf_counter() - began

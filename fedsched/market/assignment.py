@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.errors import ScheduleError
 from fedsched.market import metrics
 from fedsched.market.codes import Figure
 from fedsched.market.requests import name_of
@@ -41,6 +42,33 @@ class Assignment:
     alternatives: Ints  # how many each job had to choose from
     backfilled: Bools  # may start earlier when others end early
     limits: tuple[str, ...] = ()  # choices whose limit could not be kept
+
+    @classmethod
+    def of_windows(
+        cls,
+        batch: Sequence[Request],
+        environment: Environment,
+        start: Sequence[float],
+        nodes: Sequence[Sequence[int]],
+        *,
+        method: str = "",
+    ) -> Assignment:
+        """Return the assignment in which each job of a batch has so many nodes from a start on; `verify` checks it."""
+        jobs = len(batch)
+        figures = np.full((jobs, len(Figure)), np.nan)
+        table = np.full((jobs, max(map(len, nodes), default=0)), -1, np.int64)
+        for j, (request, begin, mine) in enumerate(zip(batch, start, nodes, strict=True)):
+            table[j, : len(mine)] = sorted(mine)
+            length = request.length * environment.reference / environment.performance[list(mine)]
+            figures[j, Figure.START], figures[j, Figure.RUNTIME] = begin, length.max(initial=0.0)
+            figures[j, Figure.COST] = environment.cost_of(mine, begin, length).sum()
+            figures[j, Figure.CPU] = length.sum()
+            figures[j, Figure.ENERGY] = (length * environment.watts[list(mine)]).sum()
+        none = np.zeros(jobs, np.int64)
+        return cls(
+            environment=environment, batch=tuple(batch), method=method, figures=figures, nodes=table, alternatives=none,
+            backfilled=none.astype(np.bool_),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -116,6 +144,13 @@ class Assignment:
     def totals(self) -> Totals:
         """Return what the virtual organisation has."""
         return metrics.totals(self)
+
+    def verify(self) -> None:
+        """Raise ScheduleError at the first thing that breaks the model: a job's nodes, their time, or their cost."""
+        from fedsched.market.checking import violations
+
+        for line in violations(self):
+            raise ScheduleError(line)
 
     def unscheduled(self) -> dict[int, str]:
         """Return, for the row of each job without a window, why: by what the empty environment would offer it."""

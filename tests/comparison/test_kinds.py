@@ -111,3 +111,16 @@ def test_seeds_of_markets_and_gangs_are_problems_of_their_own(tmp_path: Path) ->
     assert compare([SMALL], ["css", "bsf"], range(2), ONCE, path=path).records == whole.records
     jobs = Instance("jobs", fs.Workload.example().head(5), fs.Federation.example())
     assert not compare([jobs], ["easy"], [0], ONCE).records[0].drawn
+
+
+def test_shared_nodes_are_another_instance() -> None:
+    """Tests that how jobs share nodes is part of the problem, and that what a record lacks is said as it is there."""
+    node = fs.NodeGroup(2, resources={"cpu": 4})
+    machine = fs.Federation((fs.Cluster("one", (node,)),), name="one")
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[2, 2, 2], runtime=[10, 10, 10], demand={"cpu": [1, 2, 1]})
+    plain, packed = Instance("one", jobs, machine), Instance("one", jobs, machine, sharing="pack")
+    assert packed.sharing == fs.NodeSharing(choice="pack")
+    assert len({one.fingerprint() for one in (plain, packed, Instance("one", jobs, machine, sharing="best"))}) == 3
+    found = compare([packed], ["fcfs"], range(1), ONCE)
+    assert found.records[0].front == ((10.0,),)
+    assert compare([plain], ["fcfs"], range(1), ONCE).records[0].front == ((30.0,),)
