@@ -3,8 +3,9 @@
 python benchmarks/best_known.py [NAME …] [--effort 1 | --seconds 60] [--seed 1] [--ask ASK] [--open] [--policies]
     [--lists N | --holes N] [--near] [--missing]
 
-A plan that is better than the one in fedsched/data/bench/plans takes its place. `--effort 1` allows 10,000,000 / jobs
-evaluations for each ask, at most 100,000; `--seconds` is the clock's instead. `--open` leaves out what is closed.
+A plan that is better than the one in fedsched/data/bench/plans takes its place; markets and gangs have ways of their
+own. `--effort 1` allows 10,000,000 / jobs evaluations for each ask, at most 100,000; `--seconds` is the clock's
+instead. `--open` leaves out what is closed.
 """
 
 from __future__ import annotations
@@ -15,21 +16,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from best_studies import best_rules, best_windows
 from past_end import best_filled
 from priced_lists import best_list
 
 import fedsched as fs
-from fedsched.instances import load, names
+from fedsched.instances import load, names, sharing
 from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
 from fedsched.instances.certificates import certified_bound
+from fedsched.instances.gangs import GangDocument
+from fedsched.instances.markets import MarketDocument
+from fedsched.instances.placing import placed, replaced
 from fedsched.instances.plans import FOLDER, Plan, judged, known_path, read_plan, values_of
 from fedsched.instances.standing import standings
-from fedsched.model.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fedsched.instances import Document
+    from fedsched.model.schedule import Schedule
 
 PER_JOB, MOST = 10_000_000, 100_000
 CLOSING = 1.0099  # times what is proven: the end that is wished for of lists that fill holes
@@ -45,24 +48,21 @@ TRIED = (
 def planted_schedule(document: Document) -> Schedule | None:
     """Return the schedule that an instance was cut from; None where it was not."""
     row = next((row for row in PLANTED if planted_name(row[0], row[1], apart=row[3]) == document.name), None)
-    if row is None:
+    if document.name in sharing.PLANTED:
+        pieces, _ = sharing.planted_pieces(*sharing.PLANTED[document.name])
+        counts = np.zeros((len(pieces), document.federation.nodes), dtype=np.int64)
+        counts[np.arange(len(pieces)), [piece.room for piece in pieces]] = 1
+    elif row is None:
         return None
-    pieces, rooms, _ = planted_pieces(*row[:3], apart=row[3])
-    counts = np.zeros((len(pieces), len(document.federation.groups)), dtype=np.int64)
-    for k, piece in enumerate(pieces):
-        for group, nodes in rooms[piece.room].counts(piece.node, piece.width).items():
-            counts[k, group] = nodes
+    else:
+        pieces, rooms, _ = planted_pieces(*row[:3], apart=row[3])
+        counts = np.zeros((len(pieces), len(document.federation.groups)), dtype=np.int64)
+        for k, piece in enumerate(pieces):
+            for group, nodes in rooms[piece.room].counts(piece.node, piece.width).items():
+                counts[k, group] = nodes
     begin = np.array([piece.begin for piece in pieces], dtype=np.float64)
     end = np.array([piece.begin + piece.seconds for piece in pieces], dtype=np.float64)
-    return as_of(document, begin, end, counts)
-
-
-def as_of(document: Document, start: Sequence[float], finish: Sequence[float], counts: object) -> Schedule:
-    """Return a schedule of the instance's own jobs."""
-    return Schedule(
-        workload=document.workload, federation=document.federation, start=start, finish=finish, counts=counts, t0=0.0,
-        reading=document.reading,
-    )  # fmt: skip
+    return placed(document, begin, end, counts)
 
 
 def found(document: Document, ask: str, effort: float, seed: int, seconds: float | None = None) -> Plan:
@@ -73,18 +73,27 @@ def found(document: Document, ask: str, effort: float, seed: int, seconds: float
         return Plan.of(document, ask, [planted], who=WHO, method="planted", when=today)
     most = min(MOST, int(PER_JOB / len(document.workload)))
     evaluations = None if seconds else max(2000, int(most * effort * (0.3 if "+" in ask else 1.0)))
-    method = "memetic" if "carbon" not in ask else "moga" if "+" in ask else "ga"
+    runs_each = "carbon" in ask or document.sharing is not None
+    method = "memetic" if not runs_each else "moga" if "+" in ask else "ga"
     result = fs.optimize(
         document.workload, document.federation, objectives=tuple(ask.split("+")), method=method, seed=seed,
         evaluations=evaluations, seconds=seconds, submits=document.data["submits"],
-        reading=replace(document.reading, knowledge="runtime"),
-        baselines=("fcfs", "easy", "easy-sjf", "conservative"),
+        reading=replace(document.reading, knowledge="runtime"), sharing=document.sharing,
+        baselines=None if document.sharing else ("fcfs", "easy", "easy-sjf", "conservative"),
     )  # fmt: skip
     keep = range(len(result.front)) if "+" not in ask else spread(result.front.values)
     schedules = [result.schedule(k) for k in keep]
-    mine = [as_of(document, one.start, one.finish, one.counts) for one in schedules]
+    mine = [replaced(document, one) for one in schedules]
     said = f"fedsched {fs.__version__}, {method}, seed {seed}, {result.evaluations:,} evaluations"
     return Plan.of(document, ask, mine, who=WHO, method=said, when=today)
+
+
+def of_study(document: Document, ask: str) -> Plan | None:
+    """Return the best plan of a market's cycle, or of gangs; None of anything else."""
+    today = time.strftime("%Y-%m-%d")
+    if isinstance(document, MarketDocument):
+        return best_windows(document, ask, WHO, today)
+    return best_rules(document, ask, WHO, today) if isinstance(document, GangDocument) else None
 
 
 def best_policy(document: Document, ask: str) -> Plan:
@@ -93,10 +102,12 @@ def best_policy(document: Document, ask: str) -> Plan:
     schedules, said = [], []
     for policy in TRIED:
         try:
-            one = fs.simulate(document.workload, document.federation, policy, reading=reading, t0=0.0)
-        except fs.errors.FedschedError:
+            one = fs.simulate(
+                document.workload, document.federation, policy, reading=reading, t0=0.0, sharing=document.sharing
+            )
+        except (fs.errors.FedschedError, ValueError):
             continue
-        schedules.append(as_of(document, one.start, one.finish, one.counts))
+        schedules.append(replaced(document, one))
         said.append(policy)
     if "+" not in ask:
         best = int(np.argmin([values_of(one, ask)[0] for one in schedules]))
@@ -109,7 +120,7 @@ def listed(document: Document, ask: str, tries: int, seed: int, *, near: bool = 
     """Return the best of many lists of jobs that are annealed: from the best known plan on, or from usual lists on."""
     begin = read_plan(known_path(document.name, ask)).schedules[0] if near else None
     of = "makespan" if ask == "carbon" else ask  # idle nodes are most of what carbon is of
-    one = as_of(document, *best_list(document, of, tries, seed, begin))
+    one = placed(document, *best_list(document, of, tries, seed, begin))
     method = f"the best of {tries:,} annealed lists{' near the one before' * near}, seed {seed}"
     return Plan.of(document, ask, [one], who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
 
@@ -118,7 +129,7 @@ def hole_filled(document: Document, ask: str, tries: int, seed: int, *, near: bo
     """Return the best of many lists whose jobs fill holes: from the best known plan on, or from usual lists on."""
     known, bound = read_plan(known_path(document.name, ask)).schedules[0], certified_bound(document.name, ask)
     wish = CLOSING * bound if ask == "makespan" and bound else float(max(known.finish))
-    one = as_of(document, *best_filled(document, ask, tries, seed, wish, known if near else None))
+    one = placed(document, *best_filled(document, ask, tries, seed, wish, known if near else None))
     method = f"the best of {tries:,} lists that fill holes{', near the one before' * near}, seed {seed}"
     return Plan.of(document, ask, [one], who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
 
@@ -157,7 +168,7 @@ def main() -> None:
                 continue
             began = time.process_time()
             try:
-                plan = (
+                plan = of_study(document, ask) or (
                     listed(document, ask, asked.lists, asked.seed, near=asked.near and path.is_file())
                     if asked.lists
                     else hole_filled(document, ask, asked.holes, asked.seed, near=asked.near)

@@ -55,9 +55,11 @@ def command(
     names
         Instances to list or show; files to check; methods to run, each a name or FILE.py:NAME for one of your own.
     family
-        Only instances of this kind: planted, package, month, windows, partitions, dependencies, power, log.
+        Only instances of this kind: planted, package, month, windows, partitions, dependencies, power, carbon, shared,
+        market, gang, log.
     instance
-        Run on this one: NAME for all that it asks, NAME/OBJECTIVE for one; several. Default: all.
+        Run on this one: NAME for all that it asks, NAME/OBJECTIVE for one; several. Default: all of --family; without,
+        all but those of shared, market and gang, which few methods know.
     seeds
         Run every method with the seeds 0, 1, … so many.
     logs
@@ -107,7 +109,7 @@ def _told(document: Document) -> dict[str, Any]:
         "version": data["version"],
         "family": document.family,
         "machine": data["machine"],
-        "jobs": len(document.workload),
+        "jobs": document.size,
         "objectives": list(document.asks),
         "about": data["about"],
         "sha256": document.sha256,
@@ -148,8 +150,8 @@ def _show(names: Sequence[str], family: str | None, logs: Path | None, out: Path
         print_json(_told(document))
         return 0
     say(document)
-    say(document.federation)
-    say(document.workload)
+    for part in document.parts:
+        say(part)
     for one in standings(document):
         say(one)
     if out is not None:

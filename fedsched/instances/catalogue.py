@@ -11,6 +11,7 @@ from typing import Any
 
 from fedsched.instances.documents import Document, clusters_of
 from fedsched.instances.draws import Draws
+from fedsched.instances.gangs import RECIPES as GANGS
 from fedsched.instances.jobs import (
     drawn_jobs,
     month_of_jobs,
@@ -18,8 +19,10 @@ from fedsched.instances.jobs import (
     with_dependencies,
     with_partitions,
 )
+from fedsched.instances.markets import RECIPES as MARKETS
 from fedsched.instances.numbers import decimal
 from fedsched.instances.planted import Piece, Room, cut, jobs_of
+from fedsched.instances.sharing import RECIPES as SHARED
 
 Recipe = Callable[[], Document]
 
@@ -329,4 +332,7 @@ RECIPES: dict[str, Recipe] = {
     },
     **{f"carbon-{where}-{jobs}": partial(_carbon, where, jobs, seed) for where, jobs, seed in CARBON},
     **{f"power-{where}-{jobs}": partial(_power, where, jobs, seed, shares) for where, jobs, seed, shares in POWER},
+    **SHARED,
+    **MARKETS,
+    **GANGS,
 }

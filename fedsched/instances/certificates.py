@@ -29,6 +29,7 @@ from fedsched.instances.documents import Document
 from fedsched.instances.forms import in_units, written
 from fedsched.instances.patterns import packed
 from fedsched.instances.programs import UNIT, multipliers, text_of
+from fedsched.instances.units import Units, resources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,9 +62,19 @@ def certified_bound(name: str, objective: str) -> float | None:
 
 def certificate(document: Document, objective: str) -> str:
     """Return the text of the best certificate that is found for an objective of an instance."""
+    if document.sharing is None:
+        proposed = _proposed(document, objective)
+    else:
+        by_resource = [Units(document, of) for of in resources_of(document)]
+        proposed = [units.back(one) for units in by_resource for one in _proposed(units.document, objective)
+                    if "apart" not in one]  # fmt: skip
+    proofs = [(_valued(document, one), one) for one in proposed if not _is_empty(one)]
+    return _sealed(document, *max(proofs, key=lambda found: found[0][0]))
+
+
+def _proposed(document: Document, objective: str) -> list[dict[str, Any]]:
     if objective == "carbon":
-        one = priced_by_carbon(_relaxation(document), _problem(document.text))
-        return _sealed(document, _valued(document, one), one)
+        return [priced_by_carbon(_relaxation(document), _problem(document.text))]
     prover = Prover(_relaxation(document), "lp" if len(document.workload) <= MOST_OF_PROGRAMS else "lagrangian")
     proposed = [*(_by_times if objective in OF_TIMES else _by_prices)(document, prover, objective)]
     if objective == "makespan":
@@ -74,8 +85,7 @@ def certificate(document: Document, objective: str) -> str:
         proposed += _by_patterns(document, objective)
         if len(document.workload) <= MOST_OF_CASES and "downtimes" not in document.data:
             proposed += filter(None, [by_cases(_problem(document.text), objective)])
-    proofs = [(_valued(document, one), one) for one in proposed if not _is_empty(one)]
-    return _sealed(document, *max(proofs, key=lambda found: found[0][0]))
+    return proposed
 
 
 def _relaxation(document: Document) -> Relaxation:
@@ -223,12 +233,12 @@ def _is_empty(one: dict[str, Any]) -> bool:
 
 def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """Return what the checker finds that a proof is worth."""
-    return checker.follows(_problem(document.text), one, one["objective"])
+    return checker.follows(_problem(document.text, one.get("of", "")), one, one["objective"])
 
 
 @cache
-def _problem(text: str) -> checker.Problem:
-    return checker.Problem(text)
+def _problem(text: str, of: str = "") -> checker.Problem:
+    return checker.Problem(text, of)
 
 
 def _sealed(document: Document, found: tuple[Fraction, Fraction], one: dict[str, Any]) -> str:

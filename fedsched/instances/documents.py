@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from fedsched.instances.numbers import decimal
 
 if TYPE_CHECKING:
-    from fedsched.comparison.instances import Instance
+    from fedsched.comparison.instances import Comparable
     from fedsched.instances.jobs import Columns
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+    from fedsched.sharing import NodeSharing
 
 FORMAT = "fedsched instance 1"
 NUMBERS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth")
@@ -72,14 +73,15 @@ class Document:
         downtimes: list[dict[str, Any]] | None = None,
         partitions: list[dict[str, Any]] | None = None,
         signals: list[dict[str, Any]] | None = None,
+        sharing: str | None = None,
     ) -> Document:
-        """Return the document of these parts."""
+        """Return the document of these parts; `sharing` says which nodes tasks take first, where jobs share them."""
         data: dict[str, Any] = {
             "format": FORMAT, "name": name, "version": version, "family": family, "about": about, "machine": machine,
             "submits": "keep" if online else "now", "knowledge": "estimate" if online else "runtime",
             "objectives": list(asks), "clusters": clusters, "jobs": jobs,
         }  # fmt: skip
-        more = {"downtimes": downtimes, "partitions": partitions, "signals": signals}
+        more = {"downtimes": downtimes, "partitions": partitions, "signals": signals, "sharing": sharing}
         return cls(data | {part: given for part, given in more.items() if given is not None})
 
     @property
@@ -120,7 +122,8 @@ class Document:
                 cluster["name"],
                 tuple(
                     NodeGroup(
-                        group["nodes"], float(group["speed"]), float(group["busy_watts"]), float(group["idle_watts"])
+                        group["nodes"], float(group["speed"]), float(group["busy_watts"]), float(group["idle_watts"]),
+                        resources=group.get("resources", ()),
                     )
                     for group in cluster["groups"]
                 ),
@@ -149,6 +152,7 @@ class Document:
         }
         columns |= {"after": jobs["after"]} if "after" in jobs else {}
         columns |= {"labels": {"partition": jobs["partition"]}} if "partition" in jobs else {}
+        columns |= {"demand": jobs["demand"]} if "demand" in jobs else {}
         return Workload(**columns, name=self.name, nodes=self.federation.nodes)
 
     @property
@@ -158,17 +162,38 @@ class Document:
 
         return Reading(knowledge=self.data["knowledge"])
 
-    def instance(self, ask: str, optimum: float | None = None) -> Instance:
-        """Return the problem of one ask, as `compare` takes it."""
-        from fedsched.comparison.instances import Instance
+    @property
+    def sharing(self) -> NodeSharing | None:
+        """Return how jobs share nodes; None: a task has a node of its own."""
+        from fedsched.sharing import NodeSharing
 
+        return NodeSharing.of(self.data["sharing"]) if "sharing" in self.data else None
+
+    @property
+    def size(self) -> int:
+        """Return how many jobs there are."""
+        return len(self.data["jobs"]["tasks"])
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """Return what it is made of, as `bench show` says it."""
+        return self.federation, self.workload
+
+    def check(self, ask: str) -> None:
+        """Refuse what is not asked."""
         if ask not in self.asks:
             from fedsched.errors import unknown_name
 
             raise unknown_name(f"objective of {self.name}", ask, self.asks)
+
+    def instance(self, ask: str, optimum: float | None = None) -> Comparable:
+        """Return the problem of one ask, as `compare` takes it."""
+        from fedsched.comparison.instances import Instance
+
+        self.check(ask)
         return Instance(
             f"{self.name}/{ask}", self.workload, self.federation, tuple(ask.split("+")), optimum,
-            submits=self.data["submits"], reading=self.reading,
+            submits=self.data["submits"], reading=self.reading, sharing=self.sharing,
         )  # fmt: skip
 
     def __str__(self) -> str:

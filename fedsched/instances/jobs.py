@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fedsched.instances.draws import Draws
 
-    Columns = dict[str, list[Any]]
+    Columns = dict[str, Any]  # a list of each, an entry a job; of demands one by resource
 
 DAY = 86_400
 # What users ask for, in minutes.
 REQUESTS = tuple(60 * m for m in (5, 10, 15, 30, 60, 120, 240, 480, 720, 1080, 1440, 2160, 2880, 4320))
 # Of a day's hours, how many of 66 jobs come in each.
 BY_HOUR = (1, 1, 1, 1, 1, 1, 1, 2, 3, 5, 5, 5, 4, 5, 5, 5, 4, 3, 3, 2, 2, 2, 2, 2)
+HOURS = tuple(hour for hour, many in enumerate(BY_HOUR) for _ in range(many))
 SHARES = ("0.5", "0.6", "0.7", "0.8", "0.9")  # of a job's time that it computes, where it communicates
 MEGABYTE = 1_000_000
 
@@ -38,16 +39,31 @@ def with_communication(columns: Columns, draws: Draws) -> Columns:
     return columns | {"compute_fraction": share, "task_bandwidth": sends}
 
 
+def time_of_day(draws: Draws) -> int:
+    """Return when in a day a job comes, in seconds."""
+    return draws.one_of(HOURS) * 3600 + draws.below(3600)
+
+
+def requested(draws: Draws, runtime: int) -> int:
+    """Return the round time that the user of a job asks for, one to four times as long as it runs, if there is one."""
+    hoped = runtime * draws.between(100, 400) // 100
+    return next((at for at in REQUESTS if at >= hoped), max(REQUESTS[-1], runtime))
+
+
+def arrivals(draws: Draws, count: int) -> list[int]:
+    """Return when so many jobs come in a day, in order, the first one at 0."""
+    times = sorted(time_of_day(draws) for _ in range(count))
+    return [at - times[0] for at in times]
+
+
 def month_of_jobs(draws: Draws, *, widest: int, octaves: tuple[int, int], node_seconds: int) -> Columns:
     """Return the jobs of 30 days that together take so much, in the order in which they come, with round requests."""
-    hours = [hour for hour, many in enumerate(BY_HOUR) for _ in range(many)]
     rows, taken = [], 0
     while taken < node_seconds:
         one = drawn_jobs(draws, 1, widest=widest, octaves=octaves)
         tasks, runtime = one["tasks"][0], one["runtime"][0]
-        submit = draws.below(30) * DAY + draws.one_of(hours) * 3600 + draws.below(3600)
-        hoped = runtime * draws.between(100, 400) // 100
-        rows.append((submit, tasks, runtime, next((at for at in REQUESTS if at >= hoped), max(REQUESTS[-1], runtime))))
+        submit = draws.below(30) * DAY + time_of_day(draws)
+        rows.append((submit, tasks, runtime, requested(draws, runtime)))
         taken += tasks * runtime
     rows.sort()
     first = rows[0][0]

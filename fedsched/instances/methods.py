@@ -14,6 +14,7 @@ from fedsched.comparison.entrants import Entrant, Outcome
 from fedsched.comparison.instances import Budget, Instance
 from fedsched.comparison.naming import check_names
 from fedsched.errors import FedschedError
+from fedsched.instances.placing import replaced
 from fedsched.model.schedule import Schedule
 from fedsched.optimize.searching import versions
 from fedsched.result import Result
@@ -48,10 +49,7 @@ class Planner:
         for schedule in [found] if isinstance(found, Schedule) else found:
             if schedule.federation != instance.federation or len(schedule) != len(instance.workload):
                 raise FedschedError(f"{self.name}: it gave a schedule of other jobs, or on another machine.")
-            mine = Schedule(
-                workload=instance.workload, federation=instance.federation, start=schedule.start,
-                finish=schedule.finish, counts=schedule.counts, t0=0.0, reading=instance.reading,
-            )  # fmt: skip
+            mine = replaced(instance, schedule)
             mine.verify()
             row = mine.metrics(users=False)
             rows.append(tuple(float(getattr(row, name)) for name in instance.objectives))

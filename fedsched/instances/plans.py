@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FedschedError, ScheduleError, shortened
+from fedsched.errors import ScheduleError, shortened
 from fedsched.instances import DATA, Document, load
-from fedsched.model.schedule import Schedule
+from fedsched.instances.planned import PlanError, columns_of, planned, values_of
 from fedsched.search.objectives import signs_of
 from fedsched.values import is_number
 
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.instances.planned import Planned
+
 FORMAT = "fedsched plan 1"
 FOLDER = DATA / "plans"
 SAME = 1e-9  # by what share a value may differ that another machine computed, and must differ to be better
 FIELDS = ("format", "instance", "version", "sha256", "objectives", "who", "with", "when", "plans")
 DECIMALS = 12  # of a value as a plan's file says it
-
-
-class PlanError(FedschedError):
-    """A plan's file is refused, and why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +39,7 @@ class Plan:
     who: str
     method: str
     when: str
-    schedules: tuple[Schedule, ...]
+    schedules: tuple[Planned, ...]
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -58,9 +56,7 @@ class Plan:
         plans = [
             {
                 "values": [round(value, DECIMALS) for value in values],
-                "start": [_short(at) for at in schedule.start.tolist()],
-                "finish": [_short(at) for at in schedule.finish.tolist()],
-                "nodes": [_nodes(row) for row in schedule.counts.tolist()],
+                **columns_of(schedule),
             }
             for schedule, values in zip(self.schedules, self.values.tolist(), strict=True)
         ]
@@ -74,7 +70,7 @@ class Plan:
 
     @classmethod
     def of(
-        cls, document: Document, ask: str, schedules: Iterable[Schedule], *, who: str, method: str, when: str
+        cls, document: Document, ask: str, schedules: Iterable[Planned], *, who: str, method: str, when: str
     ) -> Plan:
         """Return plans that are found to keep to the instance; of a front those that no other one dominates."""
         found = list(schedules)
@@ -86,56 +82,12 @@ class Plan:
         return cls(document, ask, who, method, when, tuple(found[k] for k in distinct))
 
 
-def values_of(schedule: Schedule, ask: str) -> list[float]:
-    """Return a schedule's values of the objectives that are asked for."""
-    row = schedule.metrics(users=False)
-    return [float(getattr(row, name)) for name in ask.split("+")]
-
-
-def _short(value: float) -> float | int:
-    return int(value) if value.is_integer() else value
-
-
-def _nodes(counts: list[int]) -> str:
-    return "+".join(f"{g}:{count}" for g, count in enumerate(counts) if count)
-
-
 def _dominated(one: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
     return bool(((others <= one).all(axis=1) & (others < one).any(axis=1)).any())
 
 
 def _same(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     return bool((np.abs(one - other) <= SAME * np.maximum(np.abs(one), np.abs(other))).all())
-
-
-def schedule_of(document: Document, data: dict[str, Any], where: str) -> Schedule:
-    """Return the schedule that a plan of a file says."""
-    jobs, groups = len(document.workload), document.federation.groups
-    columns = {}
-    for name in ("start", "finish", "nodes"):
-        column = data.get(name)
-        if not isinstance(column, list) or len(column) != jobs:
-            raise PlanError(f"{where}: {name!r} must be a list, an entry for each of the {jobs} jobs.")
-        columns[name] = column
-    if not all(is_number(at) for name in ("start", "finish") for at in columns[name]):
-        raise PlanError(f"{where}: every start and finish must be a finite number of seconds.")
-    counts = np.zeros((jobs, len(groups)), dtype=np.int64)
-    for row, text in enumerate(columns["nodes"]):
-        try:
-            for part in str(text).split("+"):
-                group, count = part.split(":")
-                if not 0 <= int(group) < len(groups):
-                    raise ValueError(part)
-                counts[row, int(group)] += int(count)
-        except ValueError:
-            raise PlanError(
-                f"{where}, job {row + 1}: nodes={shortened(repr(text))} must be GROUP:COUNT, several joined by +, "
-                f"with groups from 0 to {len(groups) - 1}."
-            ) from None
-    return Schedule(
-        workload=document.workload, federation=document.federation, start=columns["start"], finish=columns["finish"],
-        counts=counts, t0=0.0, reading=document.reading, policy="a plan from a file",
-    )  # fmt: skip
 
 
 def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> Plan:
@@ -163,7 +115,7 @@ def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = N
         where = f"{path}, plan {k}"
         if not isinstance(plan, dict):
             raise PlanError(f"{where}: it must be a table.")
-        schedule = schedule_of(document, plan, where)
+        schedule = planned(document, plan, where)
         try:
             schedule.verify()
         except ScheduleError as error:

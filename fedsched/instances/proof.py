@@ -1,10 +1,4 @@
-"""Proves a lower bound from an instance's file and a certificate, in exact fractions; it needs Python and nothing else.
-
-python proof.py INSTANCE.json CERTIFICATE.json
-
-docs/bench.md has the inequalities. A job is released when it is submitted and all that it waits for has run as fast
-as it can, and takes d = runtime·(σ/s + 1 − σ) on nodes none slower than s, or longer where links are full.
-"""
+"""Proves a lower bound in exact fractions, as docs/bench.md has it: python proof.py INSTANCE.json CERTIFICATE.json"""
 
 import hashlib
 import json
@@ -12,14 +6,15 @@ import sys
 from bisect import bisect
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate, chain, combinations, count, cycle, groupby, islice, pairwise, product
+from itertools import accumulate, chain, combinations, count, cycle, groupby, islice, pairwise, product, repeat
 from math import ceil, inf
 from operator import mul, sub
 from pathlib import Path
 from typing import Any
 
 KNOWN = """format name version family about machine submits knowledge objectives clusters jobs downtimes partitions
-signals submit tasks runtime estimate compute_fraction task_bandwidth after partition cluster begin end nodes"""
+signals submit tasks runtime estimate compute_fraction task_bandwidth after partition cluster begin end nodes sharing
+demand"""
 PER = {"makespan": 1, "energy": 1, "carbon": 3_600_000_000, "flow": 1, "mean_wait": 0, "bounded_slowdown": 0}
 USUAL = (("task_bandwidth", 0), ("partition", ""), ("compute_fraction", 1))
 OF_GROUPS, ZERO, FOREVER = ("speed", "idle_watts", "busy_watts"), Fraction(0), Fraction(10**12)
@@ -38,11 +33,13 @@ def numbers(text: str) -> range:
 
 
 class Problem:
-    """The jobs and groups of an instance's file."""
+    """The jobs and groups of an instance's file; where jobs share nodes, units of a resource are nodes, and tasks."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, of: str = "") -> None:
         data = json.loads(text)
-        jobs, self.tasks, down, cells = data["jobs"], data["jobs"]["tasks"], data.get("downtimes", ()), list[Any]()
+        jobs, down, cells, demand = data["jobs"], data.get("downtimes", ()), list[Any](), data["jobs"].get("demand", {})
+        require(bool(demand) == ("sharing" in data) == (of in demand) <= (not down), f"nodes do not share {of!r} here")
+        self.tasks = [tasks * n for tasks, n in zip(jobs["tasks"], demand.get(of, repeat(1)), strict=False)]
         require({data["format"], *data, *jobs, *chain(*down)} <= {*KNOWN.split(), "fedsched instance 1"}, "new parts")
         own = [(part["name"], at, numbers(text)) for part in data.get("partitions", ()) for at, text in part["nodes"]]
         for cluster in data["clusters"]:
@@ -53,8 +50,11 @@ class Problem:
                 for homes, run in groupby(inside, lambda one: one[1]):
                     cells.append((group, homes, (name, [n for n, _ in run])))
         groups, self.homes, self.which = zip(*cells, strict=True)
-        self.speed, self.idle, busy = ([Fraction(one[key]) for one in groups] for key in OF_GROUPS)
-        self.nodes, self.extra = [len(nodes) for _, nodes in self.which], [*map(sub, busy, self.idle)]
+        each = [one["resources"][of] if demand else 1 for one in groups]
+        self.nodes = [len(nodes) * n for (_, nodes), n in zip(self.which, each, strict=True)]
+        self.speed, *watts = ([Fraction(one[key]) for one in groups] for key in OF_GROUPS)
+        self.idle, busy = ([x / (n or 1) for x, n in zip(row, each, strict=True)] for row in watts)
+        self.extra = [x * (of in ("", "cpu")) for x in map(sub, busy, self.idle)]
         self.down = [(*map(Fraction, (it["begin"], it["end"])), it["cluster"], numbers(it["nodes"])) for it in down]
         caps, self.green = ([one for one in data.get("signals", ()) if one["unit"] == unit] for unit in ("W", "g/kWh"))
         known = [max(one["values"]) for one in caps if "cluster" not in one and one["beyond"] in ("last", "repeat")]
@@ -62,17 +62,17 @@ class Problem:
         self.talks, self.submit = any(jobs.get("task_bandwidth", ())), [Fraction(at) for at in jobs["submit"]]
         self.release, self.ways, names = [*self.submit], list[Any](), {name for name, _ in self.which}
         links = [(one["name"], Fraction(one["uplink"])) for one in data["clusters"] if one["uplink"] != "inf"]
-        columns = [jobs.get(name, [usual] * len(self.tasks)) for name, usual in USUAL]
-        for tasks, runtime, sends, part, share in zip(self.tasks, jobs["runtime"], *columns, strict=True):
-            cut = {name: sends / link for name, link in links if sends > link and tasks > 1}  # full of it alone
+        columns = [map(Fraction, jobs["runtime"]), *(jobs.get(x, [usual] * len(self.tasks)) for x, usual in USUAL)]
+        for j, (tasks, time, sends, part, share) in enumerate(zip(self.tasks, *columns, strict=True)):
+            cut = {name: sends / link for name, link in links if sends > link and jobs["tasks"][j] > 1}  # full of it
             places = [(names - {*cut}, 1), *(({name}, 1) for name in cut), *product([names], sorted(cut.values())[:1])]
             self.ways.append([])
             for speed, (among, stretch) in product({*self.speed}, places):
                 room = frozenset(g for g, (homes, (name, _)) in enumerate(zip(self.homes, self.which, strict=True))
-                                 if part in homes and name in among and self.speed[g] >= speed)  # fmt: skip
+                                 if part in homes and name in among and self.speed[g] >= speed
+                                 and all(x[j] <= groups[g]["resources"][r] for r, x in demand.items()))  # fmt: skip
                 if sum(self.nodes[g] for g in room) >= tasks:
-                    takes = Fraction(runtime) * (Fraction(share) / speed + (1 - Fraction(share)) * stretch)
-                    self.ways[-1].append((takes, room))
+                    self.ways[-1].append((time * (Fraction(share) / speed + (1 - Fraction(share)) * stretch), room))
         for j, text in enumerate(jobs.get("after", ())):
             for kind, other in (condition.split(":") for condition in filter(None, text.split(","))):
                 require(kind in ("afterok", "afterany") and 0 <= (i := int(other) - 1) < j, f"{kind} is not known")
@@ -154,7 +154,7 @@ def follows(problem: Problem, proof: dict[str, Any], objective: str, *known: Any
         return Fraction(sum(map(mul, (row[bisect(edges, at) - 1] for row in rows), nodes)) + sum(others)) / unit
 
     def least(j: int) -> Any:
-        first, submit, best, me, wide = problem.release[j], problem.submit[j], inf, f"#{j}", str(problem.tasks[j])
+        first, submit, best, me, wide = problem.release[j], problem.submit[j], inf, f"#{j}", str(problem.tasks[j] or "")
         for d, room in problem.ways[j]:
             sized = sum((next((of.get(me, of.get(wide, [ZERO]))[0] for p, of in pools if room <= p or me in of), ZERO)
                          for pools in packs), start=single.get(j, ZERO))  # fmt: skip
@@ -186,7 +186,7 @@ def proven(instance: str, certificate: str) -> Fraction:
     proof = json.loads(certificate)
     objective, bound = proof["objective"], Fraction(proof["bound"])
     require(proof["sha256"] == hashlib.sha256(instance.encode()).hexdigest(), "the certificate is for another instance")
-    value, spent = follows(Problem(instance), proof, objective)
+    value, spent = follows(Problem(instance, proof.get("of", "")), proof, objective)
     require((Fraction(proof["value"]), Fraction(proof["spent"])) == (value, spent), f"{spent} in all prove {value}")
     require(bound <= value < bound + Fraction(1, 10 ** len(proof["bound"].partition(".")[2])), "it is not rounded down")
     return bound

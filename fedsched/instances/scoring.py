@@ -27,22 +27,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.comparison.instances import Instance
+    from fedsched.comparison.instances import Comparable
     from fedsched.comparison.record import Comparison, RunRecord
+
+
+APART = ("shared", "market", "gang")  # families that have methods of their own
 
 
 def problems_of(
     wanted: Sequence[str], *, family: str | None = None, logs: str | PathLike[str] | None = None
-) -> list[Instance]:
-    """Return the problems that are named, NAME for all asks of an instance or NAME/ASK for one; all if none is.
+) -> list[Comparable]:
+    """Return the problems that are named, NAME for all asks of an instance or NAME/ASK for one, or those of a family.
 
-    The planted makespan goes with them as the optimum.
+    If none is, all whose tasks have nodes of their own, which every search knows. The planted makespan goes with them
+    as the optimum.
     """
     found = []
     for word in wanted or names():
         name, _, ask = word.partition("/")
         document = load(name, logs=logs)
         if family is not None and document.family != family:
+            continue
+        if not wanted and family is None and document.family in APART:
             continue
         for one in (ask,) if ask else document.asks:
             best = known_values(document, one) if document.family == "planted" else None

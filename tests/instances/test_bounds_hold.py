@@ -103,6 +103,70 @@ def test_no_schedule_beats_any_multipliers(seed: int) -> None:
         assert max(found) > 0 or objective == "mean_wait"
 
 
+SHARED = ({"cpu": 2, "memory": 3}, {"cpu": 3, "memory": 2})  # of the nodes of each group
+ON_NODES = (0, 0, 1)  # the group of each node
+
+
+def sharing(random: Random) -> Document:
+    """Return three jobs whose tasks share two nodes and a faster one."""
+    plain = drawn(random).data
+    jobs = plain["jobs"] | {"tasks": [random.randint(1, 2) for _ in range(3)]}
+    demand = {"cpu": [random.randint(1, 2) for _ in range(3)], "memory": [random.randint(0, 3) for _ in range(3)]}
+    clusters = [
+        cluster | {"groups": [cluster["groups"][0] | {"resources": has}]}
+        for cluster, has in zip(plain["clusters"], SHARED, strict=True)
+    ]
+    kept = {name: part for name, part in plain.items() if name != "signals"}
+    return Document(kept | {"clusters": clusters, "jobs": jobs | {"demand": demand}, "sharing": "pack"})
+
+
+def beside_each_other(document: Document) -> Iterator[dict[str, Fraction]]:
+    """Give what each schedule of the jobs comes to that never takes more of a node than it has."""
+    jobs = document.data["jobs"]
+    every: list[list[tuple[int, int, tuple[int, ...]]]] = []
+    for j in range(3):
+        places = [on for on in product(range(3), repeat=3) if sum(on) == jobs["tasks"][j]]
+        first = jobs["submit"][j]
+        lengths = [jobs["runtime"][j] // min(SPEEDS[ON_NODES[n]] for n in range(3) if on[n]) for on in places]
+        ways = zip(places, lengths, strict=True)
+        every.append([(at, at + d, on) for on, d in ways for at in range(first, first + 5)])
+    for plan in product(*every):
+        takes = {r: [[on[n] * jobs["demand"][r][j] for n in range(3)] for j, (_, _, on) in enumerate(plan)]
+                 for r in ("cpu", "memory")}  # fmt: skip
+        moments = [[j for j, (a, b, _) in enumerate(plan) if a <= at < b] for at in {a for a, _, _ in plan}]
+        if all(
+            sum(of[j][n] for j in running) <= SHARED[ON_NODES[n]][r]
+            for running in moments for r, of in takes.items() for n in range(3)
+        ):  # fmt: skip
+            end = max(b for _, b, _ in plan)
+            busy = sum(
+                Fraction(EXTRA[ON_NODES[n]] * takes["cpu"][j][n] * (b - a), SHARED[ON_NODES[n]]["cpu"])
+                for j, (a, b, _) in enumerate(plan) for n in range(3)
+            )  # fmt: skip
+            idle = end * sum(IDLE[g] * NODES[g] for g in range(2))
+            waits = Fraction(sum(a - at for (a, _, _), at in zip(plan, jobs["submit"], strict=True)), 3)
+            flow = Fraction(sum(b - at for (_, b, _), at in zip(plan, jobs["submit"], strict=True)))
+            yield {"makespan": Fraction(end), "energy": idle + busy, "flow": flow, "mean_wait": waits}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_schedule_on_shared_nodes_beats_any_multipliers(seed: int) -> None:
+    """Tests the same where jobs share nodes, by each resource, also where some take none of it or fit on few nodes."""
+    random = Random(seed)
+    document = sharing(random)
+    best: dict[str, Fraction] = {}
+    for one in beside_each_other(document):
+        best = {name: min(value, best.get(name, value)) for name, value in one.items()}
+    assert best
+    for of in ("cpu", "memory"):
+        problem = checker.Problem(document.text, of)
+        for objective, least in best.items():
+            found = [checker.follows(problem, multipliers(random, objective), objective)[0] for _ in range(60)]
+            assert max(found) <= least, (of, objective)
+    found = [checker.follows(checker.Problem(document.text, "cpu"), multipliers(random, "makespan"), "makespan")[0]]
+    assert found[0] > 0
+
+
 def test_the_least_carbon_of_a_stretch() -> None:
     """Tests that a signal's values are those of its steps, again and again, and that a cluster's own are refused."""
     document = drawn(Random(0))

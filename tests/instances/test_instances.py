@@ -17,10 +17,13 @@ import pytest
 import fedsched as fs
 from fedsched import instances
 from fedsched.errors import FedschedError, UnknownNameError
+from fedsched.instances import sharing
 from fedsched.instances.archives import SLICES
 from fedsched.instances.catalogue import PLANTED, planted_pieces
 from fedsched.instances.documents import Document, canonical
 from fedsched.instances.draws import Draws
+from fedsched.instances.gangs import GangDocument
+from fedsched.instances.markets import MarketDocument
 from fedsched.instances.numbers import decimal
 from fedsched.random_numbers import begin_stream, uniform
 
@@ -74,8 +77,11 @@ def test_there_are_some_fifty_of_every_kind() -> None:
         "dependencies",
         "power",
         "carbon",
+        "shared",
+        "market",
+        "gang",
     }
-    sizes = {len(one.workload) for one in found}
+    sizes = {one.size for one in found}
     assert (min(sizes), max(sizes)) == (20, 2000)
     assert {one.data["machine"] for one in found} >= {
         path.stem for path in (ROOT / "traces/federations").glob("*.toml")
@@ -141,13 +147,36 @@ def test_a_planted_schedule_fills_the_machine(name: str, jobs: int, seed: int, a
                 assert piece is other or apart_in_time or apart_in_room
 
 
+def test_planted_cores_are_all_in_use() -> None:
+    """Tests that the pieces of each node neither overlap nor leave a core idle, and that memory has room for them."""
+    [(name, row)] = sharing.PLANTED.items()
+    pieces, makespan = sharing.planted_pieces(*row)
+    [(_, nodes, _, _, _, has)] = sharing.MACHINES[row[0]]
+    demand = instances.load(name).data["jobs"]["demand"]
+    assert demand["cpu"] == [piece.width for piece in pieces]
+    for room in range(nodes):
+        inside = [(piece, memory) for piece, memory in zip(pieces, demand["memory"], strict=True) if piece.room == room]
+        for at in sorted({piece.begin for piece, _ in inside}):
+            running = [(p, memory) for p, memory in inside if p.begin <= at < p.begin + p.seconds]
+            cores = [core for p, _ in running for core in range(p.node, p.node + p.width)]
+            assert sorted(cores) == list(range(has["cpu"]))
+            assert sum(memory for _, memory in running) <= has["memory"]
+        assert max(piece.begin + piece.seconds for piece, _ in inside) == makespan
+
+
 @pytest.mark.parametrize("name", instances.names())
 def test_every_instance_is_a_problem_that_can_be_solved(name: str) -> None:
     """Tests that jobs fit their machine, and that each ask is an instance that `compare` takes."""
     one = instances.load(name)
-    widest = max(cluster.nodes for cluster in one.federation.clusters)
-    assert one.workload.tasks.max() <= (one.federation.nodes if one.family == "planted" else widest)
-    assert (one.workload.estimate >= one.workload.runtime).all()
+    if isinstance(one, MarketDocument):
+        assert max(request.nodes for request in one.batch) <= len(one.environment)
+    elif isinstance(one, GangDocument):
+        assert one.workload.tasks.max() <= max(one.data["gang"]["processors"])
+    else:
+        widest = max(cluster.nodes for cluster in one.federation.clusters)
+        assert one.workload.tasks.max() <= (one.federation.nodes if one.family == "planted" else widest)
+        assert (one.workload.estimate >= one.workload.runtime).all()
+        assert one.size == len(one.workload)
     for ask in one.asks:
         assert one.instance(ask).objectives == tuple(ask.split("+"))
     with pytest.raises(UnknownNameError, match="objective of"):
@@ -164,6 +193,12 @@ def test_features_come_through() -> None:
     assert flows.after is not None
     [grid] = instances.load("carbon-das-2-50").federation.signals
     assert (grid.kind, len(set(grid.values)), grid.beyond) == ("carbon", 7, "repeat")
+    shared = instances.load("shared-gpus-100")
+    assert shared.sharing is not None
+    assert shared.workload.demand is not None
+    assert set(shared.workload.demand.columns()) == {"cpu", "memory", "gpu"}
+    assert [dict(group.resources)["gpu"] for group in shared.federation.groups] == [0, 4]
+    assert shared.instance("makespan").sharing == shared.sharing
     month = instances.load("month-example")
     assert (month.reading.knowledge, month.instance("mean_wait").submits) == ("estimate", "keep")
     assert (np.diff(month.workload.submit) >= 0).all()

@@ -9,17 +9,24 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError
+from fedsched.errors import FedschedError, ScheduleError
 from fedsched.instances import load, names
 from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
+from fedsched.instances.gangs import GangDocument
+from fedsched.instances.placing import replaced
 from fedsched.instances.plans import FOLDER, Plan, PlanError, judged, read_plan
+from fedsched.instances.sharing import PLANTED as PLANTED_CORES
+from fedsched.instances.sharing import planted_pieces as planted_cores
 from fedsched.instances.standing import checked, standings
+from fedsched.sharing.result import SharedSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 FILES = sorted(FOLDER.glob("*.json"))
+STUDIES = [path for path in FILES if path.name.startswith(("market-", "gang-"))]
+SCHEDULES = [path for path in FILES if path not in STUDIES]
 
 
 def saved(data: dict[str, Any], folder: Path) -> Path:
@@ -75,7 +82,7 @@ def praised(plan: dict[str, Any], row: int) -> None:
     plan["values"][0] *= 0.999
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCHEDULES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("spoil", [later, swapped, widened, moved, shortened, praised], ids=lambda one: one.__name__)
 def test_every_corrupted_plan_is_refused(path: Path, spoil: Callable[..., None], tmp_path: Path) -> None:
     """Tests that an earlier start, a swap, other nodes, a shorter run and a better value are refused of every plan."""
@@ -84,6 +91,62 @@ def test_every_corrupted_plan_is_refused(path: Path, spoil: Callable[..., None],
     spoil(plan, int(np.argmax(plan["start"])))
     with pytest.raises(PlanError):
         read_plan(saved(data, tmp_path))
+
+
+def before(plan: dict[str, Any], row: int) -> None:
+    plan["start"][row] = -1
+
+
+def crowded(plan: dict[str, Any], row: int) -> None:
+    plan["nodes"][row] = plan["nodes"][row - 1]
+    plan["start"][row] = plan["start"][row - 1]
+
+
+def twice(plan: dict[str, Any], row: int) -> None:
+    plan["nodes"][row] = "+".join([plan["nodes"][row].split("+")[0]] * len(plan["nodes"][row].split("+")))
+
+
+def fewer(plan: dict[str, Any], row: int) -> None:
+    plan["nodes"][row] = plan["nodes"][row].rpartition("+")[0]
+
+
+def counted(plan: dict[str, Any], row: int) -> None:
+    plan["nodes"][row] = "0:1+1:1"
+
+
+@pytest.mark.parametrize("path", [path for path in STUDIES if "market" in path.name], ids=lambda path: path.stem)
+@pytest.mark.parametrize("spoil", [before, crowded, twice, fewer, counted, praised], ids=lambda one: one.__name__)
+def test_every_corrupted_cycle_is_refused(path: Path, spoil: Callable[..., None], tmp_path: Path) -> None:
+    """Tests that windows out of free time, on another job's nodes, on a node twice or on too few are refused."""
+    data = json.loads(path.read_text())
+    plan = data["plans"][-1]
+    spoil(plan, int(np.argmax(plan["start"])))
+    with pytest.raises(PlanError):
+        read_plan(saved(data, tmp_path))
+
+
+@pytest.mark.parametrize("path", [path for path in STUDIES if "gang" in path.name], ids=lambda path: path.stem)
+def test_every_corrupted_run_is_refused(path: Path, tmp_path: Path) -> None:
+    """Tests that other rules, rules that there are not, the machine's own, and a better value are refused."""
+    data = json.loads(path.read_text())
+    plan = data["plans"][0]
+    lxf = "lxf" if plan["rules"].get("discipline") != "lxf" else "ljfs"
+    for change in (
+        {"rules": plan["rules"] | {"grid": "load", "discipline": lxf}}, {"rules": {"disciplin": "fcfs"}},
+        {"rules": plan["rules"] | {"processors": [999, 999]}}, {"rules": 3}, {"seed": -1}, {"seed": None},
+        {"rules": plan["rules"] | {"discipline": "best"}}, {"values": [plan["values"][0] * 0.999]},
+    ):  # fmt: skip
+        with pytest.raises(PlanError):
+            read_plan(saved(data | {"plans": [plan | change]}, tmp_path))
+
+
+def test_rules_that_leave_jobs_undone_are_refused() -> None:
+    """Tests that a run without some job is no plan: its means would be of others."""
+    document = load("gang-sites-200")
+    assert isinstance(document, GangDocument)
+    wide = GangDocument(document.data | {"jobs": document.data["jobs"] | {"tasks": [40] + [1] * 199}})
+    with pytest.raises(ScheduleError, match="leave 1 jobs undone"):
+        wide.plan({"grid": "load"}, 0).verify()
 
 
 def test_what_starts_before_its_nodes_are_free_is_refused(tmp_path: Path) -> None:
@@ -129,6 +192,33 @@ def test_what_is_wrong_with_a_plan_is_said(change: dict[str, Any], said: str, tm
     data["plans"][0] |= change
     with pytest.raises(PlanError, match=said):
         read_plan(saved(data, tmp_path))
+
+
+def test_tasks_beside_each_other_must_fit(tmp_path: Path) -> None:
+    """Tests that on shared nodes tasks that crowd a node are refused, and nodes that are not there are said."""
+    path = FOLDER / "shared-planted-100.makespan.json"
+    data = json.loads(path.read_text())
+    crowded = data["plans"][0] | {"nodes": ["0:1"] * 100}
+    with pytest.raises(PlanError, match="in use, but only"):
+        read_plan(saved(data | {"plans": [crowded]}, tmp_path))
+    nowhere = data["plans"][0] | {"nodes": ["8:1"] * 100}
+    with pytest.raises(PlanError, match=r"must be NODE:TASKS, several joined by .*, with nodes from 0 to 7"):
+        read_plan(saved(data | {"plans": [nowhere]}, tmp_path))
+
+
+def test_a_plan_of_whole_nodes_says_nothing_of_shared_ones() -> None:
+    """Tests that a schedule without sharing is refused where jobs share nodes, and one with it keeps its nodes."""
+    document = load("shared-even-50")
+    jobs, machine = document.workload, document.federation
+    shared = fs.simulate(jobs, machine, "easy", sharing=document.sharing, reading=document.reading)
+    assert isinstance(shared, SharedSchedule)
+    again = replaced(document, shared)
+    again.verify()
+    assert isinstance(again, SharedSchedule)
+    assert [again.nodes_of(row) for row in range(50)] == [shared.nodes_of(row) for row in range(50)]
+    columns = {name: getattr(shared, name) for name in ("workload", "federation", "start", "finish", "counts", "t0")}
+    with pytest.raises(FedschedError, match=r"make it with sharing=instance\.sharing"):
+        replaced(document, fs.Schedule(**columns))
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
@@ -180,3 +270,11 @@ def test_planted_plans_reach_the_planted_end(name: str, jobs: int, seed: int, ap
     makespan = planted_pieces(name, jobs, seed, apart=apart)[2]
     standing = standings(load(planted_name(name, jobs, apart=apart)))[0]
     assert (standing.ask, standing.best, standing.bound) == ("makespan", makespan, makespan)
+
+
+def test_planted_cores_reach_the_planted_end() -> None:
+    """Tests that of nodes whose cores are all in use the planted plan is known, and proven to be the best."""
+    [(name, row)] = PLANTED_CORES.items()
+    makespan, energy = standings(load(name))
+    assert makespan.best == makespan.bound == planted_cores(*row)[1]
+    assert energy.best == energy.bound

@@ -117,10 +117,51 @@ def test_problems_are_named_whole_or_by_their_ask() -> None:
     [planted] = problems_of(["planted-one-20/makespan"])
     assert planted.optimum == certified_bound("planted-one-20", "makespan") == 15600.0
     assert {one.name.partition("-")[0] for one in problems_of([], family="windows")} == {"windows"}
+    usual = {one.name.partition("-")[0] for one in problems_of([])}
+    assert "example" in usual
+    assert not usual & {"shared", "market", "gang"}
     with pytest.raises(UnknownNameError):
         problems_of(["figure-1-5-20/beauty"])
     with pytest.raises(FedschedError, match="no instance of family 'cats'"):
         problems_of([SMALL], family="cats")
+
+
+def test_studies_are_run_by_their_own_methods() -> None:
+    """Tests that presets and metaschedulers run on what is given, the seed theirs, and that others say by name why not.
+
+    A gap is to the best known plan, which a method's own figures are above.
+    """
+    problems = problems_of(["market-24-20/cpu", "gang-sites-200/mean_response"])
+    found = fs.compare(problems, ["backfilling", "dimitriadou-karatza-2", "fcfs"], range(1), fs.Budget(evaluations=1))
+    by = {(record.instance, record.method): record for record in found.records}
+    assert len(by) == 6
+    for problem, method in ((problems[0], "backfilling"), (problems[1], "dimitriadou-karatza-2")):
+        assert not by[problem.name, method].error
+    for problem, method, said in (
+        (problems[0], "fcfs", "fcfs is a policy for jobs and clusters"),
+        (problems[1], "fcfs", "fcfs is a policy for jobs and clusters"),
+        (problems[0], "dimitriadou-karatza-2", "runs on a GangInstance, not on 'market-24-20/cpu'"),
+        (problems[1], "backfilling", "runs on a MarketInstance, not on 'gang-sites-200/mean_response'"),
+    ):
+        assert said in by[problem.name, method].error
+    scores = {(one.instance, one.method): one for one in scores_of(found)}
+    assert scores[problems[0].name, "backfilling"].gap_to_known >= 0
+    assert scores[problems[1].name, "dimitriadou-karatza-2"].gap_to_known >= 0
+    assert math.isnan(scores[problems[0].name, "backfilling"].gap_to_bound)
+
+
+@pytest.mark.compiled
+def test_shared_nodes_are_searched_by_what_runs_each_plan() -> None:
+    """Tests that policies and searches run where jobs share nodes, and that walks of whole nodes say why not."""
+    problems = problems_of(["shared-even-50/makespan"])
+    found = fs.compare(problems, ["easy", "ga", "hc"], range(1), fs.Budget(evaluations=60))
+    one, search, walk = found.records
+    assert one.best() >= search.best() >= certified_bound("shared-even-50", "makespan")
+    assert "on nodes that jobs share" in walk.error
+    shared = Planner("mine", lambda instance, seed, budget: fs.simulate(
+        instance.workload, instance.federation, "easy", sharing=instance.sharing, reading=instance.reading
+    ))  # fmt: skip
+    assert shared.run(problems[0], 0, fs.Budget(evaluations=1)).front == one.front
 
 
 def easy(instance: Instance, seed: int, budget: fs.Budget) -> fs.Schedule:
