@@ -74,6 +74,8 @@ def steered_and_undone(folder: Path) -> None:
         said: list[str] = []
         for _ in range(KILLS):
             submit(slurm, draw)
+            if len(read_queue(runner).waiting) < 2:
+                raise InvalidRun("drivers take so long to begin that the jobs are over before all are killed")
             said += steered_and_killed(folder, draw.uniform(0.1, 2.5), *draw.choice([(), (LEASE,)]))
         assert said.count("ready\n") == KILLS
         updates = [line for line in said if line.startswith("scontrol update")]
