@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numba
 import numpy as np
 from free_blocks import Blocks, Lines
-from priced_lists import first_orders, list_of, problem_of, some_of
+from priced_lists import first_orders, list_of, problem_of, some_of, with_other_place
 
 if TYPE_CHECKING:
     from free_blocks import Lists
@@ -202,16 +202,7 @@ def moved(order, mine, rng):
     else:
         reach = jobs if what < 0.45 else max(3, jobs // 10)
         b = min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
-    new = order.copy()
-    if what > 0.7:
-        new[a], new[b] = order[b], order[a]
-    elif a < b:
-        new[a:b] = order[a + 1 : b + 1]
-        new[b] = order[a]
-    else:
-        new[b + 1 : a + 1] = order[b:a]
-        new[b] = order[a]
-    return new
+    return with_other_place(order, a, b, what > 0.7)
 
 
 @numba.njit(cache=True)

@@ -31,6 +31,20 @@ PERIODS = 40  # of a cap that comes and goes, of which lists know
 
 
 @numba.njit(cache=True)
+def with_other_place(order, a, b, both):
+    """Return a list in which who was at a is at b, and who was there is at a, if both move, or one place along."""
+    new = order.copy()
+    if both:
+        new[a] = order[b]
+    elif a < b:
+        new[a:b] = order[a + 1 : b + 1]
+    else:
+        new[b + 1 : a + 1] = order[b:a]
+    new[b] = order[a]
+    return new
+
+
+@numba.njit(cache=True)
 def other_order(order, last, rng):
     """Return a list in which a job, often the one that ends last, is elsewhere, or has changed places with another."""
     jobs, what = order.size, rng.random()
@@ -40,16 +54,7 @@ def other_order(order, last, rng):
     else:
         reach = jobs if what < 0.45 else max(2, jobs // 10)
         b = min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
-    new = order.copy()
-    if what > 0.75:
-        new[a], new[b] = order[b], order[a]
-    elif a < b:
-        new[a:b] = order[a + 1 : b + 1]
-        new[b] = order[a]
-    else:
-        new[b + 1 : a + 1] = order[b:a]
-        new[b] = order[a]
-    return new
+    return with_other_place(order, a, b, what > 0.75)
 
 
 @numba.njit(cache=True)

@@ -35,6 +35,18 @@ def searched(seed: int, **words: Any) -> fs.Result:
     return fs.optimize(one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=60, **words)
 
 
+def check_figures(result: fs.Result) -> None:
+    """Check that figures of plans are those of their schedules, that these verify, and that no bound is above them."""
+    for k, values in enumerate(result.front.values):
+        schedule = result.schedule(k)
+        row = schedule.metrics()
+        np.testing.assert_array_equal([getattr(row, name) for name in result.objectives], values)
+        if schedule.complete:
+            schedule.verify(claimed=row)
+        for name, least in result.lower_bounds.items():
+            assert not least > getattr(row, name) * (1 + 1e-12) + 1e-9, name
+
+
 @pytest.mark.parametrize("submits", ["now", "keep"])
 @pytest.mark.parametrize("seed", range(tries(20)))
 def test_a_plan_is_worth_what_its_schedule_has(seed: int, submits: str) -> None:
@@ -175,14 +187,7 @@ def test_plans_keep_to_what_jobs_wait_for(seed: int) -> None:
         one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=25, submits="keep",
         objectives=("makespan", "energy", "mean_wait"),
     )  # fmt: skip
-    for k, values in enumerate(result.front.values):
-        schedule = result.schedule(k)
-        row = schedule.metrics()
-        np.testing.assert_array_equal([getattr(row, name) for name in result.objectives], values)
-        if schedule.complete:
-            schedule.verify(claimed=row)
-        for name, least in result.lower_bounds.items():
-            assert not least > getattr(row, name) * (1 + 1e-12) + 1e-9, name
+    check_figures(result)
 
 
 @pytest.mark.parametrize("seed", range(tries(20)))
@@ -194,14 +199,7 @@ def test_plans_keep_to_what_closes(seed: int, tmp_path: Path) -> None:
         one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=40, submits="keep",
         objectives=("makespan", "energy", "mean_wait"),
     )  # fmt: skip
-    for k, values in enumerate(result.front.values):
-        schedule = result.schedule(k)
-        row = schedule.metrics()
-        np.testing.assert_array_equal([getattr(row, name) for name in result.objectives], values)
-        if schedule.complete:
-            schedule.verify(claimed=row)
-        for name, least in result.lower_bounds.items():
-            assert not least > getattr(row, name) * (1 + 1e-12) + 1e-9, name
+    check_figures(result)
     result.save(tmp_path / "result.json")
     again = fs.Result.load(tmp_path / "result.json")
     assert again.schedule(0) == result.schedule(0)
