@@ -46,7 +46,8 @@ def command(
 
     `check` replays each plan of a file, says whether it keeps to the instance and has the values that it claims, and
     whether it is a new best; of a certificate it says what it proves. It exits with 1 where a file is refused.
-    `run` says how far methods stay above the best known plans and above what is proven, at the end and on the way.
+    `run` says how far methods stay above the best known plans and above what is proven, at the end and on the way;
+    of shared, market and gang, which few methods know, only with --family or --instance.
 
     Parameters
     ----------
@@ -55,11 +56,9 @@ def command(
     names
         Instances to list or show; files to check; methods to run, each a name or FILE.py:NAME for one of your own.
     family
-        Only instances of this kind: planted, package, month, windows, partitions, dependencies, power, carbon, shared,
-        market, gang, log.
+        Only instances of this kind: planted, package, month, windows, partitions, shared, market, ...: list has all.
     instance
-        Run on this one: NAME for all that it asks, NAME/OBJECTIVE for one; several. Default: all of --family; without,
-        all but those of shared, market and gang, which few methods know.
+        Run on this one: NAME for all that it asks, NAME/OBJECTIVE for one; several. Default: all of --family.
     seeds
         Run every method with the seeds 0, 1, … so many.
     logs
