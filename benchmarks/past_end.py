@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numba
 import numpy as np
 from free_blocks import Blocks, Lines
-from priced_lists import first_orders, list_of, problem_of, some_of, with_other_place
+from priced_lists import first_orders, list_of, place_around, problem_of, some_of, with_other_place
 
 if TYPE_CHECKING:
     from free_blocks import Lists
@@ -197,11 +197,8 @@ def moved(order, mine, rng):
     """Return a list in which a job has another place, or has changed it with another one."""
     jobs, what = order.size, rng.random()
     a = np.argmax(order == mine)
-    if what < 0.25:
-        b = rng.integers(0, a + 1)
-    else:
-        reach = jobs if what < 0.45 else max(3, jobs // 10)
-        b = min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
+    reach = jobs if what < 0.45 else max(3, jobs // 10)
+    b = rng.integers(0, a + 1) if what < 0.25 else place_around(a, jobs, reach, rng)
     return with_other_place(order, a, b, what > 0.7)
 
 

@@ -31,6 +31,12 @@ PERIODS = 40  # of a cap that comes and goes, of which lists know
 
 
 @numba.njit(cache=True)
+def place_around(a, jobs, reach, rng):
+    """Return a place of a list that is no further from a than that."""
+    return min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
+
+
+@numba.njit(cache=True)
 def with_other_place(order, a, b, both):
     """Return a list in which who was at a is at b, and who was there is at a, if both move, or one place along."""
     new = order.copy()
@@ -49,11 +55,8 @@ def other_order(order, last, rng):
     """Return a list in which a job, often the one that ends last, is elsewhere, or has changed places with another."""
     jobs, what = order.size, rng.random()
     a = np.argmax(order == last) if what < 0.2 else rng.integers(0, jobs)
-    if what < 0.2:
-        b = rng.integers(0, a + 1)
-    else:
-        reach = jobs if what < 0.45 else max(2, jobs // 10)
-        b = min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
+    reach = jobs if what < 0.45 else max(2, jobs // 10)
+    b = rng.integers(0, a + 1) if what < 0.2 else place_around(a, jobs, reach, rng)
     return with_other_place(order, a, b, what > 0.75)
 
 

@@ -32,6 +32,27 @@ MACHINES: dict[str, tuple[tuple[str, int, int | str, int, int, dict[str, int]], 
 }
 
 
+def _of_family(
+    name: str, machine: str, about: str, jobs: Columns, asks: tuple[str, ...], *, online: bool = False
+) -> Document:
+    return Document.of(
+        name,
+        family="shared",
+        about=about,
+        machine=f"shared-{machine}",
+        clusters=_clusters(machine),
+        jobs=jobs,
+        asks=asks,
+        online=online,
+        sharing=CHOICE,
+    )
+
+
+def _memory(machine: str) -> int:
+    # What the smallest node has, GiB.
+    return min(resources["memory"] for *_, resources in MACHINES[machine])
+
+
 def _clusters(name: str) -> list[dict[str, Any]]:
     return [
         {
@@ -55,37 +76,19 @@ def with_demands(columns: Columns, draws: Draws, *, memory: int, gpus: int) -> C
 
 
 def _package(name: str, machine: str, jobs: int, seed: int, gpus: int, asks: tuple[str, ...]) -> Document:
-    clusters = _clusters(machine)
-    memory = min(group["resources"]["memory"] for cluster in clusters for group in cluster["groups"])
     drawn = drawn_jobs(Draws(seed, jobs), jobs, widest=WIDEST, octaves=(8, 11))
-    return Document.of(
-        name,
-        family="shared",
-        about=f"{jobs} jobs that all wait, on nodes that they share{', some with GPUs' * bool(gpus)}",
-        machine=f"shared-{machine}",
-        clusters=clusters,
-        jobs=with_demands(drawn, Draws(seed, jobs, 1), memory=memory, gpus=gpus),
-        asks=asks,
-        sharing=CHOICE,
-    )
+    drawn = with_demands(drawn, Draws(seed, jobs, 1), memory=_memory(machine), gpus=gpus)
+    about = f"{jobs} jobs that all wait, on nodes that they share{', some with GPUs' * bool(gpus)}"
+    return _of_family(name, machine, about, drawn, asks)
 
 
 def _day(name: str, machine: str, jobs: int, seed: int) -> Document:
-    clusters, draws = _clusters(machine), Draws(seed, jobs)
-    memory = min(group["resources"]["memory"] for cluster in clusters for group in cluster["groups"])
+    draws = Draws(seed, jobs)
     drawn = drawn_jobs(draws, jobs, widest=WIDEST, octaves=(10, 12))
     drawn |= {"submit": arrivals(draws, jobs), "estimate": [requested(draws, at) for at in drawn["runtime"]]}
-    return Document.of(
-        name,
-        family="shared",
-        about=f"{jobs} jobs that arrive in a day, on nodes that they share, some with GPUs; estimates are known",
-        machine=f"shared-{machine}",
-        clusters=clusters,
-        jobs=with_demands(drawn, Draws(seed, jobs, 1), memory=memory, gpus=15),
-        asks=("mean_wait",),
-        online=True,
-        sharing=CHOICE,
-    )
+    drawn = with_demands(drawn, Draws(seed, jobs, 1), memory=_memory(machine), gpus=15)
+    about = f"{jobs} jobs that arrive in a day, on nodes that they share, some with GPUs; estimates are known"
+    return _of_family(name, machine, about, drawn, ("mean_wait",), online=True)
 
 
 def planted_pieces(machine: str, jobs: int, seed: int) -> tuple[list[Piece], int]:
@@ -101,21 +104,14 @@ def _planted(name: str, machine: str, jobs: int, seed: int) -> Document:
     pieces, _ = planted_pieces(machine, jobs, seed)
     each, draws = resources["memory"] // resources["cpu"], Draws(seed, jobs, 1)
     memory = [piece.width * draws.between(1, each) for piece in pieces]
-    return Document.of(
-        name,
-        family="shared",
-        about=f"{jobs} jobs cut from nodes whose cores are all in use",
-        machine=f"shared-{machine}",
-        clusters=_clusters(machine),
-        jobs={
-            "submit": [0] * jobs,
-            "tasks": [1] * jobs,
-            "runtime": [piece.seconds for piece in pieces],
-            "demand": {"cpu": [piece.width for piece in pieces], "memory": memory},
-        },
-        asks=("makespan", "energy"),
-        sharing=CHOICE,
-    )
+    columns: Columns = {
+        "submit": [0] * jobs,
+        "tasks": [1] * jobs,
+        "runtime": [piece.seconds for piece in pieces],
+        "demand": {"cpu": [piece.width for piece in pieces], "memory": memory},
+    }
+    about = f"{jobs} jobs cut from nodes whose cores are all in use"
+    return _of_family(name, machine, about, columns, ("makespan", "energy"))
 
 
 # name, machine, jobs, seed, of how many per cent of the jobs tasks take GPUs, what is asked

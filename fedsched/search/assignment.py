@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ORDER_SHARE = 0.5  # of the moves; the others move tasks
 WHOLE_SHARE = 0.5  # of the moves of tasks: all of the job's
-FIRST_SHARE = 0.25  # of a budget in seconds that is left, for evaluating the first plans: to make them takes longer
 MOVES = 1  # the purpose of the draws, apart from a run's own
 SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
 
@@ -30,7 +29,7 @@ SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
 def first_assignments(run: Run, size: int) -> Ints:
     """Return what the run's seeds give every job, and random assignments beside them: so many at least."""
     wanted = random_beside(run, size)
-    room = run.room(len(run.seeds) + wanted, share=FIRST_SHARE)
+    room = run.first_room(wanted)
     run.too_few |= room < size
     seeds = run.seeds[: max(room - wanted, 1)]
     random = random_assignments(run.problem, min(room, wanted), run.generator())

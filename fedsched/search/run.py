@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 FINER = 4  # so many looks at the clock, within a budget in seconds, for one at Ctrl-C without
+FIRST_SHARE = 0.25  # of the time left, for evaluating first plans that take as long to make
 PACE = 0.5  # weight of the last batch in what a plan takes
 FEW_POINTS = {6: 200, 7: 60, 8: 30}  # whose hypervolume takes hundredths of a second by so many objectives; beyond 8:
 FEWEST_POINTS = 16
@@ -174,6 +175,10 @@ class Run:
         if room < 1 and len(self.archive):  # one plan there is to be at least
             raise BudgetSpent
         return max(1, min(plans, room))
+
+    def first_room(self, random: int) -> int:
+        """Return how many of the seeds and so many random plans there is time for, where making one takes long, too."""
+        return self.room(len(self.seeds) + random, share=FIRST_SHARE)
 
     def trials(self, most: int, *, plans: int = 1) -> int:
         """Return how many trials a walker makes until the next look at the clock; 0 where there is no time for one.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 SWARM = 40
-FIRST_SHARE = 0.25  # of a budget in seconds that is left, for evaluating the first plans: to make them takes as long
 
 
 class Particles:
@@ -58,7 +57,7 @@ def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
     Raise BudgetSpent where there is no time for a swarm of that size.
     """
     random = run.random_rows(max(size - len(run.seeds), size // 4))
-    room = run.room(len(run.seeds) + len(random), share=FIRST_SHARE)
+    room = run.first_room(len(random))
     seeds = run.seeds[: max(room - len(random), 0)]
     keys = run.problem.keys_of_rows(np.concatenate([seeds, random[:room]]))
     values = run.evaluate(run.problem.rows_of_keys(keys))

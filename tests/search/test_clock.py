@@ -1,4 +1,4 @@
-"""A budget in seconds: who gets how much of it, what is left out and named; and Ctrl-C at any moment of a search."""
+"""A budget in seconds: who gets how much of it, and what is left out and named."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import pytest
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.engine.simulation import Simulation
 from fedsched.model.metrics import NAMES
 from fedsched.optimize import baselines
 from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedule, yardsticks
 from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.search import interruptible
 from fedsched.search.clock import Clock, OutOfTimeError
-from fedsched.search.driver import INTERRUPTED, drive
+from fedsched.search.driver import drive
 from fedsched.search.genetic import Genetic
 from fedsched.search.methods import METHODS
 from fedsched.search.objectives import NOT_SOUGHT, Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import BudgetSpent, Run
-from fedsched.search.stopping import MaxEvaluations, MaxSeconds
+from fedsched.search.stopping import MaxSeconds
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -624,76 +623,3 @@ def test_without_a_budget_there_is_no_end() -> None:
     clock = Clock(None)
     assert clock.left(0.1) == float("inf")
     assert clock.within(0.1) is None
-
-
-# ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
-
-
-def test_part_of_a_run_is_no_baseline(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C within a baseline ends the call, for half a schedule would look like a short one."""
-
-    def interrupted(self: Simulation, **_: object) -> Simulation:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Simulation, "advance", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        baseline_schedule(problem, "fcfs")
-
-
-@pytest.mark.parametrize("evaluations", [130, 131, 400])
-def test_ctrl_c_at_the_last_evaluation_loses_nothing(problem: SearchProblem, evaluations: int) -> None:
-    """Tests that an interrupt when the budget is spent, within a batch too, ends the search like any other."""
-
-    def late(run: Run) -> None:
-        if run.left == 0:
-            raise KeyboardInterrupt
-
-    run = Run(problem, 1, [MaxEvaluations(evaluations)], np.ones(2), np.zeros((0, problem.layout.length), np.int64),
-              np.zeros(2), callback=late)  # fmt: skip
-    assert drive(run, METHODS["moga"].make(run)) == INTERRUPTED
-    assert run.evaluations == evaluations
-    found = fs.optimize(JOBS, MACHINE, evaluations=evaluations, baselines=("fcfs",), method="moga", callback=late)
-    assert (found.stop_reason, found.evaluations) == (INTERRUPTED, evaluations)
-
-
-@pytest.mark.parametrize("struck", ["result_of", "_method"])
-def test_ctrl_c_beside_the_search_loses_nothing(struck: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that an interrupt while a result is put together, or a method is made, returns what there is."""
-    # `fedsched.optimize` is the function
-    module = sys.modules[fs.optimize.__module__ if struck == "result_of" else "fedsched.optimize.searching"]
-    usual: Callable[..., Any] = getattr(module, struck)
-    calls = []
-
-    def strike(*given: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        return usual(*given)
-
-    monkeypatch.setattr(module, struck, strike)
-    found = fs.optimize(JOBS, MACHINE, evaluations=130, baselines=("fcfs",), method="moga")
-    assert found.stop_reason == INTERRUPTED
-    assert found.evaluations == (130 if struck == "result_of" else 0)
-    found.best().verify()
-
-
-def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that an interrupt after a package's search returns the schedule until then, marked as interrupted."""
-    from fedsched.optimize import packages
-
-    calls = []
-    usual = packages._running_at
-
-    def strike(*given: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return usual(*given)
-
-    monkeypatch.setattr(packages, "_running_at", strike)
-    found = fs.optimize(
-        JOBS, MACHINE, objectives="makespan", evaluations=130, package=8, baselines=("fcfs",), method="ga"
-    )
-    assert found.stop_reason == INTERRUPTED
-    assert int((~np.isnan(found.best().start)).sum()) == 16
-    assert found.best().notes == ("interrupted in package 2 of 4",)
