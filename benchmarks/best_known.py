@@ -1,7 +1,7 @@
 """Makes best known plans of the field's instances: planted ones as they were planted, others by long searches.
 
 python benchmarks/best_known.py [NAME …] [--effort 1 | --seconds 60] [--seed 1] [--ask ASK] [--open] [--policies]
-    [--lists N | --holes N] [--near] [--missing]
+    [--lists N | --holes N | --knapsacks N] [--near] [--missing]
 
 A plan that is better than the one in fedsched/data/bench/plans takes its place; markets and gangs have ways of their
 own. `--effort 1` allows 10,000,000 / jobs evaluations for each ask, at most 100,000; `--seconds` is the clock's
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from best_studies import best_rules, best_windows
+from knapsack_fills import best_knapsacks
 from past_end import best_filled
 from priced_lists import best_list
 
@@ -134,6 +135,13 @@ def hole_filled(document: Document, ask: str, tries: int, seed: int, *, near: bo
     return Plan.of(document, ask, [one], who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
 
 
+def filled_at_once(document: Document, ask: str, tries: int, seed: int) -> Plan:
+    """Return the best of many plans in which knapsacks choose what fills free nodes."""
+    one = placed(document, *best_knapsacks(document, ask, tries, seed))
+    method = f"the best of {tries:,} plans that knapsacks fill, seed {seed}"
+    return Plan.of(document, ask, [one], who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
+
+
 def spread(values: np.ndarray, most: int = 12) -> list[int]:
     """Return so many rows of a front, evenly by the first objective's order, its ends among them."""
     order = np.argsort(values[:, 0], kind="stable")
@@ -152,6 +160,7 @@ def main() -> None:
     parser.add_argument("--policies", action="store_true", help="what policies find, in place of a search")
     parser.add_argument("--lists", type=int, default=0, help="so many annealed lists in place of a search")
     parser.add_argument("--holes", type=int, default=0, help="so many lists whose jobs fill holes in place of a search")
+    parser.add_argument("--knapsacks", type=int, default=0, help="so many plans that knapsacks fill, likewise")
     parser.add_argument("--near", action="store_true", help="annealed lists near the best known plan")
     parser.add_argument("--missing", action="store_true", help="only asks without a plan")
     asked = parser.parse_args()
@@ -163,7 +172,7 @@ def main() -> None:
             path = known_path(name, ask)
             if (asked.open and standing.is_closed) or (asked.missing and path.is_file()):
                 continue
-            tried = asked.lists or asked.holes
+            tried = asked.lists or asked.holes or asked.knapsacks
             if asked.ask not in (None, ask) or (tried and ask not in ("makespan", "energy", "carbon")):
                 continue
             began = time.process_time()
@@ -173,6 +182,8 @@ def main() -> None:
                     if asked.lists
                     else hole_filled(document, ask, asked.holes, asked.seed, near=asked.near)
                     if asked.holes
+                    else filled_at_once(document, ask, asked.knapsacks, asked.seed)
+                    if asked.knapsacks
                     else best_policy(document, ask)
                     if asked.policies
                     else found(document, ask, asked.effort, asked.seed, asked.seconds)
