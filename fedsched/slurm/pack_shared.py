@@ -74,7 +74,8 @@ def shared_of(workload: Workload, federation: Federation, by_node: Ints) -> Shar
     work.now.free[:] = sharing.nodes.has[:, of_node]
     devices = np.arange(work.now.left.shape[1])
     work.now.left[:] = np.where(devices < sharing.nodes.gpus[of_node][:, None], WHOLE, 0)
-    return Shared(sharing, work, np.zeros(federation.nodes, dtype=np.int64), frozen(by_node))
+    completing, refused = (np.zeros(many, dtype=np.int64) for many in (federation.nodes, kinds.tasks.size))
+    return Shared(sharing, work, completing, frozen(by_node), refused)
 
 
 def _refuse_who_has_no_room(workload: Workload, federation: Federation, asked: Asked, kinds: Kinds) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import part
+from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import Counter, Setting
-from fedsched.slurm.shared_nodes import closed, fits_idle, fits_now
+from fedsched.slurm.shared_nodes import closed, fits_now, forget_refused, may_fit, may_have_room, note_refused
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State, Words
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NONE = np.uint64(0)
 ALL = np.uint64(2**64 - 1)
 NONE_LATER = -1  # no second of a run is below 0
+SOME_ROOM = constant(-1)
 
 
 @part
@@ -34,6 +35,7 @@ def begin_table(problem: Problem, state: State, now: int) -> None:
     table.left[0, :] = ALL
     state.counter[Counter.RECORDS] = 1
     state.scratch.idle[:] = -1
+    forget_refused(state.shared)
 
 
 @part
@@ -64,21 +66,33 @@ def limit_to_records(state: State, after: int, until: int) -> int:
 @part
 def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
     """Return whether a job fits on the nodes that are free now, and left in all records within its limit."""
-    jobs, table, free = problem.jobs, state.table, state.scratch.free
-    if not fits_idle(state.shared, problem, state, job):
+    if not may_have_room(state.shared, problem, state, job):
         return False
-    mine, until = problem.machine.sets[jobs.nodes[job]], now + jobs.limit[job]
+    limit = _limit_without_room(problem, state, job, now)
+    if limit == SOME_ROOM:
+        return True
+    note_refused(state.shared, job, limit)
+    return False
+
+
+@part
+def _limit_without_room(problem: Problem, state: State, job: int, now: int) -> int:
+    """Return with which limit a job has no room, 0 being none at all; SOME_ROOM where it has with its own."""
+    jobs, table, free = problem.jobs, state.table, state.scratch.free
+    mine, limit = problem.machine.sets[jobs.nodes[job]], jobs.limit[job]
     for k in range(free.size):
         free[k] = mine[k] & ~closed(state.shared, state, k)
+    if not fits_now(state.shared, problem, free, job):
+        return 0
     for record in range(state.counter[Counter.RECORDS]):
-        if not fits_now(state.shared, problem, free, job):
-            return False
-        if table.begin[record] > until:
+        if table.begin[record] > now + limit:
             break
         if table.end[record] > now:
             for k in range(free.size):
                 free[k] &= table.left[record, k]
-    return fits_now(state.shared, problem, free, job)
+            if not may_fit(state.shared, problem, free, job):
+                return max(0, table.begin[record] - now)
+    return SOME_ROOM if fits_now(state.shared, problem, free, job) else limit
 
 
 @part

@@ -20,9 +20,11 @@ class Shared(NamedTuple):
     """The nodes and what jobs ask of them, what is free there, how many jobs complete on each node.
 
     `by_node` says whose memory is asked of a node: of its cores all that are free then count where nodes are chosen.
+    `refused` has of each kind of jobs the shortest limit that has found no room in the backfill pass at hand.
     """
 
     sharing: Sharing
     work: Work
     completing: Ints
     by_node: Ints
+    refused: Ints

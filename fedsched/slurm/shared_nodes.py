@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.shared_arrays import Shared
 
 FIRST, NOTHING, NO_WEIGHT = constant(0), constant(0), constant(-1)
+NEVER = constant(2**62)
 CORES = constant(0)  # the first of what nodes have
 
 
@@ -44,9 +45,28 @@ def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) ->
 
 
 @inlined
-def fits_idle(shared: Shared | None, problem: Problem, state: State, job: int) -> bool:
-    """Return whether enough nodes were idle as the pass began, of which they only become fewer."""
-    if shared is not None or is_sized(problem.sizes, job):
+def forget_refused(shared: Shared | None) -> None:
+    """Let any job be looked at again: a pass begins, or a second turns in it, from which on other records count."""
+    if shared is not None:
+        shared.refused[:] = NEVER
+
+
+@inlined
+def note_refused(shared: Shared | None, job: int, limit: int) -> None:
+    """Note that a job would have no room with this limit, so that none of its kind has any with that or a longer one.
+
+    In a pass there is ever less room, and a longer job needs it in more records.
+    """
+    if shared is not None:
+        shared.refused[shared.sharing.kinds.of_job[job]] = limit
+
+
+@inlined
+def may_have_room(shared: Shared | None, problem: Problem, state: State, job: int) -> bool:
+    """Return whether what the pass has seen of nodes leaves a job a chance: there is only less room as it goes on."""
+    if shared is not None:
+        return problem.jobs.limit[job] < shared.refused[shared.sharing.kinds.of_job[job]]
+    if is_sized(problem.sizes, job):
         return True
     idle, which = state.scratch.idle, problem.jobs.nodes[job]
     if idle[which] < 0:
