@@ -169,3 +169,69 @@ def test_the_command_prints_the_front_and_writes_each_diff(
     assert "is there already" in capsys.readouterr().err
     assert run(["tune", "jobs.csv"]) == 2
     assert "needs --conf" in capsys.readouterr().err
+
+
+ACCOUNTS = (
+    "add cluster c\nadd account all\nadd user u account=all qos=normal\nadd user v account=all qos=normal\n"
+    "modify qos normal set MaxJobsPerUser=1\n"
+)
+
+
+def limited(folder: Path) -> Slurm:
+    """Return a Slurm whose users may have one job at a time, and the rest of the machine idles."""
+    accounts = conf_in(folder, ACCOUNTS, "accounts.script")
+    enforced = "SchedulerParameters=bf_interval=30\nAccountingStorageEnforce=associations,limits,qos\n"
+    return Slurm(conf_in(folder, enforced + MACHINE), assoc=accounts)
+
+
+def of_users() -> fs.Workload:
+    """Return narrow jobs of two users."""
+    jobs = 40
+    users = np.array(["u", "v"])[np.arange(jobs) % 2]
+    return fs.Workload(
+        submit=np.arange(jobs) * 30.0, tasks=np.ones(jobs, dtype=np.int64), runtime=np.full(jobs, 300.0),
+        estimate=np.full(jobs, 360.0), labels={"user": users},
+    )  # fmt: skip
+
+
+def test_a_limit_that_keeps_jobs_waiting_is_found_with_its_command(tmp_path: Path) -> None:
+    """It is no part of the conf: the accounts change, and a command of sacctmgr's sets it."""
+    policy = limited(tmp_path)
+    assert policy.assoc is not None
+    tuning = fs.tune(policy, of_users(), objectives=("mean_wait",), simulations=120, seed=1)
+    assert tuning.genes[-1] == "normal/MaxJobsPerUser"  # as it stands
+    best = tuning.choose("mean_wait")
+    assert best.values[0] < 0.5 * tuning.current.values[0]
+    limit = best.changes["normal/MaxJobsPerUser"]
+    assert f"normal/MaxJobsPerUser 1 → {limit}" in str(best)
+    told = "-1" if limit == "0" else limit
+    assert best.commands == (f"sacctmgr -i modify qos where name=normal set MaxJobsPerUser={told}",)
+    written = best.write(tmp_path / "tuned")
+    assert written[-1].read_text(encoding="utf-8") == f"{best.commands[0]}\n"
+    assert "MaxJobs" not in best.diff
+    # What it says is what simulations say by the changed accounts, and by those that the command makes.
+    after = ACCOUNTS.replace("MaxJobsPerUser=1", f"MaxJobsPerUser={told}")
+    first = of_users().head(tuning.jobs)
+    for accounts in (best.tuned_accounts, conf_in(tmp_path, after, "after.script")):
+        means = [
+            fs.simulate(
+                first, fs.read_federation(policy.conf.path),
+                Slurm(best.tuned_conf, assoc=accounts, phase=phase, epoch=phase),
+            ).metrics().mean_wait
+            for phase in tuning.phases
+        ]  # fmt: skip
+        assert best.values[0] == pytest.approx(np.mean(means), rel=1e-12)
+
+
+def test_limits_are_asked_for_by_name(tmp_path: Path) -> None:
+    """Also such that do not stand yet; a QOS or a limit that is not there, or not enforced, is refused."""
+    policy = limited(tmp_path)
+    asked = {"Normal/grpjobs": (2, 6)}
+    tuning = fs.tune(policy, of_users(), genes=asked, objectives=("max_wait",), simulations=20, check=0.0)
+    assert tuning.genes == ("normal/GrpJobs",)
+    with pytest.raises(ValueError, match=r"limit.*GrpTRES"):
+        fs.tune(policy, of_users(), genes=["normal/GrpTRES"])
+    with pytest.raises(ValueError, match=r"QOS.*other"):
+        fs.tune(policy, of_users(), genes=["other/GrpJobs"])
+    with pytest.raises(ValueError, match="normal/GrpJobs changes nothing under"):
+        fs.tune(policy.conf, of_users(), genes=["normal/GrpJobs"])

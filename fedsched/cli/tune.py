@@ -29,8 +29,9 @@ def command(
     gene: Annotated[
         tuple[str, ...],
         Parameter(
-            help="A parameter that may change, be it within limits: bf_interval, or bf_max_job_test=50:2000; may be "
-            "given several times. All that matter for this conf when not given."
+            help="A parameter that may change, be it within limits: bf_interval, or bf_max_job_test=50:2000; or a "
+            "limit of jobs of a QOS, normal/MaxJobsPerUser; may be given several times. All that matter for this conf "
+            "when not given."
         ),
     ] = (),
     simulations: int | None = None,
@@ -127,6 +128,7 @@ def _as_json(tuning: Tuning, files: list[str]) -> dict[str, object]:
             "checked": None if tuned.checked is None else dict(zip(tuning.objectives, tuned.checked, strict=True)),
             "holds": tuned.holds,
             "diff": tuned.diff,
+            "commands": list(tuned.commands),
         }
 
     return {

@@ -35,8 +35,8 @@ def search(
     from pymoo.core.problem import Problem
     from pymoo.core.termination import NoTermination
 
-    conf, budget = trials.policy.conf, trials.budget
-    stands = [value_in(conf, gene.name) for gene in genes]
+    policy, budget = trials.policy, trials.budget
+    stands = [value_in(policy.conf, gene.name, policy.assoc) for gene in genes]
     here = np.array([gene.place(text) for gene, text in zip(genes, stands, strict=True)])
     rng = np.random.default_rng(seed)
 

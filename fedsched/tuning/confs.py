@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 from fedsched.io.slurm_conf import texts_of_conf
 from fedsched.io.slurm_values import seconds_of
 from fedsched.tuning.genes import GENES, TIMES
+from fedsched.tuning.limits import is_limit, limit_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedsched.io.slurm_conf import SlurmConf
+    from fedsched.slurm.associations import Associations
 
 WORDS = "SchedulerParameters"
 
 
-def value_in(conf: SlurmConf, name: str) -> str:
-    """Return what a conf says of a gene, in the gene's own unit; what is usual where it says nothing."""
+def value_in(conf: SlurmConf, name: str, accounts: Associations | None = None) -> str:
+    """Return what a conf says of a gene, or its accounts, in the gene's own unit; what is usual where nothing does."""
+    if accounts is not None and is_limit(name):
+        return limit_in(accounts, name)
     gene = GENES[name]
     if gene.word:
         return _words(conf).get(name, gene.usual)
@@ -71,8 +75,9 @@ def diff_of(conf: SlurmConf, values: Mapping[str, str]) -> str:
 
 
 def _parameters(conf: SlurmConf, values: Mapping[str, str]) -> dict[str, str]:
-    found = {name.lower(): value for name, value in values.items() if not GENES[name].word}
-    words = {name: value for name, value in values.items() if GENES[name].word}
+    here = {name: value for name, value in values.items() if not is_limit(name)}
+    found = {name.lower(): value for name, value in here.items() if not GENES[name].word}
+    words = {name: value for name, value in here.items() if GENES[name].word}
     if words:
         told = {**_words(conf), **words}
         found[WORDS.lower()] = ",".join(name if value == "" else f"{name}={value}" for name, value in told.items())

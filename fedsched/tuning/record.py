@@ -11,12 +11,14 @@ import numpy as np
 from fedsched.errors import unknown_name
 from fedsched.text import counted, one_line
 from fedsched.tuning.confs import changed, changed_texts, diff_of, value_in
+from fedsched.tuning.limits import commands_of, with_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
     from fedsched.io.slurm_conf import SlurmConf
+    from fedsched.slurm.associations import Associations
 
 KNEE = "knee"
 
@@ -31,6 +33,7 @@ class Tuned:
     spread: tuple[float, ...]  # greatest less least over the phases
     checked: tuple[float, ...] | None = None  # on later jobs, which the search has not seen
     holds: bool | None = None  # what got better did so there too
+    accounts: Associations | None = field(default=None, repr=False)  # the site's own
 
     @property
     def tuned_conf(self) -> SlurmConf:
@@ -42,8 +45,18 @@ class Tuned:
         """Return what changes, as `patch` takes it."""
         return diff_of(self.conf, self.changes)
 
+    @property
+    def tuned_accounts(self) -> Associations | None:
+        """Return the accounts with the changed limits, as `policies.Slurm` takes them."""
+        return None if self.accounts is None else with_limits(self.accounts, self.changes)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Return the commands of sacctmgr that set the limits which change."""
+        return tuple(commands_of(self.changes))
+
     def write(self, folder: str | PathLike[str]) -> list[Path]:
-        """Write the changed files, and `slurm.diff`, into a folder; return their paths."""
+        """Write `slurm.diff`, changed files, and `limits.sh` where limits change, into a folder; return their paths."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         written = [target / "slurm.diff"]
@@ -51,10 +64,14 @@ class Tuned:
         for path, (_, after) in changed_texts(self.conf, self.changes).items():
             written.append(target / Path(path).name)
             written[-1].write_text(after, encoding="utf-8")
+        if self.commands:
+            written.append(target / "limits.sh")
+            written[-1].write_text("".join(f"{one}\n" for one in self.commands), encoding="utf-8")
         return written
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name} {value_in(self.conf, name)} → {value}" for name, value in self.changes.items())
+        was = {name: value_in(self.conf, name, self.accounts) for name in self.changes}
+        said = ", ".join(f"{name} {was[name]} → {value}" for name, value in self.changes.items())
         return one_line(said) or "as it is"
 
 

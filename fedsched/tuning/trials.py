@@ -12,6 +12,7 @@ from fedsched.simulate import simulate
 from fedsched.slurm import Slurm
 from fedsched.slurm.pack import epoch_of
 from fedsched.tuning.confs import changed
+from fedsched.tuning.limits import with_limits
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats
@@ -66,9 +67,10 @@ class Trials:
         # Later by a phase: the first backfill pass, and the seconds of the epoch by which passes round.
         self.budget.made += 1
         base = self.policy
+        accounts = None if base.assoc is None else with_limits(base.assoc, dict(changes))
         policy = Slurm(
             changed(base.conf, dict(changes)),
-            assoc=base.assoc, passes=base.passes, rate=base.rate, completing=base.completing,
+            assoc=accounts, passes=base.passes, rate=base.rate, completing=base.completing,
             phase=base.phase + phase, epoch=epoch_of(self.workload, base) + phase,
         )  # fmt: skip
         schedule = simulate(self.workload, self.federation, policy, reading=self.reading)

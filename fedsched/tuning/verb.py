@@ -14,8 +14,8 @@ from fedsched.model.metrics import METRICS
 from fedsched.model.reading import USUAL
 from fedsched.search.objectives import MAXIMISED, NOT_SOUGHT
 from fedsched.slurm import Slurm
+from fedsched.tuning.asked import genes_of
 from fedsched.tuning.breeding import balanced, search, undominated
-from fedsched.tuning.genes import genes_of
 from fedsched.tuning.record import Tuned, Tuning
 from fedsched.tuning.trials import Budget, Trials
 from fedsched.values import is_number, seed_of, whole
@@ -66,8 +66,9 @@ def tune(
     objectives
         Metrics to be made small.
     genes
-        Names of `fedsched.tuning.GENES`, a mapping with limits where these are given: {"bf_max_job_test": (50, 2000)}.
-        All that matter for this conf when not given.
+        Names of `fedsched.tuning.GENES`, a mapping with limits where these are given: {"bf_max_job_test": (50, 2000)};
+        and limits of jobs of QOS, as "normal/MaxJobsPerUser". All that matter for this conf when not given, of limits
+        those that stand.
     simulations, seconds
         The budget: how many simulations may be made, and for how long. 600 simulations when neither is given.
     phases
@@ -172,7 +173,8 @@ def _tuned(trials: Trials, after: Trials | None, changes: Changes, base: tuple[f
             stood = after.mean(())
             holds = all(then <= was for then, was, value, before in zip(checked, stood, values, base, strict=True)
                         if value < before)  # fmt: skip
-    return Tuned(trials.policy.conf, dict(changes), values, tuple(trials.spread(changes).tolist()), checked, holds)
+    spread, policy = tuple(trials.spread(changes).tolist()), trials.policy
+    return Tuned(policy.conf, dict(changes), values, spread, checked, holds, policy.assoc)
 
 
 def _notes(policy: Slurm, interrupted: bool) -> tuple[str, ...]:
