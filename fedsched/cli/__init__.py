@@ -30,6 +30,7 @@ COMMANDS = {
     "plan": "Say in which order a Slurm's waiting jobs would best have their turn; only reads.",
     "apply": "Give a Slurm's waiting jobs the order of a plan, by Nice that can be undone.",
     "watch": "Plan again whenever the set of a Slurm's jobs changes, and undo all of it at the end.",
+    "place": "Choose the cluster of a federation's jobs that leave it to us, and let them begin there.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
     "convert": "Turn a log, a workload or a platform into another format, and say what is lost.",

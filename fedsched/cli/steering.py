@@ -15,11 +15,14 @@ from fedsched.cli.shared import say
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from fedsched.steer import Aims, Plan, Runner
+    from fedsched.steer import Aims, Choice, Plan, Runner
 
 Recorded = Annotated[
     Path | None,
-    Parameter(help="A folder that --keep has written, in place of the Slurm here; or `sample`, a queue that ships."),
+    Parameter(
+        help="A folder that --keep has written, in place of the Slurm here; or a queue that ships: `sample`, or "
+        "`federation`, those of two clusters."
+    ),
 ]
 Keep = Annotated[
     Path | None, Parameter(help="A new folder for what Slurm's commands print, to be looked at elsewhere.")
@@ -27,22 +30,35 @@ Keep = Annotated[
 
 UndoFile = Annotated[Path, Parameter(help="Where what jobs had before is kept until it is undone.")]
 UNDO_FILE = Path("fedsched-undo.json")
+PLACED_FILE = Path("fedsched-placed.json")
+Slack = Annotated[float, Parameter(help="How many seconds after its forecast a job may start at the latest.")]
 DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steered(Group):
-    """Whose jobs are steered, and how far."""
+class Whose(Group):
+    """Whose jobs are steered."""
 
     qos: Annotated[tuple[str, ...], Parameter(help="Only jobs of this QOS. May be given again.")] = ()
     partition: Annotated[tuple[str, ...], Parameter(help="Only jobs of this partition. May be given again.")] = ()
     account: Annotated[tuple[str, ...], Parameter(help="Only jobs of this account. May be given again.")] = ()
     user: Annotated[tuple[str, ...], Parameter(help="Only jobs of this user. May be given again.")] = ()
     leave: Annotated[tuple[int, ...], Parameter(help="Not this job, by its number. May be given again.")] = ()
-    slack: Annotated[
-        float, Parameter(help="How many seconds after its forecast a job may start at the latest.")
-    ] = 3600.0
+
+    def choice(self) -> Choice:
+        """Return whose jobs these are."""
+        from fedsched.steer import Choice
+
+        return Choice(self.qos, self.partition, self.account, self.user, frozenset(self.leave))
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered(Whose):
+    """Whose jobs are steered, and how far."""
+
+    slack: Slack = 3600.0
     evaluations: options.Evaluations = None
     seconds: options.Seconds = None
     drift: Annotated[
@@ -53,10 +69,10 @@ class Steered(Group):
 
     def aims(self) -> Aims:
         """Return what plans are after."""
-        from fedsched.steer import Aims, Choice
+        from fedsched.steer import Aims
 
         return Aims(
-            choice=Choice(self.qos, self.partition, self.account, self.user, frozenset(self.leave)),
+            choice=self.choice(),
             slack=self.slack,
             evaluations=1000 if self.evaluations is None else self.evaluations,
             seconds=10.0 if self.seconds is None else self.seconds,
@@ -65,6 +81,7 @@ class Steered(Group):
         )
 
 
+WHOSE = Whose()
 STEERED = Steered()
 
 

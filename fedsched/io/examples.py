@@ -43,9 +43,9 @@ def slurm_files() -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
-def queue_folder() -> Path:
-    """Return the folder of the queue that ships."""
-    return Path(str(files("fedsched"))) / "data" / "queue"
+def queue_folder(name: str) -> Path:
+    """Return the folder of a queue that ships."""
+    return Path(str(files("fedsched"))) / "data" / "queues" / name
 
 
 def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:

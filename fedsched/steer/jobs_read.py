@@ -20,6 +20,7 @@ SQUEUE = ("squeue", "--json")
 SCONTROL = ("scontrol", "-o", "show", "job")
 NOTHING = ("", "n/a", "(null)", "none", "unknown")
 NO_JOBS = "no jobs in the system"
+REVOKED = "REVOKED"  # a job of a federation that another cluster has; here it may have no number any more
 _LATER = re.compile(r"%\d+$")
 
 
@@ -60,7 +61,11 @@ def jobs_of_json(text: str) -> tuple[SlurmJob, ...]:
     """Return the jobs that `squeue --json` tells of."""
     command = " ".join(SQUEUE)
     _, table = table_of(text, "jobs", command)
-    return tuple(_of_json(job, f"{command}, job {job.get('job_id', '?')}") for job in table)
+    return tuple(
+        _of_json(job, f"{command}, job {job.get('job_id', '?')}")
+        for job in table
+        if REVOKED not in words(job.get("job_state"))
+    )
 
 
 def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
@@ -111,6 +116,8 @@ def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
         named_nodes=bool(text("required_nodes") or text("excluded_nodes")),
         other_partitions="," in text("partition"),
         name=text("name"),
+        comment=text("comment"),
+        siblings=_names(text("federation_siblings_viable")),
     )
 
 
@@ -119,7 +126,11 @@ def jobs_of_text(text: str) -> tuple[SlurmJob, ...]:
     if text.strip().lower() in (NO_JOBS, ""):
         return ()
     records = [record for record in records_of(text) if record.words]
-    return tuple(_of_text(words_, f"{' '.join(SCONTROL)}, line {line}") for line, words_ in records)
+    return tuple(
+        _of_text(said, f"{' '.join(SCONTROL)}, line {line}")
+        for line, said in records
+        if REVOKED not in words(said.get("jobstate"))
+    )
 
 
 def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
@@ -172,6 +183,8 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         named_nodes=bool(text("ReqNodeList") or text("ExcNodeList")),
         other_partitions="," in text("Partition"),
         name=text("JobName"),
+        comment=text("Comment"),
+        siblings=_names(text("FedViableSiblings")),
     )
 
 
@@ -185,6 +198,10 @@ def _target(own: int, several: int, tasks: str, task: float | None) -> str:
     if not tasks:
         return str(own)
     return f"{several}_{tasks}" if tasks.isdecimal() else f"{several}_[{tasks}]"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
 
 
 def _how_many(tasks: str, where: str) -> int:

@@ -55,6 +55,8 @@ class SlurmJob:
     named_nodes: bool = False  # it asks for some, or wants none of some
     other_partitions: bool = False  # in which it may start as well
     name: str = ""
+    comment: str = ""
+    siblings: tuple[str, ...] = ()  # clusters of its federation on which it may start
 
     @property
     def holds_nodes(self) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fedsched.steer.commands import Runner
 
-SAMPLE = "sample"
+SHIPPED = ("sample", "federation")  # a queue, and those of the two clusters of a federation
 
 
 def file_of(command: Command) -> str:
@@ -33,11 +33,12 @@ class Recorded:
     Parameters
     ----------
     folder
-        What `Keeping` has written; or "sample", a queue that ships.
+        What `Keeping` has written; or one that ships: "sample" or "federation".
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        self._folder = queue_folder() if str(folder) == SAMPLE and not Path(folder).exists() else Path(folder)
+        shipped = str(folder) in SHIPPED and not Path(folder).exists()
+        self._folder = queue_folder(str(folder)) if shipped else Path(folder)
         if not (self._folder / file_of(CONFIG)).is_file():
             raise SteerError(f"{folder}: there is no {file_of(CONFIG)} in it; give a folder that --keep has written.")
         self._now = settings_of(self.run(CONFIG))[1]
@@ -91,7 +92,9 @@ class Rehearsal:
 
     def run(self, command: Command) -> str:
         """Return what a command prints; nothing of one that changes, or looks at what was changed."""
-        changes = command[:2] == ("scontrol", "update") or command[:3] == ("squeue", "-h", "-j")
+        program, *words = command
+        words = words[2:] if words[0] == "-M" else words
+        changes = (program, words[0]) == ("scontrol", "update") or (program, *words[:2]) == ("squeue", "-h", "-j")
         return "" if changes else self._runner.run(command)
 
     def now(self) -> float:

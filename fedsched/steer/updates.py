@@ -1,4 +1,4 @@
-"""The commands that change a queue, as pure functions of what is to be: Nice, begin times, and how both are undone.
+"""The commands that change a queue, as pure functions of what is to be: Nice, begin times, clusters, and undoing them.
 
 There is none that holds a job: who holds and dies leaves it held for ever.
 """
@@ -29,6 +29,11 @@ def begin_later(target: str, seconds: float) -> Command:
 def begin_now(target: str) -> Command:
     """Return the command by which a job may begin."""
     return ("scontrol", "update", f"JobId={target}", "StartTime=now")
+
+
+def bind(target: str, clusters: str) -> Command:
+    """Return the command after which a job of a federation starts on these of its clusters alone."""
+    return ("scontrol", "update", f"JobId={target}", f"Clusters={clusters}")
 
 
 def look_at(number: int) -> Command:

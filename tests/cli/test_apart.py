@@ -74,7 +74,7 @@ SUFFIXES = {
     ("compare", "--out"): ".jsonl", ("optimize", "--save"): ".json",
 }  # fmt: skip
 # Those choose the names of what they write, in a folder that is given; or read none but their own.
-IN_A_FOLDER = {"fetch", "demo", "tune", "twin", "plan", "apply", "watch", "bench"}
+IN_A_FOLDER = {"fetch", "demo", "tune", "twin", "plan", "apply", "watch", "place", "bench"}
 
 
 def files_of(command: str) -> set[str]:

@@ -64,7 +64,12 @@ class AccountedCluster(SlurmCluster):
         self.accounts = accounts
         self.devices = devices
         self._port, self._storage = free_ports(2)
-        self.settings += SETTINGS.format(port=self._port, folder=self.folder)
+        self.settings += self.kept_here
+
+    @property
+    def kept_here(self) -> str:
+        """Return the lines of slurm.conf by which a cluster's accounts are kept here."""
+        return SETTINGS.format(port=self._port, folder=self.folder)
 
     def _begin_accounting(self) -> None:
         (self.folder / "gres.conf").write_text(f"{self.devices}\n", encoding="utf-8")

@@ -30,14 +30,14 @@ CALM = 10.0  # and in which they must have ended, once they are asked to
 # What has nothing to do with decisions: how daemons find and trust each other, and that nobody is given up on who is
 # slow, for on a clock that runs faster everybody is.
 MACHINERY = """\
-ClusterName=referee
+ClusterName={name}
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket={folder}/munge.socket,ttl=360000,cred_expire=360000
+AuthInfo=socket={trust}/munge.socket,ttl=360000,cred_expire=360000
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
@@ -101,6 +101,10 @@ class SlurmCluster:
         The lines of its partitions.
     together
         Neighbours that have the same stand in one line of the conf.
+    name
+        What the cluster is called.
+    beside
+        A running one, whose clock and keys it shares.
     """
 
     def __init__(
@@ -113,22 +117,27 @@ class SlurmCluster:
         node: str | list[str] = ONE_JOB,
         partitions: str = ALL,
         together: bool = False,
+        name: str = "referee",
+        beside: SlurmCluster | None = None,
     ) -> None:
         self.folder = folder.resolve()
         if len(os.fsencode(SOCKET.format(folder=self.folder, node=nodes))) > LONGEST_SOCKET:
             raise ValueError(f"folder={folder}: Slurm's sockets in it would have too long names; give a shorter one.")
+        self.name = name
+        self.beside = beside
         self.nodes = nodes
         self.each = node if isinstance(node, list) else [node] * nodes
         self.partitions = partitions
         self.together = together
         self.settings = settings
-        self.clock = FasterClock(factor)
+        self.clock = FasterClock(factor) if beside is None else beside.clock
         self.slowest = 0.0  # seconds of its clock that the slowest command took
         self._daemons: list[tuple[str, subprocess.Popen[bytes]]] = []
 
     def __enter__(self) -> SlurmCluster:
         with ExitStack() as undo:
-            undo.enter_context(self.clock)
+            if self.beside is None:
+                undo.enter_context(self.clock)
             self._environment = {
                 **self.clock.environment,
                 "PATH": WAYS,
@@ -190,15 +199,20 @@ class SlurmCluster:
             (self.folder / name).mkdir(parents=True)
         self.folder.chmod(0o755)  # jobs of other users run in it
         self._write_files()
-        files = {"key-file": "key", "pid-file": "pid", "seed-file": "seed", "log-file": "log", "socket": "socket"}
-        munge = [f"--{option}={self.folder}/munge.{name}" for option, name in files.items()]
-        self._start("munged", "--foreground", "--force", *munge)
-        self._wait_for("munge's socket", (self.folder / "munge.socket").exists)
+        if self.beside is None:
+            self._begin_trust()
         self._begin_accounting()
         self._start("slurmctld", "-D", "-c")
         for k in range(1, self.nodes + 1):
             self._start("slurmd", "-D", "-N", f"n{k}")
         self._wait_for("all nodes", self._all_idle)
+
+    def _begin_trust(self) -> None:
+        """Start munge, by which daemons know each other."""
+        files = {"key-file": "key", "pid-file": "pid", "seed-file": "seed", "log-file": "log", "socket": "socket"}
+        munge = [f"--{option}={self.folder}/munge.{name}" for option, name in files.items()]
+        self._start("munged", "--foreground", "--force", *munge)
+        self._wait_for("munge's socket", (self.folder / "munge.socket").exists)
 
     def _begin_accounting(self) -> None:
         """Start what keeps accounts; here nobody does."""
@@ -209,7 +223,11 @@ class SlurmCluster:
         key.chmod(0o600)
         host = socket.gethostname().partition(".")[0]
         first, *others = free_ports(self.nodes + 1)
-        lines = [MACHINERY.format(host=host, port=first, user=getpass.getuser(), folder=self.folder), self.settings]
+        trust = (self.beside or self).folder
+        machinery = MACHINERY.format(
+            name=self.name, host=host, port=first, user=getpass.getuser(), folder=self.folder, trust=trust
+        )
+        lines = [machinery, self.settings]
         for first, last in self._lines():
             ports = ",".join(map(str, others[first - 1 : last]))
             name, port = (f"n[{first}-{last}]", f"[{ports}]") if last > first else (f"n{first}", ports)

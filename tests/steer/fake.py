@@ -54,6 +54,8 @@ class Job:
     tasks: str = ""
     accrue: float = 0.0
     features: str = ""
+    comment: str = ""
+    siblings: str = ""
 
     @property
     def priority(self) -> int:
@@ -138,6 +140,7 @@ class FakeSlurm:
             "submit_time": number(job.submit), "eligible_time": number(max(job.submit, job.begin)),
             "start_time": number(job.start), "priority": number(job.priority), "nice": job.nice or None,
             "name": f"job{job.id}", "dependency": "", "features": job.features, "resv_name": "",
+            "comment": job.comment, "federation_siblings_viable": job.siblings,
         }  # fmt: skip
 
     def _sinfo(self, command: Command) -> str:
@@ -217,6 +220,8 @@ class FakeSlurm:
                 if int(value) < 0 and not may:
                     raise CommandError(command, f"Access/permission denied for job {target}")
                 job = job if job.by_hand else replace(job, nice=int(value))
+            elif name == "Clusters":
+                job = replace(job, siblings=value)
             else:
                 assert name == "StartTime"
                 begin = self.time + (float(value[4:]) if value != "now" else 0.0)
@@ -234,8 +239,54 @@ def _as_text(job: Job) -> str:
         f"Account={job.account} QOS={job.qos} JobState={job.state} Reason={job.reason} Dependency=(null) "
         f"TimeLimit={limit} SubmitTime={job.submit:.0f} EligibleTime={max(job.submit, job.begin):.0f} "
         f"StartTime={job.start:.0f} Partition={job.partition} NodeList={','.join(job.hosts) or '(null)'} "
-        f"NumNodes={job.nodes}-{job.nodes} NumCPUs={job.nodes} Features={job.features or '(null)'}"
+        f"NumNodes={job.nodes}-{job.nodes} NumCPUs={job.nodes} Features={job.features or '(null)'} "
+        f"FedViableSiblings={job.siblings or '(null)'} Comment={job.comment}"
     )
+
+
+@dataclass
+class FakeFederation:
+    """Some fakes, the first one of which is asked; who is revoked on one has no number there any more."""
+
+    clusters: dict[str, FakeSlurm]
+    changed: list[Command] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name, one in self.clusters.items():
+            one.settings = {**one.settings, "ClusterName": name}
+            one.siblings = {other: "Yes" for other in self.clusters if other != name}
+
+    @property
+    def first(self) -> FakeSlurm:
+        """Return the one that is asked."""
+        return next(iter(self.clusters.values()))
+
+    def now(self) -> float:
+        """Return this machine's time."""
+        return self.first.now()
+
+    def user(self) -> str:
+        """Return who asks."""
+        return self.first.me
+
+    def run(self, command: Command) -> str:
+        """Answer a command; what changes a job reaches all clusters on which it may start."""
+        program, *words = command
+        there = self.first
+        if words[0] == "-M":
+            there, words = self.clusters[words[1]], words[2:]
+        if program != "scontrol" or words[0] != "update":
+            return there.run((program, *words))
+        self.changed.append(command)
+        number = int(words[1].partition("=")[2])
+        for name, one in self.clusters.items():
+            if number not in one.jobs:
+                continue
+            one.run((program, *words))
+            job = one.jobs[number]
+            viable = name in job.siblings.split(",")
+            one.jobs[number] = replace(job, state="PENDING" if viable else "REVOKED")
+        return ""
 
 
 def running(number: int, hosts: str, *, minutes: float = 30.0, since: float = 300.0, **others: Any) -> Job:

@@ -1,0 +1,152 @@
+"""`fedsched place`: chooses the cluster of a federation's jobs that leave it to us, and lets them begin there."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from fedsched.cli import options, steering
+from fedsched.cli.shared import print_json, print_table, say
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from fedsched.steer import Aims
+    from fedsched.steer.placed import Placer
+    from fedsched.steer.placing import Placing
+
+PATIENCE = 5  # looks in a row that may fail before it gives up
+COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "starts", "from now")
+
+
+def command(
+    *,
+    whose: steering.Whose = steering.WHOSE,
+    slack: steering.Slack = 3600.0,
+    evaluations: options.Evaluations = None,
+    seconds: options.Seconds = None,
+    due: Annotated[
+        float | None, Parameter(help="Only who would start within so many seconds. Default: everybody.")
+    ] = None,
+    looks: Annotated[int, Parameter(help="End after so many looks.")] = 1,
+    pause: Annotated[float, Parameter(help="Seconds between two looks.")] = 30.0,
+    dry_run: steering.DryRun = False,
+    undo: Annotated[bool, Parameter(help="Give placed jobs that still wait back what they had.")] = False,
+    undo_file: steering.UndoFile = steering.PLACED_FILE,
+    recorded: steering.Recorded = None,
+    keep: steering.Keep = None,
+    json: options.Json = False,
+) -> int:
+    """Choose the cluster of a federation's jobs that leave it to us, and let them begin there.
+
+    Such a job waits for a begin time, so that no cluster starts it, and has the word fedsched in its comment: sbatch
+    --begin=now+7days --comment=fedsched. Each gets the cluster that makes the sum of all starts least, and may begin;
+    nobody who waits there already starts later than its forecast and `--slack`. Nothing else is changed. Who is not
+    placed starts at its begin time, wherever there is room. With `--looks` and `--due` jobs are placed when it is their
+    turn; five looks in a row that fail end it. Each command that changes something is printed before it is run.
+
+    Examples
+    --------
+    fedsched place --recorded federation --dry-run
+    """
+    from fedsched.errors import FedschedError, SteerError
+    from fedsched.steer import Aims
+    from fedsched.steer.locking import only_one
+    from fedsched.steer.placed import Placed, Placer
+    from fedsched.steer.recorded import Rehearsal
+
+    if recorded is not None and not dry_run:
+        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
+    if looks < 1:
+        raise SteerError(f"--looks {looks} must be at least 1.")
+    runner = steering.runner_of(recorded, keep, quiet=json or looks > 1)
+    aims = Aims(
+        choice=whose.choice(),
+        slack=slack,
+        evaluations=1000 if evaluations is None else evaluations,
+        seconds=10.0 if seconds is None else seconds,
+    )
+    with only_one(None if dry_run else undo_file):
+        placed = Placed.open(undo_file)
+        if dry_run:
+            placed.path, runner = None, Rehearsal(runner)  # nothing is written, nothing is changed
+        placer = Placer(runner, placed, (lambda _: None) if json else say)
+        if undo:
+            _undone(placer, json=json, dry_run=dry_run)
+            return 0
+        failures = 0
+        for k in range(looks):
+            if k:
+                time.sleep(pause)
+            try:
+                _looked(placer, aims, due, json=json, dry_run=dry_run)
+                failures = 0
+            except FedschedError as error:
+                failures += 1
+                if failures == min(looks, PATIENCE):
+                    raise
+                say(f"this look changes nothing more: {error}", err=True)
+    return 0
+
+
+def _undone(placer: Placer, *, json: bool, dry_run: bool) -> None:
+    from fedsched.steer import written
+
+    commands = [written(one) for one in placer.undo()]
+    if json:
+        print_json({"commands": commands})
+    else:
+        say(f"{'to undo' if dry_run else 'undone'}: {counted(len(commands), 'command')}")
+
+
+def _looked(placer: Placer, aims: Aims, due: float | None, *, json: bool, dry_run: bool) -> None:
+    from fedsched.steer.placing import place
+    from fedsched.steer.siblings import read_siblings
+
+    placing = place(read_siblings(placer.runner), aims)
+    soon = placing.placements if due is None else placing.due(due)
+    if not json:
+        _say(placing)
+    done = placer.carry_out(placing, soon)
+    if json:
+        print_json(_as_json(placing) | {"placed": 0 if dry_run else done})
+    else:
+        say(f"{'to place' if dry_run else 'placed'}: {counted(done, 'job')} of {len(placing.placements):,}")
+
+
+def _say(placing: Placing) -> None:
+    names = ", ".join(placing.queues)
+    print_table(
+        f"{names} at {steering.clock(placing.now)}: {counted(len(placing.placements), 'job')} to be placed",
+        COLUMNS,
+        [
+            [
+                one.job.target, one.job.user, one.job.account, f"{one.job.nodes:,}", steering.span(one.job.limit),
+                ",".join(one.job.siblings), one.cluster, steering.clock(one.start),
+                steering.span(one.start - placing.now),
+            ]
+            for one in placing.placements
+        ],
+        align="lllrrlllr",
+    )  # fmt: skip
+    if placing.left:
+        say(
+            f"{counted(len(placing.left), 'job')} stay as they are, as job {placing.left[0].target}: arrays, jobs of "
+            "several parts, and those whom no cluster has room for without making somebody late"
+        )
+    for note in placing.notes:
+        say(note)
+
+
+def _as_json(placing: Placing) -> dict[str, object]:
+    return {
+        "clusters": list(placing.queues),
+        "now": placing.now,
+        "jobs": [
+            {"job": one.job.target, "clusters": list(one.job.siblings), "cluster": one.cluster, "start": one.start}
+            for one in placing.placements
+        ],
+        "left": [job.target for job in placing.left],
+        "notes": list(placing.notes),
+    }

@@ -1,0 +1,180 @@
+"""Placing carried out: a job's cluster and its begin time, each written down before, looked at after, and undone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import SteerError
+from fedsched.io.atomic import atomic_text, check_writable
+from fedsched.steer.applying import OVER
+from fedsched.steer.commands import CommandError, written
+from fedsched.steer.jobs_read import REVOKED
+from fedsched.steer.rights import check_rights
+from fedsched.steer.siblings import On, read_siblings
+from fedsched.steer.updates import begin_later, begin_now, bind, look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fedsched.steer.commands import Command, Runner
+    from fedsched.steer.placing import Placement, Placing
+    from fedsched.steer.queue import Queue, SlurmJob
+
+KIND = "fedsched placed 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Where a job might have started, and not before when; and which cluster it was given."""
+
+    clusters: str
+    begin: float
+    cluster: str
+
+
+@dataclass(slots=True)
+class Placed:
+    """What there is to undo, in the memory and in its file; with no path, only in the memory."""
+
+    path: Path | None
+    jobs: dict[int, Before] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: str | Path | None) -> Placed:
+        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error."""
+        where = None if path is None else Path(path)
+        if where is None or not where.exists():
+            if where is not None:
+                check_writable(where)
+            return cls(where)
+        try:
+            said: Any = json.loads(where.read_text(encoding="utf-8"))
+            found = {
+                int(number): Before(str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
+                for number, one in said["jobs"].items()
+            }
+            kind = said["kind"]
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            raise SteerError(f"{where}: it is no file of placed jobs ({error}); name the right one.") from None
+        if kind != KIND:
+            raise SteerError(f"{where}: it is {kind!r}, not {KIND!r}; undo it with the version that wrote it.")
+        check_writable(where)
+        return cls(where, found)
+
+    def remember(self, one: Placement) -> None:
+        """Write down what a job has, before it is given something else; who was given a cluster before keeps that."""
+        before = Before(",".join(one.job.siblings), one.job.eligible, one.cluster)
+        self.jobs = {one.job.number: before, **self.jobs}
+        self.save()
+
+    def follow(self, queues: Mapping[str, Queue]) -> None:
+        """Forget who does not wait any more on the cluster that he was given, or is somewhere else by now."""
+        kept = {number for number, _ in _there(queues, self.jobs)}
+        if kept != self.jobs.keys():
+            self.jobs = {number: one for number, one in self.jobs.items() if number in kept}
+            self.save()
+
+    def save(self) -> None:
+        """Write the file, whole or not at all; where there is nothing to undo, there is none."""
+        if self.path is None:
+            return
+        if not self.jobs:
+            self.path.unlink(missing_ok=True)
+            return
+        said = {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}}
+        with atomic_text(self.path) as out:
+            json.dump(said, out, indent=1)
+            out.write("\n")
+
+
+def _there(queues: Mapping[str, Queue], jobs: Mapping[int, Before]) -> Iterator[tuple[int, SlurmJob]]:
+    """Give the jobs that wait on the cluster that they were given, and on no other."""
+    for name, queue in queues.items():
+        for job in queue.jobs:
+            one = jobs.get(job.number)
+            if one is not None and one.cluster == name and job.waits and set(job.siblings) <= {name}:
+                yield job.number, job
+
+
+def placing_commands(one: Placement) -> list[Command]:
+    """Return the commands that place a job: first its cluster, so that no other one starts it."""
+    cluster = [] if one.job.siblings == (one.cluster,) else [bind(one.job.target, one.cluster)]
+    return [*cluster, begin_now(one.job.target)]
+
+
+@dataclass(frozen=True, slots=True)
+class Placer:
+    """Whoever places jobs.
+
+    Parameters
+    ----------
+    runner
+        Runs the commands.
+    placed
+        What there is to undo.
+    told
+        Called with each command before it is run.
+    """
+
+    runner: Runner
+    placed: Placed
+    told: Callable[[str], None] = lambda _: None
+
+    def carry_out(self, placing: Placing, due: Sequence[Placement]) -> int:
+        """Give jobs their clusters and let them begin; return how many were there to be placed."""
+        self.placed.follow(placing.queues)
+        for name, queue in placing.queues.items():
+            check_rights(self.runner, queue, [one.job for one in due if one.cluster == name])
+        return sum(self._place(one) for one in due)
+
+    def _place(self, one: Placement) -> bool:
+        self.placed.remember(one)
+        for command in placing_commands(one):
+            if not self._run(command):
+                return False
+        self._look_at(one)
+        return True
+
+    def _run(self, command: Command) -> bool:
+        self.told(written(command))
+        try:
+            self.runner.run(command)
+        except CommandError as error:
+            if any(mark in error.said.lower() for mark in OVER):
+                return False
+            raise
+        return True
+
+    def _look_at(self, one: Placement) -> None:
+        """Raise where a job is not on its cluster."""
+        said = On(self.runner, one.cluster).run(look_at(one.job.number))
+        if any(line.endswith(f"|{REVOKED}") for line in said.split()):
+            raise SteerError(
+                f"Job {one.job.target}: {one.cluster} says that it is another cluster's, after Clusters={one.cluster}; "
+                "nothing more is changed. `scontrol show job` says where it may start."
+            )
+
+    def undoing(self, queues: Mapping[str, Queue]) -> list[Command]:
+        """Return the commands that give jobs which still wait back their clusters and their begin times."""
+        self.placed.follow(queues)
+        now = next(iter(queues.values())).now
+        found: list[Command] = []
+        for number, job in _there(queues, self.placed.jobs):
+            before = self.placed.jobs[number]
+            if before.begin > now:
+                found.append(begin_later(job.target, before.begin - now))
+            if before.clusters != before.cluster:
+                found.append(bind(job.target, before.clusters))
+        return found
+
+    def undo(self) -> list[Command]:
+        """Undo all that there is to undo, and return by which commands."""
+        found = self.undoing(read_siblings(self.runner))
+        for command in found:
+            self._run(command)
+        self.placed.jobs = {}
+        self.placed.save()
+        return found

@@ -1,0 +1,51 @@
+"""The queues of a federation's clusters, each read by the commands of the cluster here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.errors import SteerError
+from fedsched.steer.reading import read_queue
+from fedsched.steer.rights import check_federation
+
+if TYPE_CHECKING:
+    from fedsched.steer.commands import Command, Runner
+    from fedsched.steer.queue import Queue
+
+OF_A_CLUSTER = ("squeue", "sinfo", "scontrol")
+
+
+class On:
+    """A runner whose commands go to another cluster."""
+
+    def __init__(self, runner: Runner, cluster: str) -> None:
+        self._runner, self._cluster = runner, cluster
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints there."""
+        program, *others = command
+        there = (program, "-M", self._cluster, *others) if program in OF_A_CLUSTER else command
+        return self._runner.run(there)
+
+    def now(self) -> float:
+        """Return the time here."""
+        return self._runner.now()
+
+    def user(self) -> str:
+        """Return who runs them."""
+        return self._runner.user()
+
+
+def read_siblings(runner: Runner) -> dict[str, Queue]:
+    """Return the queue of each cluster of the federation that the one here is in, this one's first; only reads."""
+    here = read_queue(runner)
+    if not here.federation:
+        raise SteerError(
+            f"{here.cluster} is in no federation (`scontrol show federation`), so that there is no cluster to choose."
+        )
+    check_federation(here)
+    found = {here.cluster: here}
+    for name in here.federation:
+        found[name] = read_queue(On(runner, name))
+        check_federation(found[name])
+    return found
