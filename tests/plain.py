@@ -33,7 +33,7 @@ NO_CALENDAR = Calendar(*(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.ze
                        *(np.zeros(0, dtype=np.int64) for _ in range(5)))  # fmt: skip
 NOTHING_CLOSED = Closed(np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((0, 1), dtype=np.int64),
                         *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.zeros(1),
-                        *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.full(1, np.inf),
+                        *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.full(4, np.inf),
                         np.full(1, -1), np.zeros(2))  # fmt: skip
 Part = TypeVar("Part", bound=tuple)
 PACKAGE = Path(fedsched.__file__).parent

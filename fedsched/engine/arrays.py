@@ -304,7 +304,7 @@ class Closed(NamedTuple):
     head_until: Floats  # [0]: its planned end
     beyond: Ints  # group: what is left, below 0 where closures overlap, where the profile ends
     back: Ints  # group: how much more than `left` the jobs see whose queue is gone over
-    until: Floats  # [0]: and when all closes to them
+    time: Floats  # indexed by ClosedTime
     holder: Ints  # group: the reservation that has it now, or -1
     last_end: Floats  # [0]: when a run last ended, [1]: what capacity had been lost by then
 

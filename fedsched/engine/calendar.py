@@ -16,7 +16,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.numbers import Clock, ClosedNumber, Counter
+from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
 from fedsched.engine.placement import place, planned_duration
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
         return
     closed, calendar = state.closed, extras.calendar
     closed.back[:] = 0
-    closed.until[0] = np.inf
+    closed.time[ClosedTime.UNTIL] = np.inf
     closed.holder[:] = NOBODYS
     closed.last_end[0], closed.last_end[1] = t0, 0.0
     closed.number[ClosedNumber.CHANGED] = 0
@@ -58,6 +58,25 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
         closed.owed[g] = 0
         for i in range(calendar.lookout.size):
             closed.left[i, g] = calendar.left[i, g]
+    _look_ahead(calendar, closed)
+
+
+@inlined
+def _look_ahead(calendar: Calendar, closed: Closed) -> None:
+    # Notes what is next to come, for that is asked at each event, start and end.
+    past, learned = closed.number[ClosedNumber.PAST], closed.number[ClosedNumber.LEARNED]
+    note_next_change(calendar, closed)
+    closed.time[ClosedTime.NEWS] = closed.time[ClosedTime.CHANGE]
+    if learned < calendar.learned.size:
+        known_from = calendar.known_from[calendar.learned[learned]]
+        closed.time[ClosedTime.NEWS] = min(closed.time[ClosedTime.NEWS], known_from)
+    closed.time[ClosedTime.LOOKOUT] = calendar.lookout[past] if past < calendar.lookout.size else np.inf
+
+
+@inlined
+def note_next_change(calendar: Calendar, closed: Closed) -> None:
+    """Note when nodes are next closed or opened."""
+    closed.time[ClosedTime.CHANGE] = time_of(calendar, closed.number[ClosedNumber.CHANGED])
 
 
 @inlined
@@ -82,16 +101,13 @@ def next_change(extras: Extras | None, state: ExtraState | None) -> float:
     """Return when nodes are next closed or opened; infinite where none are."""
     if extras is None or state is None:
         return np.inf
-    return time_of(extras.calendar, state.closed.number[ClosedNumber.CHANGED])
+    return state.closed.time[ClosedTime.CHANGE]
 
 
 @inlined
-def is_due(calendar: Calendar, closed: Closed, now: float) -> bool:
+def is_due(closed: Closed, now: float) -> bool:
     """Return whether until now anything becomes known, opens or closes that has not yet."""
-    learned = closed.number[ClosedNumber.LEARNED]
-    if learned < calendar.learned.size and calendar.known_from[calendar.learned[learned]] <= now:
-        return True
-    return time_of(calendar, closed.number[ClosedNumber.CHANGED]) <= now
+    return closed.time[ClosedTime.NEWS] <= now
 
 
 @inlined
@@ -122,6 +138,13 @@ def turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
     A closure that takes nodes is returned: who loses them is to be seen to, it is to be closed, and this to be called
     again.
     """
+    closure = _turn_pages(calendar, closed, state)
+    _look_ahead(calendar, closed)
+    return closure
+
+
+@inlined
+def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
     number, now = closed.number, state.clock[Clock.NOW]
     while number[ClosedNumber.PAST] < calendar.lookout.size and calendar.lookout[number[ClosedNumber.PAST]] <= now:
         number[ClosedNumber.PAST] += 1
@@ -185,7 +208,7 @@ def start_with(extras: Extras | None, state: ExtraState | None, counts: Ints, pl
     """Note that a job holds these nodes until its planned end."""
     if extras is None or state is None:
         return
-    _hold(extras.calendar.lookout, state.closed, counts, planned_end, GAINED)
+    _hold(extras.calendar, state.closed, counts, planned_end, GAINED)
 
 
 @inlined
@@ -195,10 +218,10 @@ def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State
         return
     closed = extra_state.closed
     if extras.calendar.lookout.size > 0:
-        _hold(extras.calendar.lookout, closed, state.counts[j], state.planned_end[j], LOST)
+        _hold(extras.calendar, closed, state.counts[j], state.planned_end[j], LOST)
         for g in range(closed.owed.size):
-            paid = min(closed.owed[g], state.counts[j, g])
-            if paid > 0:
+            if closed.owed[g] > 0:
+                paid = min(closed.owed[g], state.counts[j, g])
                 closed.owed[g] -= paid
                 state.free[g] -= paid
                 state.counter[Counter.FREE] -= paid
@@ -228,17 +251,23 @@ def move_end(extras: Extras | None, state: ExtraState | None, counts: Ints, befo
     """Note that the planned end of a job that holds these nodes has moved."""
     if extras is None or state is None:
         return
-    _hold(extras.calendar.lookout, state.closed, counts, before, LOST)
-    _hold(extras.calendar.lookout, state.closed, counts, after, GAINED)
+    _hold(extras.calendar, state.closed, counts, before, LOST)
+    _hold(extras.calendar, state.closed, counts, after, GAINED)
 
 
 @inlined
-def _hold(lookout: Floats, closed: Closed, counts: Ints, planned_end: float, times: int) -> None:
-    i = closed.number[ClosedNumber.PAST]
-    while i < lookout.size and lookout[i] < planned_end:
-        for g in range(counts.size):
-            closed.left[i, g] -= times * counts[g]
-        i += 1
+def _hold(calendar: Calendar, closed: Closed, counts: Ints, planned_end: float, times: int) -> None:
+    if planned_end > closed.time[ClosedTime.LOOKOUT]:
+        _hold_at_lookouts(calendar.lookout, closed, counts, planned_end, times)
+
+
+@part
+def _hold_at_lookouts(lookout: Floats, closed: Closed, counts: Ints, planned_end: float, times: int) -> None:
+    for g in range(counts.size):
+        nodes, i = times * counts[g], closed.number[ClosedNumber.PAST]
+        while nodes != 0 and i < lookout.size and lookout[i] < planned_end:
+            closed.left[i, g] -= nodes
+            i += 1
 
 
 # ---- what is free over a whole run
@@ -253,14 +282,28 @@ def place_from_now(
         return place(problem, plan, j, state.free, state.load, state)
     # Mostly nothing closes soon: then what is free now is free all the time.
     lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
-    past = closed.number[ClosedNumber.PAST]
-    closing = min(lookout[past] if past < lookout.size else np.inf, closed.until[0])
-    if end_after(now + state.shortest[j], now) <= closing:
+    end, closing = end_after(now + state.shortest[j], now), closed.time[ClosedTime.LOOKOUT]
+    if state.free.size == 1:  # on which a job is always as short as it can be
+        placed = end <= closed.time[ClosedTime.UNTIL] and place(problem, plan, j, state.free, state.load, state)
+        return placed and (end <= closing or _stay_free(lookout, closed, problem.tasks[j], end))
+    closing = min(closing, closed.time[ClosedTime.UNTIL])
+    if end <= closing:
         if not place(problem, plan, j, state.free, state.load, state):
             return False
-        if closing == np.inf or end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= closing:
+        if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= closing:
             return True
     return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NOBODY_BESIDE)
+
+
+@part
+def _stay_free(lookout: Floats, closed: Closed, nodes: int, end: float) -> bool:
+    # Whether so many nodes of the only group are left at every lookout before `end`.
+    i, least = closed.number[ClosedNumber.PAST], nodes - closed.back[0]
+    while i < lookout.size and lookout[i] < end:
+        if closed.left[i, 0] < least:
+            return False
+        i += 1
+    return True
 
 
 @inlined
@@ -303,8 +346,8 @@ def place_over_run(
     for g in range(low.size):
         low[g] = free[g]
     i = _first_after(lookout, begin, closed.number[ClosedNumber.PAST])
-    end = end_after(begin + state.shortest[j], begin)
-    while end <= closed.until[0]:
+    end, until = end_after(begin + state.shortest[j], begin), closed.time[ClosedTime.UNTIL]
+    while end <= until:
         while i < lookout.size and lookout[i] < end:
             beside = shadow < lookout[i] and lookout[i] < closed.head_until[0]
             for g in range(low.size):
@@ -314,7 +357,7 @@ def place_over_run(
         if not place(problem, plan, j, low, load, state):
             return False
         end = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
-        if end <= closed.until[0] and (i == lookout.size or lookout[i] >= end):
+        if end <= until and (i == lookout.size or lookout[i] >= end):
             return True
     return False
 
@@ -368,7 +411,7 @@ def open_until(state: ExtraState | None) -> float:
     """Return when all closes to the jobs whose queue is gone over."""
     if state is None:
         return np.inf
-    return state.closed.until[0]
+    return state.closed.time[ClosedTime.UNTIL]
 
 
 @inlined

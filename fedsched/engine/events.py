@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
 from fedsched.engine import (
+    beyond,
     calendar,
     cancellations,
     ceilings,
@@ -36,20 +37,25 @@ def next_time(problem: Problem, state: State) -> float:
 
     It is never before now, and infinite where none does.
     """
-    time = min(_next_but_caps(problem, state), ceilings.next_step(problem.extras, state.extras, state))
+    time = _next_but_caps(problem, state)
+    if beyond.more_is(problem.extras, state.counter):
+        time = min(time, ceilings.next_step(problem.extras, state.extras, state))
     return max(time, state.clock[Clock.NOW])
 
 
 @inlined
 def _next_but_caps(problem: Problem, state: State) -> float:
-    time = min(precedence.next_moment(state.extras), calendar.next_change(problem.extras, state.extras))
-    time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
+    time = calendar.next_change(problem.extras, state.extras)
     if state.counter[Counter.RUNNING] > 0:
         time = min(time, state.heap.time[0])
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    return holds.next_hold(problem.extras, state.extras, state, time)
+    if beyond.more_is(problem.extras, state.counter):
+        time = min(time, precedence.next_moment(state.extras))
+        time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
+        time = holds.next_hold(problem.extras, state.extras, state, time)
+    return time
 
 
 @inlined
@@ -69,20 +75,26 @@ def _finish_first(problem: Problem, state: State) -> None:
     j = pop_finish(state)
     ends_as_planned(state, j)
     vacate(problem, state, j)
-    state.counter[Counter.FINISHED] += 1 + precedence.has_ended(
-        problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
-    )
+    state.counter[Counter.FINISHED] += 1
+    if beyond.more_is(problem.extras, state.counter):
+        state.counter[Counter.FINISHED] += precedence.has_ended(
+            problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
+        )
 
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
-    choose_shape(problem.extras, state.extras, problem, plan, state, j)
-    state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, state, j) else 0
-    reserved.joins(problem.extras, state.extras, j)
+    more, waits = beyond.more_is(problem.extras, state.counter), True
+    if more:
+        choose_shape(problem.extras, state.extras, problem, plan, state, j)
+        waits = limits.joins(problem.extras, state.extras, state, j)
+        reserved.joins(problem.extras, state.extras, j)
+    state.counter[Counter.QUEUED] += 1 if waits else 0
     queues.enqueue(problem, plan, state, j, mend)
-    precedence.has_joined(state.extras, j)
-    cancellations.has_joined(state.extras, j)
-    holds.has_joined(state.extras, j)
+    if more:
+        precedence.has_joined(state.extras, j)
+        cancellations.has_joined(state.extras, j)
+        holds.has_joined(state.extras, j)
     joins_plan(state, j)
     newcomers.joins(state, j)
 
@@ -91,9 +103,12 @@ def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> Non
 def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
-    now = state.clock[Clock.NOW]
-    comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
-    if comes and not cancellations.is_gone(state.extras, j):
+    comes = True
+    if beyond.more_is(problem.extras, state.counter):
+        now = state.clock[Clock.NOW]
+        comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
+        comes = comes and not cancellations.is_gone(state.extras, j)
+    if comes:
         _join(problem, plan, state, j, mend)
 
 
@@ -139,18 +154,22 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
-    changed = _caps_change(problem.extras, state.extras, problem, state, time)
+    more, changed, cancelled = beyond.more_is(problem.extras, counter), False, False
+    if more:
+        changed = _caps_change(problem.extras, state.extras, problem, state, time)
     go_on(state, time)
-    begin_instant(state.extras)
-    cancelled = cancellations.cancel_all(problem, plan, state)
-    cancelled = returns.hold_all(problem, plan, state) or cancelled
+    if more:
+        begin_instant(state.extras)
+        cancelled = cancellations.cancel_all(problem, plan, state)
+        cancelled = returns.hold_all(problem, plan, state) or cancelled
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
         update_rates(problem, state)
         victims.go_on(problem, plan, state)
         arrive_all(problem, plan, state)
-        _join_all_that_are_due(problem, plan, state)
+        if more:
+            _join_all_that_are_due(problem, plan, state)
     elif not victims.go_on(problem, plan, state) and not changed:
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:

@@ -27,6 +27,7 @@ class Counter(IntEnum):
     PASS_DUE = 16  # it has asked, and the pass is still to come
     JOINED_FROM = 17  # the first position of the backfill queue at which a job has joined since the last pass
     FREE_BEFORE = 18  # free nodes when that pass had ended
+    ONLY_CLOSES = 19  # 1: of all that is beyond the plain model nodes that close are all there is to ask about
 
 
 class ClassNumber(IntEnum):
@@ -72,6 +73,15 @@ class ClosedNumber(IntEnum):
     LEARNED = 1  # closures that are known
     PAST = 2  # lookouts that are not after now
     PLANNED = 3  # changes before this one are in the profile, or unknown to planners
+
+
+class ClosedTime(IntEnum):
+    """Times of the calendar; infinite where nothing is to come."""
+
+    UNTIL = 0  # when all closes to the jobs whose queue is gone over
+    CHANGE = 1  # when nodes are next closed or opened
+    NEWS = 2  # when they are, or it becomes known that they will be
+    LOOKOUT = 3  # the first lookout after now
 
 
 class Clock(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, ceilings, pools
+from fedsched.engine import beyond, calendar, ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
@@ -117,7 +117,8 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
-    if is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j):
+    more = beyond.more_is(problem.extras, state.counter)
+    if more and (is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j)):
         return REFUSED
     extras, extra_state = problem.extras, state.extras
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)

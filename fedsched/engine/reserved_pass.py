@@ -15,7 +15,7 @@ from fedsched.compiled import constant, inlined, part
 from fedsched.engine import limits
 from fedsched.engine.arrays import Classes, Queue, State
 from fedsched.engine.clock import end_after
-from fedsched.engine.numbers import ClassNumber, Clock, Counter
+from fedsched.engine.numbers import ClassNumber, Clock, ClosedTime, Counter
 from fedsched.engine.passes import may_start_some, pass_over_apart, sort_queues
 from fedsched.engine.queue import ABSENT, NEVER, set_leaf, shown_tasks
 from fedsched.engine.reserved import EVERYBODYS, TURN
@@ -169,7 +169,7 @@ def _turn_to(extras: Extras, extra_state: ExtraState, problem: Problem, state: S
             left, closed.back[g] = state.free[g] - closed.owed[g] + problem.groups.nodes[g], problem.groups.nodes[g]
         state.free[g], closed.owed[g] = max(0, left), max(0, -left)
         state.counter[Counter.FREE] += state.free[g]
-    closed.until[0] = extras.reserved.end[r]
+    closed.time[ClosedTime.UNTIL] = extras.reserved.end[r]
     state.counter[Counter.PLAN_HOLDS] = 0
 
 
@@ -184,5 +184,5 @@ def _turn_back(extra_state: ExtraState, problem: Problem, state: State, r: int) 
             taken = max(0, apart.free[g] - apart.owed[g] + problem.groups.nodes[g]) - state.free[g]
         state.free[g], closed.owed[g], closed.back[g] = apart.free[g], apart.owed[g] + taken, 0
         state.counter[Counter.FREE] += state.free[g]
-    closed.until[0] = np.inf
+    closed.time[ClosedTime.UNTIL] = np.inf
     state.counter[Counter.PLAN_HOLDS] = 0

@@ -33,7 +33,7 @@ from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
 from fedsched.engine.holds import Held, Holds
 from fedsched.engine.moldable import Molded, moldable_of
-from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, Counter, LostNumber, WaitingNumber
+from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, ClosedTime, Counter, LostNumber, WaitingNumber
 from fedsched.engine.power import Powered
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
@@ -198,7 +198,7 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
             head_until=np.zeros(1),
             beyond=np.zeros(groups, dtype=np.int64),
             back=np.zeros(groups, dtype=np.int64),
-            until=np.full(1, np.inf),
+            time=np.full(len(ClosedTime), np.inf),
             holder=np.full(groups, EVERYBODYS),
             last_end=np.zeros(2),
         ),

@@ -35,7 +35,7 @@ def go_on(problem: Problem, plan: Plan, state: State) -> bool:
 def _go_on(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State) -> bool:
     if extras is None or extra_state is None:
         return False
-    if not calendar.is_due(extras.calendar, extra_state.closed, state.clock[Clock.NOW]):
+    if not calendar.is_due(extra_state.closed, state.clock[Clock.NOW]):
         return False
     return _turn_pages(extras, extra_state, problem, plan, state)
 

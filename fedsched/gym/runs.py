@@ -231,7 +231,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             closed.head_until[b],
             closed.beyond[b],
             closed.back[b],
-            closed.until[b],
+            closed.time[b],
             closed.holder[b],
             closed.last_end[b],
         ),

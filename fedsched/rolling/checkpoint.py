@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 8\n"
+MARK = b"fedsched rolling checkpoint 9\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
 # No planner's run has another order to backfill by; the others are room.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
@@ -137,6 +137,7 @@ def _most(name: str, run: Simulation) -> int | Ints:
         most[[Counter.FREE, Counter.FREE_BEFORE]] = nodes
         most[Counter.SATURATED_LINKS] = run.problem.groups.uplink.size
         most[Counter.BREAKPOINTS] = run.state.profile.time.size
+        most[Counter.ONLY_CLOSES] = run.state.counter[Counter.ONLY_CLOSES]
         return most
     if name == "state.extras.waiting.number":
         return jobs

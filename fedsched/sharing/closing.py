@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.calendar import NOBODYS, time_of
+from fedsched.engine.calendar import NOBODYS, note_next_change
 from fedsched.engine.clock import end_after
-from fedsched.engine.numbers import Clock, ClosedNumber
+from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime
 from fedsched.engine.placement import place, planned_duration
 
 if TYPE_CHECKING:
@@ -37,8 +37,10 @@ def open_all(
     number = extra_state.closed.number
     number[ClosedNumber.PAST] = extras.calendar.lookout.size  # of counts of nodes the engine keeps none for this loop
     number[ClosedNumber.CHANGED] = 0
+    extra_state.closed.time[:] = np.inf
     extra_state.closed.holder[:] = NOBODYS
-    while time_of(extras.calendar, number[ClosedNumber.CHANGED]) <= t0:
+    note_next_change(extras.calendar, extra_state.closed)
+    while extra_state.closed.time[ClosedTime.CHANGE] <= t0:
         turn_page(extras.calendar, extra_state.closed)
 
 
@@ -48,6 +50,7 @@ def turn_page(calendar: Calendar, closed: Closed) -> int:
     change = calendar.change[closed.number[ClosedNumber.CHANGED]]
     c, opens = change >> 1, change & 1 == 1
     closed.number[ClosedNumber.CHANGED] += 1
+    note_next_change(calendar, closed)
     if calendar.reservation[c] != NOBODYS:
         closed.holder[calendar.group[c]] = NOBODYS if opens else calendar.reservation[c]
     return change

@@ -8,9 +8,8 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine import holds, returns
-from fedsched.engine.calendar import time_of
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.numbers import Clock, ClosedNumber, LostNumber
+from fedsched.engine.numbers import Clock, ClosedTime, LostNumber
 from fedsched.engine.victims import NOBODY, first_in, loses
 from fedsched.random_numbers import drawn
 from fedsched.sharing import counted, line
@@ -40,8 +39,8 @@ def _go_on(
 ) -> bool:
     if extras is None or extra_state is None:
         return False
-    opens, pages, number = False, extras.calendar, extra_state.closed.number
-    while time_of(pages, number[ClosedNumber.CHANGED]) <= state.clock[Clock.NOW]:
+    opens, pages, time = False, extras.calendar, extra_state.closed.time
+    while time[ClosedTime.CHANGE] <= state.clock[Clock.NOW]:
         change = turn_page(pages, extra_state.closed)
         if change & 1 == 1:
             opens = True

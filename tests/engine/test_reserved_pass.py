@@ -7,7 +7,7 @@ import pytest
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.numbers import Counter
+from fedsched.engine.numbers import ClosedTime, Counter
 from fedsched.simulate import prepare
 
 reserved_pass = plain("fedsched.engine.reserved_pass")
@@ -36,12 +36,12 @@ def test_what_is_free_is_the_same_before_and_after_turning(dispatch: str) -> Non
     reserved_pass._turn_to(run.problem.extras, state.extras, run.problem, state, 0)
     assert state.free.tolist() == [1, 0]
     assert state.counter[Counter.FREE] == 1
-    assert closed.until.tolist() == [30.0]
+    assert closed.time[ClosedTime.UNTIL] == 30.0
     assert closed.back[0] == 2
     state.free[0] -= 1  # another one starts
     reserved_pass._turn_back(state.extras, run.problem, state, 0)
     assert (state.free.tolist(), closed.owed.tolist(), int(state.counter[Counter.FREE])) == (before[0], [2, 0], 1)
-    assert np.isinf(closed.until).all()
+    assert np.isinf(closed.time[ClosedTime.UNTIL])
     assert closed.back.tolist() == [0, 0]
 
 
