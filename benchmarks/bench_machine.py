@@ -1,6 +1,7 @@
 """What machines and jobs as they are cost: windows, outages, chains, partitions, pools, arrays and feedback.
 
-Each is timed in turn with a plain run, of the same jobs; the ratio is the median of the rounds'.
+Each is timed in turn with a plain run, of the same jobs; the ratio is the median of the rounds'. With windows a run has
+more dispatch tests to make, too: what it takes is also shown per test.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from dispatch_tests import tests_of
 from measuring import ROOT, Report, arguments, optional_log, record
 
 import fedsched as fs
@@ -123,10 +125,28 @@ def beside(
     report: Report, rounds: int, what: str, plain: Case, case: Case, most: float | None, than: str = "plain"
 ) -> None:
     """Show how long a case takes beside a plain one, and how many jobs a second it is."""
-    _, least, ratio = in_turn(rounds, plain, case)
+    show(report, what, case, in_turn(rounds, plain, case), most, than)
+
+
+def show(
+    report: Report, what: str, case: Case, timed: tuple[float, float, float], most: float | None, than: str = "plain"
+) -> None:
+    """Show what was timed."""
+    _, least, ratio = timed
     name = f"{what.replace(' ', '_')}_{case[2]}"
     report.row(f"{what}, {case[2]}: time beside {than}", ratio, "x", most, at_most=True)
     record("bench_machine", {name: ratio, f"{name}_rate": len(case[0]) / least})
+
+
+def beside_windows(report: Report, rounds: int, count: int, plain: Case, case: Case) -> None:
+    """Show how long a run with windows takes beside a plain one, as a whole and per dispatch test that it makes."""
+    timed, (before, tests) = in_turn(rounds, plain, case), tests_of((plain, case))
+    each = timed[2] * before / tests
+    show(report, f"{count} windows", case, timed, 1.1)
+    report.row(f"{count} windows, {case[2]}: time per test beside plain", each, "x", 1.1, at_most=True)
+    report.row(f"{count} windows, {case[2]}: tests beside plain", tests / before, "x")
+    name = f"{count}_windows_{case[2]}"
+    record("bench_machine", {f"{name}_per_test": each, f"{name}_tests": tests, f"{name}_plain_tests": before})
 
 
 def on_log(report: Report, rounds: int, log: fs.Workload, policies: Sequence[str]) -> None:
@@ -143,7 +163,7 @@ def on_log(report: Report, rounds: int, log: fs.Workload, policies: Sequence[str
     for policy in policies:
         plain = (log, machine, policy)
         beside(report, rounds, "outages of 50 nodes", (few, counted, policy), (few, named, policy), None, "counted")
-        beside(report, rounds, f"{count} windows", plain, (log, closing, policy), 1.1)
+        beside_windows(report, rounds, count, plain, (log, closing, policy))
         parted, parts = in_two_partitions(log, machine)
         whole = (replace(parted, labels=None), machine, policy)
         beside(report, rounds, "two partitions", whole, (parted, parts, policy), 1.5)
