@@ -11,7 +11,7 @@ from fedsched.slurm.node_sets import meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up
 from fedsched.slurm.records import NONE_LATER, begin_table, has_room, is_reserved, limit_to_records, reserve, rounded
 from fedsched.slurm.running import start
-from fedsched.slurm.shared_nodes import forget_refused, may_fit, place_at_last
+from fedsched.slurm.shared_nodes import may_fit, place_at_last
 from fedsched.slurm.will_run import UNKNOWN, will_run
 from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
 
@@ -43,7 +43,6 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
     for place in range(counter[Counter.WAITING]):
         while turn < last_turn and turns.tested[turn] <= tested:
             now, turn, last = now + 1, turn + 1, counter[Counter.WAITING] - 1
-            forget_refused(state.shared)
         if settings[Setting.TIMED] == 0 and turn == last_turn:
             while last >= place and not has_room(problem, state, state.queue[last], now):
                 last -= 1

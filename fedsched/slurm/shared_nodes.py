@@ -46,7 +46,7 @@ def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) ->
 
 @inlined
 def forget_refused(shared: Shared | None) -> None:
-    """Let any job be looked at again: a pass begins, or a second turns in it, from which on other records count."""
+    """Let any job be looked at again: a pass begins."""
     if shared is not None:
         shared.refused[:] = NEVER
 
@@ -55,7 +55,7 @@ def forget_refused(shared: Shared | None) -> None:
 def note_refused(shared: Shared | None, job: int, limit: int) -> None:
     """Note that a job would have no room with this limit, so that none of its kind has any with that or a longer one.
 
-    In a pass there is ever less room, and a longer job needs it in more records.
+    In a pass there is ever less room, and a longer job needs it in more records. No second turns after the first look.
     """
     if shared is not None:
         shared.refused[shared.sharing.kinds.of_job[job]] = limit
