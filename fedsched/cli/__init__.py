@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
     "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
+    "shift": "Say what is saved by putting jobs off, by running them elsewhere, and by both.",
     "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, who is ahead.",
     "bench": "List the field's instances; check best known plans and proofs; run methods on them.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",

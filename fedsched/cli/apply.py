@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from fedsched.cli import options, steering
 from fedsched.cli.shared import print_json, say
@@ -19,7 +17,7 @@ def command(
     *,
     steered: steering.Steered = steering.STEERED,
     dry_run: steering.DryRun = False,
-    undo: Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")] = False,
+    undo: steering.Undone = False,
     undo_file: steering.UndoFile = steering.UNDO_FILE,
     recorded: steering.Recorded = None,
     json: options.Json = False,

@@ -30,9 +30,9 @@ def command(
         float | None, Parameter(help="Only who would start within so many seconds. Default: everybody.")
     ] = None,
     looks: Annotated[int, Parameter(help="End after so many looks.")] = 1,
-    pause: Annotated[float, Parameter(help="Seconds between two looks.")] = 30.0,
+    pause: steering.Pause = 30.0,
     dry_run: steering.DryRun = False,
-    undo: Annotated[bool, Parameter(help="Give placed jobs that still wait back what they had.")] = False,
+    undo: steering.Undone = False,
     undo_file: steering.UndoFile = steering.PLACED_FILE,
     recorded: steering.Recorded = None,
     keep: steering.Keep = None,

@@ -32,6 +32,8 @@ UndoFile = Annotated[Path, Parameter(help="Where what jobs had before is kept un
 UNDO_FILE = Path("fedsched-undo.json")
 PLACED_FILE = Path("fedsched-placed.json")
 Slack = Annotated[float, Parameter(help="How many seconds after its forecast a job may start at the latest.")]
+Undone = Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")]
+Pause = Annotated[float, Parameter(help="Seconds between two looks at the queue.")]
 DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     *,
     steered: steering.Steered = steering.STEERED,
-    pause: Annotated[float, Parameter(help="Seconds between two looks at the queue.")] = 30.0,
+    pause: steering.Pause = 30.0,
     strict: Annotated[
         bool, Parameter(help="By begin times, which are renewed while this lives, in place of Nice.")
     ] = False,

@@ -1,0 +1,107 @@
+"""shifts(): what a search saves by putting jobs off, by running them elsewhere, and by both, beside all at home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import TraceError
+from fedsched.model.reading import CLAIRVOYANT
+from fedsched.optimize.verb import optimize
+from fedsched.simulate import simulate
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+
+
+class Shift(NamedTuple):
+    """What comes of what jobs may do: the objective's value, what no schedule is below, and the mean wait."""
+
+    name: str
+    value: float
+    bound: float  # NaN: nothing is proven, or nothing was sought
+    mean_wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shifts:
+    """What may move, and what that saves; the first row is EASY with every job at home, as it comes."""
+
+    objective: str
+    rows: tuple[Shift, ...]
+    remarks: tuple[str, ...]
+
+    def saved(self, row: Shift) -> tuple[float, float]:
+        """Return what share of what all at home cost is saved, and what share no schedule saves more than."""
+        home = self.rows[0].value
+        return 1.0 - row.value / home, 1.0 - row.bound / home
+
+    def __str__(self) -> str:
+        lines = [f"{'what may move':<16}{self.objective:>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"]
+        for row in self.rows:
+            saved, most = self.saved(row)
+            proven = f"{most:>9.1%}" if row.bound == row.bound else f"{'':>9}"
+            lines.append(f"{row.name:<16}{row.value:>14.6g}{saved:>9.1%}{proven}{row.mean_wait:>14,.0f}")
+        return "\n".join([*lines, *self.remarks])
+
+
+def shifts(
+    workload: Workload,
+    cluster: Federation,
+    objective: str = "carbon",
+    *,
+    reading: Reading = CLAIRVOYANT,
+    **asked: object,
+) -> Shifts:
+    """Return what moving jobs in time, in space and in both saves: three searches of equal budgets, and their bounds.
+
+    In time a job stays at the cluster that it was submitted to, and may be put off by its slack; in space it may run
+    elsewhere, as soon as there is room; or both. Jobs come when they were submitted. Where none says its cluster, they
+    are at home at the clusters in turn.
+
+    Parameters
+    ----------
+    workload, cluster
+        The jobs, with origins and slack, and what they run on.
+    objective
+        What is to be saved: carbon, cost or peak_watts.
+    asked
+        What `optimize` takes beside: method, evaluations, seconds, seed.
+    """
+    if workload.slack is None or not workload.slack.given.any():
+        raise TraceError("no job may be put off: give them slack, by a column slack or --put-off 4h.")
+    workload, remarks = _with_homes(workload, cluster)
+    at_home = workload.origin[:, None] == np.arange(len(workload.sites))
+    size = {one.name: one.nodes for one in cluster.clusters}
+    wide = workload.tasks > np.array([size.get(name, 0) for name in workload.sites])[workload.origin]
+    if wide.any():
+        at_home |= wide[:, None]
+        remarks.append(f"assumed: {counted(int(wide.sum()), 'job')} too wide for home may run anywhere in any case")
+    bound = replace(workload, allowed=at_home if workload.allowed is None else at_home & workload.allowed)
+    first = simulate(replace(bound, slack=None), cluster, "easy", reading=reading)
+    rows = [Shift("nothing", float(getattr(first.metrics(), objective)), float("nan"), float(first.wait.mean()))]
+    for name, jobs in (("time", bound), ("space", replace(workload, slack=None)), ("time and space", workload)):
+        result = optimize(jobs, cluster, objectives=objective, submits="keep", reading=reading, **asked)  # type: ignore[arg-type]
+        best = result.best()
+        rows.append(Shift(name, result.value(), result.bound(), float(best.wait.mean())))
+        remarks += [f"{name}: {remark}" for remark in best.remarks]
+    return Shifts(objective, tuple(rows), tuple(remarks))
+
+
+def _with_homes(workload: Workload, cluster: Federation) -> tuple[Workload, list[str]]:
+    homeless = int((workload.origin < 0).sum())
+    if not homeless:
+        return workload, []
+    if homeless < len(workload) or workload.allowed is not None:
+        raise TraceError(
+            f"{homeless:,} of {len(workload):,} jobs have no home, so that nothing can be said of moving in space: "
+            "give each one, by a column origin."
+        )
+    names = [one.name for one in cluster.clusters]
+    settled = workload.with_sites(names, origin=np.arange(len(workload)) % len(names))
+    return settled, [f"assumed: jobs are at home at {', '.join(names)} in turn, for none says where"]

@@ -1,0 +1,66 @@
+"""What moving in time, in space and in both saves: by hand on two clusters, within the bounds; what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.errors import TraceError
+from fedsched.optimize.shifting import Shifts, shifts
+
+HOUR = 3600.0
+
+
+def problem() -> tuple[fs.Workload, fs.Federation]:
+    """Return four jobs of an hour at home on a cluster that is dirty for an hour, and a cleaner one."""
+    dirty = fs.Signal((0.0, HOUR), (400.0, 100.0), "g/kWh", cluster="dirty", beyond="last")
+    clean = fs.Signal((0.0,), (200.0,), "g/kWh", cluster="clean", beyond="last")
+    group = fs.NodeGroup(4, busy_watts=1000.0, idle_watts=0.0)
+    machine = fs.Federation((fs.Cluster("dirty", (group,)), fs.Cluster("clean", (group,))), signals=(dirty, clean))
+    jobs = fs.Workload(
+        submit=np.zeros(4), tasks=np.ones(4, dtype=int), runtime=np.full(4, HOUR), sites=("dirty", "clean"),
+        origin=np.zeros(4, dtype=int), slack=2 * HOUR,
+    )  # fmt: skip
+    return jobs, machine
+
+
+def found(jobs: fs.Workload, machine: fs.Federation, **asked: object) -> Shifts:
+    """Return what a short search finds."""
+    return shifts(jobs, machine, method="ga", evaluations=400, seed=1, **asked)  # type: ignore[arg-type]
+
+
+def test_by_hand() -> None:
+    """At home 4 kWh cost 1.6 kg; put off by an hour 0.4, elsewhere 0.8, and both 0.4; the bounds say the same."""
+    table = found(*problem())
+    values = {row.name: row.value for row in table.rows}
+    assert values == pytest.approx({"nothing": 1.6, "time": 0.4, "space": 0.8, "time and space": 0.4})
+    assert [row.mean_wait >= HOUR for row in table.rows] == [False, True, False, True]
+    assert all(row.bound <= row.value * (1.0 + 1e-9) for row in table.rows[1:])
+    assert table.saved(table.rows[1])[0] == pytest.approx(0.75)
+    assert "75.0%" in str(table)
+    assert math.isnan(table.rows[0].bound)
+
+
+def test_homes_that_nobody_says_are_assumed() -> None:
+    """Jobs are at home at the clusters in turn; one too wide for its home may run anywhere, and that is said."""
+    jobs, machine = problem()
+    table = found(replace(jobs, sites=(), origin=np.full(4, -1)), machine)
+    assert "assumed: jobs are at home at dirty, clean in turn, for none says where" in table.remarks
+    assert table.rows[0].value == pytest.approx(1.2)
+    small = replace(machine, clusters=(fs.Cluster("dirty", (fs.NodeGroup(1, busy_watts=1000.0, idle_watts=0.0),)),
+                                       machine.clusters[1]))  # fmt: skip
+    wide = replace(jobs, tasks=np.array([1, 1, 1, 2]))
+    assert "assumed: 1 job too wide for home may run anywhere in any case" in found(wide, small).remarks
+
+
+def test_what_it_refuses() -> None:
+    """Jobs that nobody may put off, and jobs of which only some have a home."""
+    jobs, machine = problem()
+    with pytest.raises(TraceError, match="no job may be put off"):
+        shifts(replace(jobs, slack=None), machine)
+    with pytest.raises(TraceError, match="1 of 4 jobs have no home"):
+        shifts(replace(jobs, origin=np.array([0, 0, 1, -1])), machine)
