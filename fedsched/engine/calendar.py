@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.clock import end_after
+from fedsched.engine.clock import end_after, first_after
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
 from fedsched.engine.placement import place, planned_duration
@@ -53,7 +53,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
     closed.last_end[0], closed.last_end[1] = t0, 0.0
     closed.number[ClosedNumber.CHANGED] = 0
     closed.number[ClosedNumber.LEARNED] = calendar.known[0]
-    closed.number[ClosedNumber.PAST] = _first_after(calendar.lookout, t0, FIRST)
+    closed.number[ClosedNumber.PAST] = first_after(calendar.lookout, t0, FIRST)
     for g in range(closed.owed.size):
         closed.owed[g] = 0
         for i in range(calendar.lookout.size):
@@ -77,23 +77,6 @@ def _look_ahead(calendar: Calendar, closed: Closed) -> None:
 def note_next_change(calendar: Calendar, closed: Closed) -> None:
     """Note when nodes are next closed or opened."""
     closed.time[ClosedTime.CHANGE] = time_of(calendar, closed.number[ClosedNumber.CHANGED])
-
-
-@inlined
-def _first_after(lookout: Floats, time: float, low: int) -> int:
-    # The first lookout after a time, none before `low` being so: it is mostly near.
-    step = 1
-    while low + step <= lookout.size and lookout[low + step - 1] <= time:
-        low += step
-        step *= 2
-    high = min(low + step - 1, lookout.size)
-    while low < high:
-        middle = (low + high) >> 1
-        if lookout[middle] <= time:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inlined
@@ -238,15 +221,6 @@ def note_end(state: ExtraState | None, clock: Floats) -> None:
 
 
 @inlined
-def lost_share(state: ExtraState | None, t0: float, nodes: int) -> float:
-    """Return the share of the machine's capacity that had been lost when the last run ended."""
-    if state is None:
-        return 0.0
-    elapsed = state.closed.last_end[0] - t0
-    return state.closed.last_end[1] / (nodes * elapsed) if elapsed > 0.0 else 0.0
-
-
-@inlined
 def move_end(extras: Extras | None, state: ExtraState | None, counts: Ints, before: float, after: float) -> None:
     """Note that the planned end of a job that holds these nodes has moved."""
     if extras is None or state is None:
@@ -345,7 +319,7 @@ def place_over_run(
     low = closed.low
     for g in range(low.size):
         low[g] = free[g]
-    i = _first_after(lookout, begin, closed.number[ClosedNumber.PAST])
+    i = first_after(lookout, begin, closed.number[ClosedNumber.PAST])
     end, until = end_after(begin + state.shortest[j], begin), closed.time[ClosedTime.UNTIL]
     while end <= until:
         while i < lookout.size and lookout[i] < end:
@@ -373,7 +347,7 @@ def spares_head(extras: Extras | None, extra_state: ExtraState | None, chosen: I
 @part
 def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, end: float) -> bool:
     until = min(end, closed.head_until[0])
-    i = _first_after(lookout, shadow, closed.number[ClosedNumber.PAST])
+    i = first_after(lookout, shadow, closed.number[ClosedNumber.PAST])
     while i < lookout.size and lookout[i] < until:
         for g in range(chosen.size):
             if chosen[g] > max(0, closed.left[i, g] + closed.back[g] - closed.head[g]):

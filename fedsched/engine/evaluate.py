@@ -13,11 +13,10 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.arrays import Plan, RunningJobs
-from fedsched.engine.calendar import lost_share
 from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
 from fedsched.engine.lost import wasted
-from fedsched.engine.meters import integrals
+from fedsched.engine.meters import integrals, lost_share
 from fedsched.engine.numbers import Counter
 from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import RULES, Shapes, jobs_of, shape_all

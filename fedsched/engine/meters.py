@@ -11,7 +11,7 @@ from fedsched.engine.numbers import Clock, Counter
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Problem, State
+    from fedsched.engine.arrays import ExtraState, Problem, State
 
 
 @inlined
@@ -42,3 +42,12 @@ def integrals(problem: Problem, state: State) -> Integrals:
     return Integrals(
         clock[Clock.SATURATED_SECONDS], lost, wasted_node_seconds(state.extras), requeues(state.extras)
     )
+
+
+@inlined
+def lost_share(state: ExtraState | None, t0: float, nodes: int) -> float:
+    """Return the share of the machine's capacity that had been lost when the last run ended."""
+    if state is None:
+        return 0.0
+    elapsed = state.closed.last_end[0] - t0
+    return state.closed.last_end[1] / (nodes * elapsed) if elapsed > 0.0 else 0.0

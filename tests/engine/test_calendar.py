@@ -206,7 +206,7 @@ def test_the_first_lookout_after_a_time_is_found_wherever_it_is() -> None:
         some = lookouts[:many]
         for time in (0.0, 1.0, 2.5, 3.0, 12.0, 34.0, 40.0, 55.0, np.inf):
             found = int(np.searchsorted(some, time, side="right"))
-            assert [calendar._first_after(some, time, past) for past in range(found + 1)] == [found] * (found + 1)
+            assert [calendar.first_after(some, time, past) for past in range(found + 1)] == [found] * (found + 1)
 
 
 def test_nothing_is_due_until_something_is_known_closed_or_opened() -> None:
