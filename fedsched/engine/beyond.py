@@ -12,7 +12,7 @@ from fedsched.compiled import inlined
 from fedsched.engine.numbers import Counter
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, Ints
+    from fedsched.engine.arrays import Extras, Ints
 
 
 @inlined
@@ -27,7 +27,7 @@ def note_what_is(extras: Extras | None, counter: Ints) -> None:
 
 
 @inlined
-def more_is(extras: Extras | ExtraState | None, counter: Ints) -> bool:
+def more_is(extras: Extras | None, counter: Ints) -> bool:
     """Return whether anything is in use but nodes that close."""
     if extras is None:
         return False

@@ -121,7 +121,7 @@ def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "slurm.conf").write_text("NodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
-    (tmp_path / "carbon.csv").write_text("time,g/kWh\n0,400\n3600,90\n7200,250\n900000,250\n", encoding="utf-8")
+    (tmp_path / "carbon.csv").write_text("second,g/kWh\n0,400\n3600,90\n7200,250\n9000000,250\n", encoding="utf-8")
     for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
         examples = examples_of(import_module(f"fedsched.cli.{name}").command)
         examples = [example for example in examples if example not in NEED_A_NETWORK]

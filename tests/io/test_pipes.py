@@ -108,6 +108,7 @@ COMMANDS = {
     "simulate": ("simulate", "-"),
     "optimize": ("optimize", "-", "--evaluations", "20", "--method", "sa"),
     "bounds": ("bounds", "-"),
+    "shift": ("shift", "-", "--put-off", "1h", "--carbon", "carbon.csv", "--evaluations", "20"),
     "compare": ("compare", "-", "--method", "easy", "--method", "fcfs", "--seeds", "1", "--evaluations", "10"),
     "report": ("report", "-"),
     "convert": ("convert", "-"),
@@ -117,7 +118,7 @@ COMMANDS = {
     "market": ("market", "--trace", "-", "--begin", "0", "--interval", "50", "--length", "1", "2", "--jobs", "1"),
 }
 NO_LOG = ("sprio", "plot", "generate", "fetch", "completion", "doctor", "demo")
-NO_LOG += ("bench", "twin", "plan", "apply", "watch")
+NO_LOG += ("bench", "twin", "plan", "apply", "watch", "place")
 FILES_ALONE = ("study",)  # which takes logs and folders of dumps, several of them
 
 
@@ -134,6 +135,7 @@ def test_every_command_takes_the_standard_input(
     monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True, raising=False)
     monkeypatch.chdir(tmp_path)
     Path("slurm.conf").write_bytes(CONF)
+    Path("carbon.csv").write_text("second,g/kWh\n0,400\n900000,250\n", encoding="utf-8")
     words = [*COMMANDS[command]]
     words += {"report": ["--out", str(tmp_path / "a.html")], "convert": [str(tmp_path / "a.csv")]}.get(command, [])
     piped(monkeypatch, gzip.compress(SWF))
