@@ -20,7 +20,7 @@ from slurm.recorder import settings_of
 from steer.beside import Beside
 
 from fedsched.steer import Hand, Undo, plan, read_queue
-from fedsched.steer.recorded import SAMPLE, Recorded
+from fedsched.steer.recorded import Recorded
 
 FACTOR = 30.0
 KILLS = 20
@@ -64,7 +64,7 @@ def test_a_driver_that_is_killed_at_twenty_moments(short_path: Path) -> None:
 def steered_and_undone(folder: Path) -> None:
     """Play it once in a folder."""
     draw = random.Random(8)
-    plan(read_queue(Recorded(SAMPLE)), AIMS)  # so that drivers need not compile
+    plan(read_queue(Recorded("sample")), AIMS)  # so that drivers need not compile
     with SlurmCluster(folder / "slurm", nodes=NODES, settings=settings_of("backfill"), factor=FACTOR) as slurm:
         (folder / ENVIRONMENT).write_text(json.dumps(slurm._environment), encoding="utf-8")
         for _ in range(JOBS):
