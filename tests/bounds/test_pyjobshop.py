@@ -114,12 +114,14 @@ def optimum(case: Case) -> int:
     return int(found.objective)
 
 
-@pytest.mark.parametrize("clusters", [1, 2])
-def test_the_exact_optimum_is_pyjobshops(clusters: int) -> None:
-    """Up to seven jobs with submits, breaks, starts and ends that others wait for, on one cluster or across two."""
+@pytest.mark.parametrize(
+    ("clusters", "fewest", "most", "cases"), [(1, 2, 7, 40), (2, 2, 6, 40), (1, 8, 10, 12), (2, 7, 10, 12)]
+)
+def test_the_exact_optimum_is_pyjobshops(clusters: int, fewest: int, most: int, cases: int) -> None:
+    """Up to ten jobs with submits, breaks, starts and ends that others wait for, on one cluster or across two."""
     waiting = broken = 0
-    for seed in range(tries(40)):
-        case = drawn(seed, clusters=clusters, jobs=random.Random(seed).randint(2, 8 - clusters), shapes=1)
+    for seed in range(tries(cases)):
+        case = drawn(seed, clusters=clusters, jobs=random.Random(seed).randint(fewest, most), shapes=1)
         workload, federation = case.workload((0,) * len(case.shapes)), case.federation
         answer = exact(workload, federation, seconds=PATIENCE, workers=1)
         best = optimum(case)
@@ -128,7 +130,7 @@ def test_the_exact_optimum_is_pyjobshops(clusters: int) -> None:
         assert lower_bounds(workload, federation).makespan <= best
         waiting += any(case.waits)
         broken += any(case.breaks)
-    assert min(waiting, broken) > tries(40) // 3
+    assert min(waiting, broken) > tries(cases) // 3
 
 
 def test_the_best_of_all_shapes_is_pyjobshops() -> None:
