@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
-from fedsched.steer.commands import CommandError, written
+from fedsched.steer.commands import CommandError, changed
 from fedsched.steer.priorities import LEAST, Priorities
 from fedsched.steer.reading import read_queue
 from fedsched.steer.rights import check_federation, check_rights
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from fedsched.steer.plan import Plan
     from fedsched.steer.queue import SlurmJob
     from fedsched.steer.undo import Undo
-
-# What is said of a job that has ended or begun meanwhile: nothing is left to do for it.
-OVER = ("already finished", "invalid job id", "no longer pending", "already been requested")
 
 
 class SetByHandError(SteerError):
@@ -56,14 +53,7 @@ class Hand:
 
     def run(self, command: Command) -> bool:
         """Run a command, and return whether there was a job to do it to."""
-        self.told(written(command))
-        try:
-            self.runner.run(command)
-        except CommandError as error:
-            if any(mark in error.said.lower() for mark in OVER):
-                return False
-            raise
-        return True
+        return changed(self.runner, command, self.told)
 
     def apply(self, plan: Plan) -> int:
         """Give jobs the Nice of a plan, and return how many; where one fails, all that was given is taken back."""
@@ -89,7 +79,7 @@ class Hand:
         try:
             said = self.runner.run(look_at(job.number))
         except CommandError as error:
-            if any(mark in error.said.lower() for mark in OVER):
+            if error.is_too_late:
                 return
             raise
         rows = [line.split("|") for line in said.split()]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from fedsched.errors import SteerError, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Command = tuple[str, ...]
 
@@ -21,6 +21,8 @@ PATIENCE = 60.0  # seconds in which a command must have answered
 SECONDS = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
 # What a program says that cannot write JSON: one without the option, or without the plugin for it.
 NO_JSON = ("unrecognized option", "invalid option", "serializer", "json", "plugin")
+# What is said of a job that has ended or begun meanwhile: nothing is left to do for it.
+OVER = ("already finished", "invalid job id", "no longer pending", "already been requested")
 
 
 class CommandError(SteerError):
@@ -34,6 +36,11 @@ class CommandError(SteerError):
     def lacks_json(self) -> bool:
         """Return whether it failed because this Slurm writes no JSON."""
         return "--json" in self.command and any(mark in self.said.lower() for mark in NO_JSON)
+
+    @property
+    def is_too_late(self) -> bool:
+        """Return whether it failed because the job that it is about has ended or begun meanwhile."""
+        return any(mark in self.said.lower() for mark in OVER)
 
 
 class Runner(Protocol):
@@ -88,6 +95,18 @@ class Shell:
     def user(self) -> str:
         """Return who runs this process."""
         return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def changed(runner: Runner, command: Command, told: Callable[[str], None]) -> bool:
+    """Say what changes a job and run it; return whether there was a job to do it to."""
+    told(written(command))
+    try:
+        runner.run(command)
+    except CommandError as error:
+        if error.is_too_late:
+            return False
+        raise
+    return True
 
 
 def written(command: Command) -> str:

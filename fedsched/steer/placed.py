@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError
 from fedsched.io.atomic import atomic_text, check_writable
-from fedsched.steer.applying import OVER
-from fedsched.steer.commands import CommandError, written
+from fedsched.steer.commands import changed
 from fedsched.steer.jobs_read import REVOKED
 from fedsched.steer.rights import check_rights
 from fedsched.steer.siblings import On, read_siblings
@@ -139,14 +138,7 @@ class Placer:
         return True
 
     def _run(self, command: Command) -> bool:
-        self.told(written(command))
-        try:
-            self.runner.run(command)
-        except CommandError as error:
-            if any(mark in error.said.lower() for mark in OVER):
-                return False
-            raise
-        return True
+        return changed(self.runner, command, self.told)
 
     def _look_at(self, one: Placement) -> None:
         """Raise where a job is not on its cluster."""
