@@ -35,6 +35,7 @@ from fedsched.model.node_use import NodeUse
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
+from fedsched.optimize.shifting import Shift, Shifts
 from fedsched.plot import attainment, convergence, cycle, gantt, load, pareto, profile, ranks, saving, style, surface
 from fedsched.plot import result as result_plots
 from fedsched.policies import Rules
@@ -179,6 +180,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
         notes=(name,),
     ),
     "Comparison": lambda name: Comparison((run(name),)),
+    "Shifts": lambda name: Shifts(name, (Shift(name, 2.0, 1.0, 3.0),), (name,)),
     "Tuned": lambda name: tuning(name).current,
     "Tuning": tuning,
     "Standing": lambda name: Standing("makespan", 5.0, 1, 4.0, name),

@@ -11,7 +11,7 @@ from fedsched.errors import TraceError
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.optimize.verb import optimize
 from fedsched.simulate import simulate
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from fedsched.model.federation import Federation
@@ -42,12 +42,13 @@ class Shifts:
         return 1.0 - row.value / home, 1.0 - row.bound / home
 
     def __str__(self) -> str:
-        lines = [f"{'what may move':<16}{self.objective:>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"]
+        head = f"{'what may move':<16}{one_line(self.objective):>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"
+        lines = [head]
         for row in self.rows:
             saved, most = self.saved(row)
             proven = f"{most:>9.1%}" if row.bound == row.bound else f"{'':>9}"
-            lines.append(f"{row.name:<16}{row.value:>14.6g}{saved:>9.1%}{proven}{row.mean_wait:>14,.0f}")
-        return "\n".join([*lines, *self.remarks])
+            lines.append(f"{one_line(row.name):<16}{row.value:>14.6g}{saved:>9.1%}{proven}{row.mean_wait:>14,.0f}")
+        return "\n".join([*lines, *map(one_line, self.remarks)])
 
 
 def shifts(
