@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from fedsched.steer.placed import Placer
     from fedsched.steer.placing import Placing
 
-PATIENCE = 5  # looks in a row that may fail before it gives up
 COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "starts", "from now")
 
 
@@ -55,6 +54,7 @@ def command(
     from fedsched.steer.locking import only_one
     from fedsched.steer.placed import Placed, Placer
     from fedsched.steer.recorded import Rehearsal
+    from fedsched.steer.watching import PATIENCE
 
     if recorded is not None and not dry_run:
         raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fedsched.cli import groups, options
 from fedsched.cli.shared import load_workload, print_json, reading_of, say
 from fedsched.model.reading import CLAIRVOYANT
@@ -47,11 +45,7 @@ def command(
 
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, seed=seed, usual=CLAIRVOYANT)
     groups.say_unused(scenario, asked, "shift", used=())
-    workload = load_workload(asked.jobs, asked.seed)
-    if put_off is not None:
-        from fedsched.model.slack import slack_said
-
-        workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
+    workload = load_workload(asked.jobs, asked.seed, put_off=put_off)
     cluster = asked.cluster(workload)
     found = shifts(
         workload, cluster, objective, reading=asked.reading, method=method, seconds=seconds, evaluations=evaluations,

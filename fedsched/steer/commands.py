@@ -59,6 +59,21 @@ class Runner(Protocol):
         ...
 
 
+class Behind:
+    """What all runners share behind which another one runs the commands."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def now(self) -> float:
+        """Return the runner's time."""
+        return self._runner.now()
+
+    def user(self) -> str:
+        """Return who runs them."""
+        return self._runner.user()
+
+
 class Shell:
     """Runs commands on this machine.
 

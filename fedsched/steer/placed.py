@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError
-from fedsched.io.atomic import atomic_text, check_writable
+from fedsched.io.atomic import check_writable
 from fedsched.steer.commands import changed
 from fedsched.steer.jobs_read import REVOKED
+from fedsched.steer.kept import read_kept, write_kept
 from fedsched.steer.rights import check_rights
 from fedsched.steer.siblings import On, read_siblings
 from fedsched.steer.updates import begin_later, begin_now, bind, look_at
@@ -44,24 +44,13 @@ class Placed:
     @classmethod
     def open(cls, path: str | Path | None) -> Placed:
         """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error."""
-        where = None if path is None else Path(path)
-        if where is None or not where.exists():
-            if where is not None:
-                check_writable(where)
-            return cls(where)
-        try:
-            said: Any = json.loads(where.read_text(encoding="utf-8"))
-            found = {
-                int(number): Before(str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
-                for number, one in said["jobs"].items()
-            }
-            kind = said["kind"]
-        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            raise SteerError(f"{where}: it is no file of placed jobs ({error}); name the right one.") from None
-        if kind != KIND:
-            raise SteerError(f"{where}: it is {kind!r}, not {KIND!r}; undo it with the version that wrote it.")
+        if path is None:
+            return cls(None)
+        where = Path(path)
+        otherwise = "it is no file of placed jobs ({}); name the right one."
+        jobs = read_kept(where, KIND, _jobs, otherwise=otherwise) or {}
         check_writable(where)
-        return cls(where, found)
+        return cls(where, jobs)
 
     def remember(self, one: Placement) -> None:
         """Write down what a job has, before it is given something else; who was given a cluster before keeps that."""
@@ -77,16 +66,15 @@ class Placed:
             self.save()
 
     def save(self) -> None:
-        """Write the file, whole or not at all; where there is nothing to undo, there is none."""
-        if self.path is None:
-            return
-        if not self.jobs:
-            self.path.unlink(missing_ok=True)
-            return
-        said = {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}}
-        with atomic_text(self.path) as out:
-            json.dump(said, out, indent=1)
-            out.write("\n")
+        """Write the file; where there is nothing to undo, there is none."""
+        write_kept(self.path, {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}})
+
+
+def _jobs(said: Mapping[str, Any]) -> dict[int, Before]:
+    return {
+        int(number): Before(str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
+        for number, one in said["jobs"].items()
+    }
 
 
 def _there(queues: Mapping[str, Queue], jobs: Mapping[int, Before]) -> Iterator[tuple[int, SlurmJob]]:
@@ -132,13 +120,10 @@ class Placer:
     def _place(self, one: Placement) -> bool:
         self.placed.remember(one)
         for command in placing_commands(one):
-            if not self._run(command):
+            if not changed(self.runner, command, self.told):
                 return False
         self._look_at(one)
         return True
-
-    def _run(self, command: Command) -> bool:
-        return changed(self.runner, command, self.told)
 
     def _look_at(self, one: Placement) -> None:
         """Raise where a job is not on its cluster."""
@@ -149,8 +134,9 @@ class Placer:
                 "nothing more is changed. `scontrol show job` says where it may start."
             )
 
-    def undoing(self, queues: Mapping[str, Queue]) -> list[Command]:
-        """Return the commands that give jobs which still wait back their clusters and their begin times."""
+    def undo(self) -> list[Command]:
+        """Give jobs that still wait back their clusters and their begin times, and return by which commands."""
+        queues = read_siblings(self.runner)
         self.placed.follow(queues)
         now = next(iter(queues.values())).now
         found: list[Command] = []
@@ -160,13 +146,8 @@ class Placer:
                 found.append(begin_later(job.target, before.begin - now))
             if before.clusters != before.cluster:
                 found.append(bind(job.target, before.clusters))
-        return found
-
-    def undo(self) -> list[Command]:
-        """Undo all that there is to undo, and return by which commands."""
-        found = self.undoing(read_siblings(self.runner))
         for command in found:
-            self._run(command)
+            changed(self.runner, command, self.told)
         self.placed.jobs = {}
         self.placed.save()
         return found

@@ -10,7 +10,7 @@ from fedsched.errors import OutputError, SteerError
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import queue_folder
 from fedsched.io.files import read_text
-from fedsched.steer.commands import Command, CommandError, written
+from fedsched.steer.commands import Behind, Command, CommandError, written
 from fedsched.steer.machine_read import CONFIG, settings_of
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ class Recorded:
         return "nobody"
 
 
-class Keeping:
+class Keeping(Behind):
     """A runner that keeps what commands print in a new folder."""
 
     def __init__(self, runner: Runner, folder: str | PathLike[str]) -> None:
-        self._runner, self._folder = runner, Path(folder)
+        super().__init__(runner)
+        self._folder = Path(folder)
         if self._folder.exists():
             raise OutputError(f"{folder} is there already; give a new folder.")
         self._folder.mkdir(parents=True)
@@ -75,20 +76,9 @@ class Keeping:
             out.write(text)
         return text
 
-    def now(self) -> float:
-        """Return the runner's time."""
-        return self._runner.now()
 
-    def user(self) -> str:
-        """Return who runs them."""
-        return self._runner.user()
-
-
-class Rehearsal:
+class Rehearsal(Behind):
     """A runner that runs what reads, and of what changes something does nothing."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
 
     def run(self, command: Command) -> str:
         """Return what a command prints; nothing of one that changes, or looks at what was changed."""
@@ -97,30 +87,19 @@ class Rehearsal:
         changes = (program, words[0]) == ("scontrol", "update") or (program, *words[:2]) == ("squeue", "-h", "-j")
         return "" if changes else self._runner.run(command)
 
-    def now(self) -> float:
-        """Return the runner's time."""
-        return self._runner.now()
-
     def user(self) -> str:
         """Return that of a rehearsal: who may all."""
         return "root"
 
 
-class Announced:
+class Announced(Behind):
     """A runner that says each command before it is run."""
 
     def __init__(self, runner: Runner, told: Callable[[str], None]) -> None:
-        self._runner, self._told = runner, told
+        super().__init__(runner)
+        self._told = told
 
     def run(self, command: Command) -> str:
         """Return what a command prints."""
         self._told(written(command))
         return self._runner.run(command)
-
-    def now(self) -> float:
-        """Return the runner's time."""
-        return self._runner.now()
-
-    def user(self) -> str:
-        """Return who runs them."""
-        return self._runner.user()

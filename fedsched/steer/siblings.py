@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
+from fedsched.steer.commands import Behind
 from fedsched.steer.reading import read_queue
 from fedsched.steer.rights import check_federation
 
@@ -15,25 +16,18 @@ if TYPE_CHECKING:
 OF_A_CLUSTER = ("squeue", "sinfo", "scontrol")
 
 
-class On:
+class On(Behind):
     """A runner whose commands go to another cluster."""
 
     def __init__(self, runner: Runner, cluster: str) -> None:
-        self._runner, self._cluster = runner, cluster
+        super().__init__(runner)
+        self._cluster = cluster
 
     def run(self, command: Command) -> str:
         """Return what a command prints there."""
         program, *others = command
         there = (program, "-M", self._cluster, *others) if program in OF_A_CLUSTER else command
         return self._runner.run(there)
-
-    def now(self) -> float:
-        """Return the time here."""
-        return self._runner.now()
-
-    def user(self) -> str:
-        """Return who runs them."""
-        return self._runner.user()
 
 
 def read_siblings(runner: Runner) -> dict[str, Queue]:

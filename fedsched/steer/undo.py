@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError
-from fedsched.io.atomic import atomic_text, check_writable
+from fedsched.io.atomic import check_writable
+from fedsched.steer.kept import read_kept, write_kept
 from fedsched.steer.promises import Promises
 
 if TYPE_CHECKING:
@@ -61,23 +61,8 @@ class Undo:
         if path is None:
             return cls(None, cluster)
         where = Path(path)
-        if not where.exists():
-            check_writable(where)
-            return cls(where, cluster)
-        try:
-            said = json.loads(where.read_text(encoding="utf-8"))
-            found = cls(
-                where,
-                str(said["cluster"]),
-                {int(number): _former(one) for number, one in said["jobs"].items()},
-                {int(number): float(when) for number, when in said["deadlines"].items()},
-                {int(number): float(when) for number, when in said.get("promised", said["deadlines"]).items()},
-            )
-            kind = said["kind"]
-        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            raise SteerError(f"{where}: it is no undo file ({error}); name another, or the right one.") from None
-        if kind != KIND:
-            raise SteerError(f"{where}: it is {kind!r}, not {KIND!r}; undo it with the version that wrote it.")
+        otherwise = "it is no undo file ({}); name another, or the right one."
+        found = read_kept(where, KIND, lambda said: _undo(where, said), otherwise=otherwise) or cls(where, cluster)
         if found.cluster != cluster:
             raise SteerError(f"{where}: it is of the cluster {found.cluster!r}, not {cluster!r}; name another file.")
         check_writable(where)
@@ -147,12 +132,7 @@ class Undo:
         return own
 
     def save(self) -> None:
-        """Write the file, whole or not at all; where there is nothing to undo, there is none."""
-        if self.path is None:
-            return
-        if not self.jobs:
-            self.path.unlink(missing_ok=True)
-            return
+        """Write the file; where there is nothing to undo, there is none."""
         said = {
             "kind": KIND,
             "cluster": self.cluster,
@@ -160,9 +140,17 @@ class Undo:
             "deadlines": {str(number): when for number, when in self.deadlines.items()},
             "promised": {str(number): when for number, when in self.promised.items()},
         }
-        with atomic_text(self.path) as out:
-            json.dump(said, out, indent=1)
-            out.write("\n")
+        write_kept(self.path, said)
+
+
+def _undo(path: Path, said: Mapping[str, Any]) -> Undo:
+    return Undo(
+        path,
+        str(said["cluster"]),
+        {int(number): _former(one) for number, one in said["jobs"].items()},
+        {int(number): float(when) for number, when in said["deadlines"].items()},
+        {int(number): float(when) for number, when in said.get("promised", said["deadlines"]).items()},
+    )
 
 
 def _former(said: Mapping[str, Any]) -> Former:

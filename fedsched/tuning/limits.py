@@ -59,23 +59,26 @@ def limit_in(accounts: Associations, name: str) -> str:
 def with_limits(accounts: Associations, values: Mapping[str, str]) -> Associations:
     """Return the accounts with these limits."""
     qos = dict(accounts.qos)
-    for name, value in values.items():
-        if is_limit(name):
-            whose, _, limit = name.rpartition("/")
-            one = qos[whose.lower()]
-            limits = {key: given for key, given in one.limits.items() if key != OF_JOBS[limit]}
-            if value != NO_LIMIT:
-                limits[OF_JOBS[limit]] = float(value)
-            qos[whose.lower()] = replace(one, limits=limits)
+    for whose, limit, value in _limits_in(values):
+        one = qos[whose.lower()]
+        limits = {key: given for key, given in one.limits.items() if key != OF_JOBS[limit]}
+        if value != NO_LIMIT:
+            limits[OF_JOBS[limit]] = float(value)
+        qos[whose.lower()] = replace(one, limits=limits)
     return replace(accounts, qos=qos)
 
 
 def commands_of(values: Mapping[str, str]) -> Iterator[str]:
     """Give the command that sets each limit."""
+    for whose, limit, value in _limits_in(values):
+        yield f"sacctmgr -i modify qos where name={whose} set {limit}={-1 if value == NO_LIMIT else value}"
+
+
+def _limits_in(values: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     for name, value in values.items():
         if is_limit(name):
             whose, _, limit = name.rpartition("/")
-            yield f"sacctmgr -i modify qos where name={whose} set {limit}={-1 if value == NO_LIMIT else value}"
+            yield whose, limit, value
 
 
 def _gene(quality: str, limit: str) -> Gene:

@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 from slurm.federated import federated
-from slurm.test_federated import FACTOR, LATER, OURS, SETTINGS, submit, until_it_runs
+from slurm.test_federated import LATER, OURS, submit, until_it_runs
+from slurm.test_steering import FACTOR, SETTINGS
 from steer.beside import Beside
 
 from fedsched.steer import read_queue

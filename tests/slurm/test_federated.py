@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from slurm.accounted import missing as accounts_missing
 from slurm.federated import federated
+from slurm.test_steering import FACTOR, SETTINGS, kill_controller
 from steer.beside import Beside
 
 from fedsched.errors import SteerError
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from fedsched.steer import SlurmJob
     from fedsched.steer.commands import Command
 
-FACTOR = 5.0
-SETTINGS = """\
-SchedulerType=sched/backfill
-SchedulerParameters=sched_interval=10,bf_interval=10,bf_resolution=1
-SelectType=select/linear
-"""
 AIMS = Aims(slack=600.0, seconds=20.0)
 LATER = "--begin=now+7days"
 OURS = "--comment=please fedsched"
@@ -138,9 +133,7 @@ def test_a_sibling_that_is_gone_stops_it(short_path: Path) -> None:
     """Nothing is changed in a federation that is not whole; the error says which cluster, and by what to look."""
     with federated(short_path / "fed", nodes=(1, 1), settings=SETTINGS, factor=FACTOR) as (north, south):
         number = submit(north, 1, 30, LATER, OURS)
-        [controller] = [running for name, running in south._daemons if name == "slurmctld"]
-        controller.kill()
-        controller.wait()
+        kill_controller(south)
         until = time.monotonic() + 60.0
         while "Synced:Yes" in north.ask("scontrol", "show", "federation") and time.monotonic() < until:
             time.sleep(0.2)

@@ -1,0 +1,47 @@
+"""Files that say what there is to undo: read or refused as a whole, written before a command is run, gone at last."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fedsched.errors import SteerError
+from fedsched.io.atomic import atomic_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Found = TypeVar("Found")
+
+
+def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise: str) -> Found | None:
+    """Return what is read out of a file of this kind; None where there is none yet.
+
+    Parameters
+    ----------
+    otherwise
+        What is said of a file that cannot be read so, with `{}` for why.
+    """
+    if not path.exists():
+        return None
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        found, its_kind = read(said), said["kind"]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise SteerError(f"{path}: {otherwise.format(error)}") from None
+    if its_kind != kind:
+        raise SteerError(f"{path}: it is {its_kind!r}, not {kind!r}; undo it with the version that wrote it.")
+    return found
+
+
+def write_kept(path: Path | None, said: Mapping[str, object]) -> None:
+    """Write a file, whole or not at all; where no job is in it there is none. With no path there never is one."""
+    if path is None:
+        return
+    if not said["jobs"]:
+        path.unlink(missing_ok=True)
+        return
+    with atomic_text(path) as out:
+        json.dump(said, out, indent=1)
+        out.write("\n")
