@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.io.sacct_values import WORDS
+from fedsched.model.corresponding import MOST, counterparts
 from fedsched.model.log import FAILED, Demand
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST = 2_000_000  # conditions that are listed: each task of an array may wait for each of another
 # The words of Slurm's, and of a workload.
 _WORDS = {word: word for word in ("after", "afterany", "afterok", "afternotok")} | {"aftercorr": "afterok"}
 _NOT_MODELLED = {"afterburstbuffer": Demand.BURST_BUFFER, "expand": Demand.EXPANSION}
@@ -190,12 +190,10 @@ class _Known:
             return [wanted.word]
         key = self._key(wanted.job, who.cluster)
         tasks = self.arrays.get(key, {})
-        if wanted.task is not None:
-            targets = [tasks[wanted.task]] if wanted.task in tasks else []
-        elif wanted.corresponding and who.task in tasks:
-            targets = [tasks[who.task]]
-        else:
-            targets = list(tasks.values()) or ([self.single[key]] if key in self.single else [])
+        named = tasks if wanted.task is None else {k: task for k, task in tasks.items() if k == wanted.task}
+        targets = counterparts(who.task, tasks, named) if wanted.corresponding else list(named.values())
+        if not targets and wanted.task is None and key in self.single:
+            targets = [self.single[key]]
         # Whoever came later is not meant: its number was used again.
         before = (who.first, who.master)
         there = [row for row, first in targets if (first, wanted.job) < before]

@@ -34,6 +34,7 @@ class Kind(IntEnum):
     AFTEROK = 2  # its end, if it ends well
     AFTERNOTOK = 3  # its end, if it ends badly
     SINGLETON = 4  # the end of every job of the same user and name before this one
+    AFTERCORR = 5  # of its counterpart in an array, which a workload spells out as AFTEROK: no job has this for long
 
 
 class End(IntEnum):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.model.alternatives import check_shapes
+from fedsched.model.corresponding import spelled_out
 from fedsched.model.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
 from fedsched.model.validation import check_jobs, check_sites, row_mask, row_numbers, site_table, table_column
 from fedsched.text import counted
@@ -70,6 +71,7 @@ class Workload:
         (default) = nothing.
     after
         What jobs wait for, as Slurm's --dependency: "afterok:12+5,singleton", texts or {id: text}; None = nothing.
+        `aftercorr` goes by the labels "array" and "task", and becomes the `afterok` that it is.
     begin, held
         The earliest start that each job's user asked for; 0 = its submit. And when it is held, as by `scontrol hold`,
         and may not start: {12: [(3600, 7200)]}, or a text a job: "3600-7200|9000-9600". None (default) = nothing.
@@ -187,6 +189,7 @@ class Workload:
             object.__setattr__(self, field, value)
         check_jobs(self)
         check_shapes(self)
+        object.__setattr__(self, "after", spelled_out(self))
 
     def __len__(self) -> int:
         return len(self.submit)
