@@ -14,7 +14,7 @@ LONGEST = 1 << 16  # a command line may be long
 HEADER = (
     "JobIDRaw|Cluster|Partition|User|Account|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqCPUS|"
     "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended|JobName|"
-    "Reason|Flags|Restarts|SubmitLine"
+    "Reason|Flags|Restarts|Priority|NodeList|SubmitLine"
 )
 
 
@@ -74,6 +74,8 @@ def _texts(job: dict[str, Any]) -> Iterator[str]:
     flags = job.get("flags")
     yield ",".join(map(_name, flags)) if isinstance(flags, list) else ""
     yield _number(job.get("restart_cnt"))
+    yield _number(job.get("priority"))
+    yield _name(job.get("nodes"))
     yield _name(job.get("submit_line"))
 
 

@@ -32,8 +32,11 @@ LABELS = {
     "reason": "reason",
     "restarts": "restarts",
     "flags": "started_by",
+    "priority": "priority",
+    "nodelist": "nodes",
 }
-RECORDED = frozenset({"reason", "restarts", "flags"})  # of what came, not of what jobs ask for
+RECORDED = frozenset({"reason", "restarts", "flags", "priority", "nodelist"})  # of what came, not of what jobs ask for
+UNSAID = {"restarts": ("0",), "priority": ("0",), "nodelist": ("none assigned",)}  # what says nothing there
 SCHEDULERS = {  # among a job's flags, as sacct prints them and as its JSON has them
     **{"schedmain": "main", "schedbackfill": "backfill", "schedsubmit": "submit"},
     **{"started_on_schedule": "main", "started_on_backfill": "backfill", "started_on_submit": "submit"},
@@ -151,7 +154,7 @@ def _label(column: str, text: str) -> str:
     """Return what a label says; a job may be called by one of the words that stand for nothing."""
     if column == "flags":
         return next((by for flag in text.lower().split(",") if (by := SCHEDULERS.get(flag.strip()))), "")
-    if (column != "jobname" and text.lower() in NOTHING) or (column == "restarts" and text == "0"):
+    if (column != "jobname" and text.lower() in NOTHING) or text.lower() in UNSAID.get(column, ()):
         return ""
     if column == "constraints":
         try:

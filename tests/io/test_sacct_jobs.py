@@ -84,27 +84,31 @@ def test_what_jobs_are_called_is_kept(tmp_path: Path) -> None:
 def test_what_came_of_jobs_is_kept(tmp_path: Path) -> None:
     """Tests that why jobs waited, how often they came back and who started them become labels that bind nobody."""
     lines = (
-        f"1|{DAY}10:00:00|60|COMPLETED|2|Priority|0|SchedMain|a",
-        f"2|{DAY}10:00:00|60|COMPLETED|2|None|2|SchedBackfill,Other|b",
-        f"3|{DAY}10:00:00|60|COMPLETED|2|Resources|1||c",
+        f"1|{DAY}10:00:00|60|COMPLETED|2|Priority|0|SchedMain|a|4294901757|n[1-2]",
+        f"2|{DAY}10:00:00|60|COMPLETED|2|None|2|SchedBackfill,Other|b|0|None assigned",
+        f"3|{DAY}10:00:00|60|COMPLETED|2|Resources|1||c||n7",
     )
     jobs = read(
         tmp_path / "a.sacct", *lines,
-        head="JobIDRaw|Submit|ElapsedRaw|State|AllocCPUS|Reason|Restarts|Flags|JobName",
+        head="JobIDRaw|Submit|ElapsedRaw|State|AllocCPUS|Reason|Restarts|Flags|JobName|Priority|NodeList",
     )  # fmt: skip
     assert [job.labels for job in jobs] == [
-        {"name": "a", "reason": "Priority", "started_by": "main"},
+        {"name": "a", "reason": "Priority", "started_by": "main", "priority": "4294901757", "nodes": "n[1-2]"},
         {"name": "b", "restarts": "2", "started_by": "backfill"},
-        {"name": "c", "reason": "Resources", "restarts": "1"},
+        {"name": "c", "reason": "Resources", "restarts": "1", "nodes": "n7"},
     ]
     assert jobs.unmodelled == ()
+    machine = fs.Federation.of(2)  # fewer nodes than the log's, which bind nobody
+    assert fs.simulate(jobs, machine).start.tolist() == fs.simulate(replace(jobs, labels=None), machine).start.tolist()
     data = {"jobs": [{"job_id": 7, "time": {"submission": 1, "eligible": 1, "start": 5, "end": 9, "elapsed": 4},
                       "state": {"current": ["COMPLETED"], "reason": "Priority"}, "restart_cnt": 1,
+                      "priority": {"set": True, "infinite": False, "number": 12}, "nodes": "n[3,5]",
                       "required": {"CPUs": 2}, "tres": {"allocated": [{"type": "cpu", "count": 2}]},
                       "flags": ["CLEAR_SCHEDULING", "STARTED_ON_BACKFILL"]}]}  # fmt: skip
     (tmp_path / "b.json").write_text(json.dumps(data))
     [job] = read_sacct(tmp_path / "b.json")
-    assert job.labels == {"reason": "Priority", "restarts": "1", "started_by": "backfill"}
+    assert job.labels == {"reason": "Priority", "restarts": "1", "started_by": "backfill", "priority": "12",
+                          "nodes": "n[3,5]"}  # fmt: skip
 
 
 def test_labels_bind_only_where_the_machine_has_what_they_name(tmp_path: Path) -> None:
@@ -171,6 +175,8 @@ def test_conditions_are_on_the_jobs_of_the_dump(tmp_path: Path) -> None:
         row(35, line.format("afterok:20_[1,3]:10"), at=late),
         row(41, line.format("aftercorr:20"), at=late, id="40_1"),
         row(42, line.format("aftercorr:20"), at=late, id="40_9"),
+        row(43, line.format("aftercorr:20_3"), at=late, id="40_2"),
+        row(44, line.format("aftercorr:20_3"), at=late, id="40_8"),
         row(50, line.format("afterok:99"), at=late, eligible="11:00:00"),
         row(51, at=late, eligible="11:00:00"),
     )
@@ -183,6 +189,8 @@ def test_conditions_are_on_the_jobs_of_the_dump(tmp_path: Path) -> None:
         35: "afterok:21,afterok:23,afterok:10",
         41: "afterok:21",
         42: "afterok:21,afterok:22,afterok:23",
+        43: "afterok:22",
+        44: "afterok:23",
         50: "afterok:99",
     }
     assert jobs.cleaning is not None
