@@ -154,8 +154,8 @@ def test_damaged_json_is_our_own_error(tmp_path_factory: pytest.TempPathFactory,
     path.write_text(json.dumps({"jobs": [job, new(18, 1700000000)]}))
     with contextlib.suppress(FedschedError):
         read(path)
-    for line in list(lines_of({"jobs": [new(1, 1700000000)]}, "a")):
-        assert line.count("|") == 28
+    head, line = lines_of({"jobs": [new(1, 1700000000)]}, "a")
+    assert line.count("|") == head.count("|")
 
 
 def test_no_name_is_a_formula_and_every_name_comes_back(tmp_path: Path) -> None:
