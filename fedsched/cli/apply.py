@@ -36,10 +36,10 @@ def command(
     from fedsched.steer import Hand, Undo, read_queue
     from fedsched.steer.locking import only_one
 
-    runner = steering.runner_of(recorded, quiet=json)
+    runner = steering.runner_of(recorded)
     if recorded is not None and not dry_run:
         raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
-    queue = read_queue(runner)
+    queue = read_queue(runner, clocks=not undo)
     with only_one(None if dry_run else undo_file):
         kept = Undo.open(undo_file, queue.cluster)
         if dry_run:

@@ -34,7 +34,7 @@ def now(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
         else:
             _say_score(scored)
         return 0
-    here = _present(folder, json=json)
+    here = _present(folder)
     with progress_bar("replaying") as progress:
         found = forecast(here, progress=progress, **known)
     if json:
@@ -50,7 +50,7 @@ def why(job: str | None, folder: Path | None, given: Mapping[str, Any], json: bo
 
     if job is None:
         raise ValueError("twin why needs a job: fedsched twin why JOB, or fedsched twin why JOB FOLDER.")
-    found = outlook.why(_present(folder, json=json), job, **_numbers(given, "draws", "share", "seed"))
+    found = outlook.why(_present(folder), job, **_numbers(given, "draws", "share", "seed"))
     if json:
         print_json(_why_as_json(found))
     else:
@@ -62,7 +62,7 @@ def _numbers(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: given[name] for name in names if given[name] is not None}
 
 
-def _present(folder: Path | None, *, json: bool) -> Present:
+def _present(folder: Path | None) -> Present:
     """Return the cluster in a folder, or the one that Slurm's commands here talk to, each said before it is run."""
     from fedsched.outlook import present
     from fedsched.steer import Shell
@@ -70,8 +70,7 @@ def _present(folder: Path | None, *, json: bool) -> Present:
 
     if folder is not None:
         return present(folder)
-    shell = Shell()
-    return present(shell if json else Announced(shell, lambda command: say(f"fedsched: {command}", err=True)))
+    return present(Announced(Shell(), lambda command: say(f"fedsched: {command}", err=True)))
 
 
 def _say_outlook(found: Outlook) -> None:

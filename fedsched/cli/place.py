@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -30,6 +31,7 @@ def command(
     ] = None,
     looks: Annotated[int, Parameter(help="End after so many looks.")] = 1,
     pause: steering.Pause = 30.0,
+    most: steering.Most = None,
     dry_run: steering.DryRun = False,
     undo: steering.Undone = False,
     undo_file: steering.UndoFile = steering.PLACED_FILE,
@@ -60,18 +62,19 @@ def command(
         raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
     if looks < 1:
         raise SteerError(f"--looks {looks} must be at least 1.")
-    runner = steering.runner_of(recorded, keep, quiet=json or looks > 1)
+    runner = steering.runner_of(recorded, keep, sparing=True)
     aims = Aims(
         choice=whose.choice(),
         slack=slack,
         evaluations=1000 if evaluations is None else evaluations,
         seconds=10.0 if seconds is None else seconds,
+        most=most,
     )
     with only_one(None if dry_run else undo_file):
         placed = Placed.open(undo_file)
         if dry_run:
             placed.path, runner = None, Rehearsal(runner)  # nothing is written, nothing is changed
-        placer = Placer(runner, placed, (lambda _: None) if json else say)
+        placer = Placer(runner, placed, (lambda _: None) if json and dry_run else partial(say, err=json))
         if undo:
             _undone(placer, json=json, dry_run=dry_run)
             return 0
@@ -105,7 +108,7 @@ def _looked(placer: Placer, aims: Aims, due: float | None, *, json: bool, dry_ru
     from fedsched.steer.siblings import read_siblings
 
     placing = place(read_siblings(placer.runner), aims)
-    soon = placing.placements if due is None else placing.due(due)
+    soon = (placing.placements if due is None else placing.due(due))[: aims.most]
     if not json:
         _say(placing)
     done = placer.carry_out(placing, soon)
@@ -132,8 +135,8 @@ def _say(placing: Placing) -> None:
     )  # fmt: skip
     if placing.left:
         say(
-            f"{counted(len(placing.left), 'job')} stay as they are, as job {placing.left[0].target}: arrays, jobs of "
-            "several parts, and those whom no cluster has room for without making somebody late"
+            f"{counted(len(placing.left), 'job')} stay as they are, as job {placing.left[0].target}: jobs of several "
+            "parts, arrays on several clusters, and those whom no cluster has room for without making somebody late"
         )
     for note in placing.notes:
         say(note)

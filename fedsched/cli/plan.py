@@ -25,7 +25,7 @@ def command(
     """
     from fedsched.steer import plan, read_queue
 
-    found = plan(read_queue(steering.runner_of(recorded, keep, quiet=json)), steered.aims())
+    found = plan(read_queue(steering.runner_of(recorded, keep)), steered.aims())
     if json:
         print_json(steering.plan_as_json(found))
     else:

@@ -34,6 +34,9 @@ PLACED_FILE = Path("fedsched-placed.json")
 Slack = Annotated[float, Parameter(help="How many seconds after its forecast a job may start at the latest.")]
 Undone = Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")]
 Pause = Annotated[float, Parameter(help="Seconds between two looks at the queue.")]
+Most = Annotated[
+    int | None, Parameter(help="Change at most so many jobs at once, those first that matter most. Default: all.")
+]
 DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")]
 
 
@@ -68,6 +71,7 @@ class Steered(Whose):
         Parameter(help="How far priorities may move apart while a plan lasts. Default: as far as weights let them."),
     ] = None
     seed: options.Seed = None
+    most: Most = None
 
     def aims(self) -> Aims:
         """Return what plans are after."""
@@ -80,6 +84,7 @@ class Steered(Whose):
             seconds=10.0 if self.seconds is None else self.seconds,
             drift=self.drift,
             seed=self.seed or 0,
+            most=self.most,
         )
 
 
@@ -87,7 +92,7 @@ WHOSE = Whose()
 STEERED = Steered()
 
 
-def runner_of(recorded: Path | None, keep: Path | None = None, *, quiet: bool = False) -> Runner:
+def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool = False) -> Runner:
     """Return who runs Slurm's commands, each said on stderr first; or a record of what they printed."""
     from fedsched.steer import Shell
     from fedsched.steer.recorded import Announced, Keeping
@@ -96,8 +101,10 @@ def runner_of(recorded: Path | None, keep: Path | None = None, *, quiet: bool = 
     runner: Runner = Shell() if recorded is None else Record(recorded)
     if keep is not None:
         runner = Keeping(runner, keep)
-    if recorded is None and not quiet:
-        runner = Announced(runner, lambda command: say(f"fedsched: {command}", err=True))
+    if recorded is None:
+        runner = Announced(
+            runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing
+        )
     return runner
 
 
@@ -187,6 +194,7 @@ def plan_as_json(plan: Plan) -> dict[str, object]:
         "mean_wait": {"forecast": before, "plan": after},
         "ends": {"forecast": plan.ends[0], "plan": plan.ends[1]},
         "gap": plan.gap,
+        "left": plan.left,
         "commands": [written(command) for command in commands_of(plan)],
         "notes": list(plan.notes),
     }  # fmt: skip

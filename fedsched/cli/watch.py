@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -45,14 +46,14 @@ def command(
     from fedsched.steer.recorded import Rehearsal
 
     only_said = dry_run or recorded is not None
-    runner = steering.runner_of(recorded, quiet=True)
+    runner = steering.runner_of(recorded, sparing=True)
     watch = Watch(
         Rehearsal(runner) if only_said else runner,
         Undo.open(None if only_said else undo_file, read_queue(runner).cluster),
         steered.aims(),
         interval=pause,
         lease=lease if strict else None,
-        told=(lambda _: None) if json else _said,
+        told=(lambda _: None) if json and only_said else partial(_said, aside=json),
     )
     before = {number: signal.signal(number, _interrupt) for number in _ends()}
     try:
@@ -65,8 +66,8 @@ def command(
     return 0
 
 
-def _said(text: str) -> None:
-    say(f"{time.strftime('%m-%d %H:%M:%S')} {text}")
+def _said(text: str, *, aside: bool) -> None:
+    say(f"{time.strftime('%m-%d %H:%M:%S')} {text}", err=aside)
     sys.stdout.flush()
 
 

@@ -118,7 +118,7 @@ class Hand:
 
         Where a command fails, the others are run, the file stays, and the failure is the error.
         """
-        queue = read_queue(self.runner)
+        queue = read_queue(self.runner, clocks=False)
         others = self.undo.follow(queue.jobs)
         failed: CommandError | None = None
         undone = set()

@@ -112,6 +112,21 @@ class Shell:
         return pwd.getpwuid(os.geteuid()).pw_name
 
 
+def changes(command: Command) -> bool:
+    """Return whether a command changes a job; on another cluster, too."""
+    return _there(command)[:2] == ("scontrol", "update")
+
+
+def is_of_a_job(command: Command) -> bool:
+    """Return whether a command changes a job, or looks at one that was changed."""
+    return changes(command) or _there(command)[:3] == ("squeue", "-h", "-j")
+
+
+def _there(command: Command) -> Command:
+    """Return a command without the name of the cluster that it goes to."""
+    return (command[0], *command[3:]) if command[1:2] == ("-M",) else command
+
+
 def changed(runner: Runner, command: Command, told: Callable[[str], None]) -> bool:
     """Say what changes a job and run it; return whether there was a job to do it to."""
     told(written(command))

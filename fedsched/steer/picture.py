@@ -22,7 +22,7 @@ from fedsched.steer.queue import YEAR
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -91,11 +91,13 @@ class Picture:
         """Return whether jobs start before others in front of them that these do not delay."""
         return self.queue.setting("SchedulerType").lower() != BUILTIN or len(self.queue.partitions) > 1
 
-    def by_job(self, starts: NDArray[np.float64]) -> dict[int, float]:
-        """Return the last start of each waiting job's rows, in seconds since 1970."""
+    def by_job(
+        self, starts: NDArray[np.float64], of_several: Callable[[float, float], float] = max
+    ) -> dict[int, float]:
+        """Return the start of each waiting job, in seconds since 1970; of several tasks it is the last one's."""
         found: dict[int, float] = {}
-        for job, start in zip(self.jobs, starts.tolist(), strict=False):
-            found[job.number] = max(found.get(job.number, -math.inf), start + self.zero)
+        for job, start in zip(self.jobs, (starts + self.zero).tolist(), strict=False):
+            found[job.number] = of_several(found.get(job.number, start), start)
         return found
 
     def rows_of(self, numbers: Sequence[int]) -> list[int]:

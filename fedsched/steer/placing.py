@@ -15,7 +15,7 @@ from fedsched.steer.turns import Turns
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fedsched.steer.queue import Queue, SlurmJob
 
@@ -26,7 +26,7 @@ Chosen = dict[int, str]  # cluster of each job that has one, by its number
 
 
 class Placement(NamedTuple):
-    """Where a job would best start, and when, in seconds since 1970."""
+    """Where a job would best start, and when, in seconds since 1970; of an array when its first task would."""
 
     job: SlurmJob
     cluster: str
@@ -67,6 +67,11 @@ def leaves_it_to_us(job: SlurmJob, now: float) -> bool:
     return bool(job.siblings) and job.comes_later(now) and MARK in job.comment.lower().split()
 
 
+def _may_be_placed(job: SlurmJob) -> bool:
+    """Return whether a job can be given a cluster; tasks of an array all start where that was submitted."""
+    return not job.part_of_several and (job.tasks == 1 or len(job.siblings) == 1)
+
+
 def place(queues: Mapping[str, Queue], aims: Aims | None = None) -> Placing:
     """Return where the jobs that leave it to us would best start; nothing of it is done.
 
@@ -79,7 +84,7 @@ def place(queues: Mapping[str, Queue], aims: Aims | None = None) -> Placing:
     everybody = {job.number: job for queue in queues.values() for job in queue.jobs if leaves_it_to_us(job, queue.now)}
     search = _Search({site.name: site for site in sites}, everybody.values(), aims)
     chosen = search.best()
-    starts = {name: site.starts(_on(chosen, name)) for name, site in search.sites.items()}
+    starts = {name: site.begins(_on(chosen, name)) for name, site in search.sites.items()}
     placements = [Placement(everybody[number], name, starts[name][number]) for number, name in chosen.items()]
     return Placing(
         queues,
@@ -128,7 +133,7 @@ class _Site:
         now = queue.now
         asking = {
             job.number for job in queue.jobs
-            if leaves_it_to_us(job, now) and aims.choice.takes(job) and not job.part_of_several and job.tasks == 1
+            if leaves_it_to_us(job, now) and aims.choice.takes(job) and _may_be_placed(job)
         }  # fmt: skip
         if not asking or not any(node.is_up for node in queue.nodes):
             return None
@@ -147,12 +152,19 @@ class _Site:
     def starts(self, come: frozenset[int]) -> dict[int, float]:
         """Return when jobs start if these come: the others stand behind all, where they are in nobody's way."""
         if come not in self.known:
-            there = sorted([*self.own, *(self.asking[number] for number in come)], key=self.queue.turn)
-            others = [number for number in self.asking if number not in come]
-            rows = self.turns.picture.rows_of([*(job.number for job in there), *others])
-            found = self.turns.starts(rows)
-            self.known[come] = {job.number: found[job.number] for job in there}
+            self.known[come] = self._starts(come, max)
         return self.known[come]
+
+    def begins(self, come: frozenset[int]) -> dict[int, float]:
+        """Return the same, but of arrays when their first task starts."""
+        return self._starts(come, min)
+
+    def _starts(self, come: frozenset[int], of_several: Callable[[float, float], float]) -> dict[int, float]:
+        there = sorted([*self.own, *(self.asking[number] for number in come)], key=self.queue.turn)
+        others = [number for number in self.asking if number not in come]
+        rows = self.turns.picture.rows_of([*(job.number for job in there), *others])
+        found = self.turns.starts(rows, of_several)
+        return {job.number: found[job.number] for job in there}
 
     def late(self, come: frozenset[int]) -> float:
         """Return by how many seconds those who wait already start after forecast and slack if these come."""
@@ -162,8 +174,8 @@ class _Site:
 
     def cost(self, come: frozenset[int]) -> float:
         """Return the sum of all starts if these come, and much more where somebody is late."""
-        tasks = {job.number: job.tasks for job in self.own}
-        total = sum((start - self.queue.now) * tasks.get(number, 1) for number, start in self.starts(come).items())
+        tasks = {job.number: job.tasks for job in (*self.own, *self.asking.values())}
+        total = sum((start - self.queue.now) * tasks[number] for number, start in self.starts(come).items())
         return total + LATE * self.late(come)
 
 

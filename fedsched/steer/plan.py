@@ -48,6 +48,8 @@ class Plan:
     next_due
         The first to start of those that do not start now, where Slurm would keep nodes for it, were it let go, and
         would start the same jobs now; None where it would not, or where somebody may not be steered.
+    left
+        How many changes more the best order would take that was found, were it not for the most that may be made.
     """
 
     queue: Queue
@@ -58,6 +60,7 @@ class Plan:
     slack: float
     notes: tuple[str, ...]
     next_due: int | None = None
+    left: int = 0
 
     @property
     def order(self) -> tuple[SlurmJob, ...]:

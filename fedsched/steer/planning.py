@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,8 +15,9 @@ from fedsched.errors import SteerError
 from fedsched.optimize import optimize
 from fedsched.steer.picture import Picture, picture_of
 from fedsched.steer.plan import TELLING, Plan, Start
-from fedsched.steer.priorities import Priorities
+from fedsched.steer.priorities import LEAST, Priorities
 from fedsched.steer.promises import Promises
+from fedsched.steer.rationed import worth_most
 from fedsched.steer.turns import Turns
 from fedsched.text import counted
 
@@ -27,6 +30,7 @@ HOUR = 3600.0
 POLISHED = 60  # jobs at most whose places are tried out one by one
 LATE = 1e9  # how much worse a second after a deadline is than one of mean wait
 OTHERS = 1e-3  # what one of others' counts of one of the latest's
+SEARCHED = 0.7  # of the time, where what is left of it is for choosing among changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Aims:
         Whether drift by fair shares counts, which a watch looks after itself.
     by_nice
         Whether Nice is to make the order; else any order can be had.
+    most
+        How many jobs get another Nice at most; None: as many as the order takes.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -82,6 +88,7 @@ class Aims:
     lasting: float | None = None
     shares: bool = True
     by_nice: bool = True
+    most: int | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.slack < math.inf:
@@ -90,6 +97,8 @@ class Aims:
             raise SteerError(f"drift={self.drift} must be at least 0.")
         if self.evaluations < 1:
             raise SteerError(f"evaluations={self.evaluations} must be at least 1.")
+        if self.most is not None and self.most < 1:
+            raise SteerError(f"most={self.most} must be at least 1.")
 
 
 def plan(
@@ -113,6 +122,15 @@ def plan(
     return _Planner(picture, aims, Priorities(queue, former or {}), promises or Promises({}, {})).best()
 
 
+class _Tried(NamedTuple):
+    """An order that was tried: what it is worth, when jobs start by it, and the Nice that makes it."""
+
+    score: float
+    order: list[SlurmJob]
+    starts: Mapping[int, float]
+    niceties: Mapping[int, int]
+
+
 class _Planner:
     """Tries orders of one queue."""
 
@@ -134,7 +152,9 @@ class _Planner:
         self.deadline = promises.renewed(in_turn, aims.slack, self._starts_of)
         self.weight = np.array([job.tasks for job in self.jobs], dtype=np.float64)
         self.gap = 1
-        self._until = time.monotonic() + aims.seconds
+        begun = time.monotonic()
+        self._end = begun + aims.seconds
+        self._until = self._end if aims.most is None else begun + SEARCHED * aims.seconds
 
     @property
     def _over(self) -> bool:
@@ -165,13 +185,18 @@ class _Planner:
             return None
         return self.priorities.order(order, niceties), niceties
 
+    def tried(self, order: list[SlurmJob], niceties: Mapping[int, int]) -> _Tried:
+        """Return what an order is worth."""
+        starts = self._starts(order)
+        return _Tried(self.score(starts), order, starts, niceties)
+
     def best(self) -> Plan:
-        """Return the best order that was found, or that which is."""
+        """Return the best order that was found, or that which would be without us."""
         if len(self.movable) < 2 or len(self.jobs) < 2:
-            return self._plan(self.jobs, self.before, {}, "fewer than two jobs to steer")
+            niceties = self._given_back() if len(self.jobs) > 1 else {}
+            return self._plan(self.jobs, self.before, niceties, ["fewer than two jobs to steer"])
         self.gap = 1 + self._drift()
-        found = (self.score(self.before), self.jobs, self.before, dict[int, int]())
-        least = found[0]
+        found = alone = _Tried(self.score(self.before), self.jobs, self.before, self._given_back())
         low = 0
         for wanted in self._candidates():
             if self._over:
@@ -179,14 +204,71 @@ class _Planner:
             carried = self.carried(wanted)
             low += carried is None
             if carried is not None:
-                found = min(found, self._mended(*carried), key=lambda one: one[0])
+                found = min(found, self._mended(*carried), key=lambda one: one.score)
         found = self._polished(found)
-        if found[0] > least - TELLING:
+        if alone.niceties:  # what stands by us already may be better than what was found this time
+            found = min(found, self._made({}), key=lambda one: one.score)
+        if found.score > alone.score - TELLING:
             why = "no order was found that saves a second of mean wait"
             if low:
                 why += f"; {counted(low, 'order')} would take priorities down to {1}, where all are equal"
-            return self._plan(self.jobs, self.before, {}, why)
-        return self._plan(found[1], found[2], found[3])
+            return self._rationed(alone, [why])
+        return self._rationed(found, [])
+
+    def _given_back(self) -> dict[int, int]:
+        """Return the Nice that jobs had before we gave them another, of those that have another one."""
+        if not self.aims.by_nice:
+            return {}
+        return {
+            job.number: had for job in self.jobs
+            if job.number in self.movable and (had := self.priorities.nice(job)) != job.nice
+        }  # fmt: skip
+
+    def _rationed(self, found: _Tried, why: list[str]) -> Plan:
+        """Return the plan that makes an order; where that takes too many changes, what so few do best."""
+        changes = {
+            job.number: found.niceties[job.number] for job in reversed(found.order)
+            if found.niceties.get(job.number, job.nice) != job.nice
+        }  # fmt: skip
+        most = self.aims.most
+        if most is None or len(changes) <= most:
+            return self._plan(found.order, found.starts, found.niceties, why)
+        few = worth_most(
+            lambda taken: islice(self._single_changes(changes, taken), max(1, self.aims.evaluations // most)),
+            most,
+            lambda some: self._made(some).score,
+            lambda: time.monotonic() < self._end,
+        )
+        made = self._made(few)
+        if made.score < found.score + TELLING:
+            return self._plan(made.order, made.starts, few, why)
+        left = sum(few.get(number) != nice for number, nice in changes.items())
+        by_all = f"{left:,} more would make it {self._mean_wait(found):,.0f} s"
+        by_few = f"mean wait {self._mean_wait(made):,.0f} s by these" if few else "so few save no second of mean wait"
+        return self._plan(
+            made.order, made.starts, few, [f"at most {counted(most, 'change')}: {by_few}; {by_all}", *why], left=left
+        )
+
+    def _single_changes(self, wanted: Mapping[int, int], taken: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+        """Give what single jobs may be given beside what is taken: what the whole order gives them, or a later turn."""
+        yield from wanted.items()
+        order = self.priorities.order(self.jobs, taken)
+        tier, after = self.picture.queue.tier, {job.number: self.priorities.after(job, taken) for job in order}
+        places = [
+            (job, after[behind.number] - self.gap) for k, behind in enumerate(order) for job in order[:k]
+            if job.number in self.movable and tier(job) == tier(behind) and after[behind.number] - self.gap > LEAST
+        ]  # fmt: skip
+        random.Random(self.aims.seed).shuffle(places)
+        for job, priority in places:
+            yield job.number, job.priority + job.nice - priority
+
+    def _made(self, changes: Mapping[int, int]) -> _Tried:
+        """Return the order that comes of some changes where all else stays as it is."""
+        return self.tried(self.priorities.order(self.jobs, changes), changes)
+
+    def _mean_wait(self, found: _Tried) -> float:
+        waits = [found.starts[job.number] - job.submit for job in self.jobs]
+        return float(np.average(waits, weights=self.weight))
 
     def _drift(self) -> int:
         aims = self.aims
@@ -237,36 +319,31 @@ class _Planner:
     def _by_rows(self, rows: Sequence[int]) -> list[SlurmJob]:
         return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
 
-    def _mended(
-        self, order: list[SlurmJob], niceties: dict[int, int]
-    ) -> tuple[float, list[SlurmJob], dict[int, float], dict[int, int]]:
+    def _mended(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Tried:
         """Return the order, its late jobs moved before those that they are before without us, as long as there are."""
         turn = {job.number: k for k, job in enumerate(self.jobs)}
-        starts = self._starts(order)
-        found = (self.score(starts), order, starts, niceties)
+        found = last = self.tried(order, niceties)
         for _ in range(len(order)):
             if self._over:
                 break
-            late = [k for k, job in enumerate(order) if starts[job.number] > self.deadline[job.number] + TELLING]
+            late = [
+                k for k, job in enumerate(last.order) if last.starts[job.number] > self.deadline[job.number] + TELLING
+            ]
             behind = [
                 (k, at) for k in late
-                if (at := next((i for i in range(k) if turn[order[i].number] > turn[order[k].number]), k)) < k
+                if (at := next((i for i in range(k) if turn[last.order[i].number] > turn[last.order[k].number]), k)) < k
             ]  # fmt: skip
             if not behind:
                 break
             k, at = behind[0]
-            order = [*order[:at], order[k], *order[at:k], *order[k + 1 :]]
-            carried = self.carried(order)
+            carried = self.carried([*last.order[:at], last.order[k], *last.order[at:k], *last.order[k + 1 :]])
             if carried is None:
                 break
-            order, niceties = carried
-            starts = self._starts(order)
-            found = min(found, (self.score(starts), order, starts, niceties), key=lambda one: one[0])
+            last = self.tried(*carried)
+            found = min(found, last, key=lambda one: one.score)
         return found
 
-    def _polished(
-        self, found: tuple[float, list[SlurmJob], dict[int, float], dict[int, int]]
-    ) -> tuple[float, list[SlurmJob], dict[int, float], dict[int, int]]:
+    def _polished(self, found: _Tried) -> _Tried:
         """Return what is left when single jobs are tried out in other places, as long as that helps."""
         tries = min(self.aims.evaluations, 4 * len(self.jobs))
         if len(self.jobs) > POLISHED:
@@ -275,18 +352,23 @@ class _Planner:
         for _ in range(tries):
             if self._over:
                 break
-            order = list(found[1])
+            order = list(found.order)
             at, to = draw.integers(len(order), size=2).tolist()
             order.insert(to, order.pop(at))
             carried = self.carried(order)
             if at == to or carried is None:
                 continue
-            starts = self._starts(carried[0])
-            found = min(found, (self.score(starts), carried[0], starts, carried[1]), key=lambda one: one[0])
+            found = min(found, self.tried(*carried), key=lambda one: one.score)
         return found
 
     def _plan(
-        self, order: Sequence[SlurmJob], starts: Mapping[int, float], niceties: Mapping[int, int], why: str = ""
+        self,
+        order: Sequence[SlurmJob],
+        starts: Mapping[int, float],
+        niceties: Mapping[int, int],
+        why: Sequence[str],
+        *,
+        left: int = 0,
     ) -> Plan:
         queue = self.picture.queue
         notes = [*self.picture.notes, *queue.aside_in_words()]
@@ -301,7 +383,8 @@ class _Planner:
             niceties=niceties,
             gap=self.gap,
             slack=self.aims.slack,
-            notes=(*([why] if why else []), *notes),
+            notes=(*why, *notes),
+            left=left,
             next_due=self._next_due(starts),
         )
 

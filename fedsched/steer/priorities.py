@@ -71,8 +71,8 @@ class Priorities:
     def niceties(self, order: Sequence[SlurmJob], movable: Collection[int], gap: int) -> dict[int, int]:
         """Return the least Nice of each movable job that gives this order, with such gaps between priorities.
 
-        Nobody gets less than he had. Where a job that is not movable has more priority than one that is to be before
-        it, it stays before it.
+        Nobody gets less than he had. A job that is not movable keeps the priority that it has: where that is more than
+        one's that is to be before it, it stays before it.
         """
         found: dict[int, int] = {}
         ceiling: dict[int, float] = {}
@@ -83,13 +83,13 @@ class Priorities:
                 wanted = min(natural, most - gap)
                 found[job.number] = self.nice(job) + int(natural - wanted)
                 ceiling[tier] = wanted
-            elif natural < most:
-                ceiling[tier] = natural
+            elif job.priority < most:
+                ceiling[tier] = job.priority
         return found
 
     def after(self, job: SlurmJob, niceties: Mapping[int, int]) -> int:
-        """Return a job's priority under such Nice, if there were none below 1."""
-        return self.natural(job) - (niceties.get(job.number, self.nice(job)) - self.nice(job))
+        """Return a job's priority under such Nice, if there were none below 1; of whom it is silent the one he has."""
+        return job.priority + job.nice - niceties.get(job.number, job.nice)
 
     def order(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> list[SlurmJob]:
         """Return in which order jobs have their turn under such Nice."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TypeVar
 
 from fedsched.errors import SteerError
@@ -23,11 +24,18 @@ READS = (
 )  # fmt: skip
 
 
-def read_queue(runner: Runner) -> Queue:
-    """Return the queue of the cluster that Slurm's commands here talk to; only reads."""
+def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
+    """Return the queue of the cluster that Slurm's commands here talk to; only reads.
+
+    Parameters
+    ----------
+    clocks
+        Whether clocks that differ, or were set back, stop it: who only undoes need not know what time it is.
+    """
     before = runner.now()
     settings, now = machine_read.settings_of(runner.run(machine_read.CONFIG))
-    check_clock(before, now, runner.now())
+    if clocks:
+        check_clock(before, now, runner.now())
     partitions = machine_read.partitions_of(runner.run(machine_read.PARTITIONS))
     nodes = _one_of(
         runner, (machine_read.SINFO, machine_read.nodes_of_json), (machine_read.NODES, machine_read.nodes_of_text)
@@ -45,7 +53,7 @@ def read_queue(runner: Runner) -> Queue:
         federation=machine_read.siblings_of(runner.run(machine_read.FEDERATION)),
         reservations=machine_read.reservations_of(runner.run(machine_read.RESERVATIONS)),
     )
-    _check(queue, runner.now() - before)
+    _check(queue, runner.now() - before if clocks else math.inf)
     return queue
 
 

@@ -10,7 +10,7 @@ from fedsched.errors import OutputError, SteerError
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import queue_folder
 from fedsched.io.files import read_text
-from fedsched.steer.commands import Behind, Command, CommandError, written
+from fedsched.steer.commands import Behind, Command, CommandError, changes, is_of_a_job, written
 from fedsched.steer.machine_read import CONFIG, settings_of
 
 if TYPE_CHECKING:
@@ -82,10 +82,7 @@ class Rehearsal(Behind):
 
     def run(self, command: Command) -> str:
         """Return what a command prints; nothing of one that changes, or looks at what was changed."""
-        program, *words = command
-        words = words[2:] if words[0] == "-M" else words
-        changes = (program, words[0]) == ("scontrol", "update") or (program, *words[:2]) == ("squeue", "-h", "-j")
-        return "" if changes else self._runner.run(command)
+        return "" if is_of_a_job(command) else self._runner.run(command)
 
     def user(self) -> str:
         """Return that of a rehearsal: who may all."""
@@ -93,13 +90,23 @@ class Rehearsal(Behind):
 
 
 class Announced(Behind):
-    """A runner that says each command before it is run."""
+    """A runner that says each command before it is run.
 
-    def __init__(self, runner: Runner, told: Callable[[str], None]) -> None:
+    Parameters
+    ----------
+    sparing
+        Whether what reads a whole queue is said the first time only, and what changes a job is left to whoever does.
+    """
+
+    def __init__(self, runner: Runner, told: Callable[[str], None], *, sparing: bool = False) -> None:
         super().__init__(runner)
-        self._told = told
+        self._told, self._sparing = told, sparing
+        self._said: set[Command] = set()  # of those that read a whole queue: there are few
 
     def run(self, command: Command) -> str:
         """Return what a command prints."""
-        self._told(written(command))
+        if not self._sparing or not (changes(command) or command in self._said):
+            self._told(written(command))
+        if not is_of_a_job(command):
+            self._said.add(command)
         return self._runner.run(command)

@@ -8,7 +8,7 @@ from fedsched.engine.simulation import Simulation
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fedsched.steer.picture import Picture
 
@@ -21,8 +21,10 @@ class Turns:
         as_it_is = range(picture.waiting)
         self._first = prepare(picture.workload, picture.federation, picture.rules(as_it_is), running=picture.running)
 
-    def starts(self, order: Sequence[int]) -> dict[int, float]:
-        """Return when each waiting job would start if rows had their turn in this order."""
+    def starts(
+        self, order: Sequence[int], of_several: Callable[[float, float], float] = max
+    ) -> dict[int, float]:
+        """Return when each waiting job would start if rows had their turn in this order; of several tasks the last."""
         first, picture = self._first, self.picture
         rows = picture.whole(order)
         plan = first.plan._replace(order=rows, backfill_order=rows)
@@ -30,4 +32,4 @@ class Turns:
             first.workload, first.federation, first.problem, plan, reading=first.reading, running=picture.running
         )
         run.advance()
-        return picture.by_job(run.state.start[: picture.waiting])
+        return picture.by_job(run.state.start[: picture.waiting], of_several)

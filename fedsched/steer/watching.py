@@ -62,6 +62,11 @@ class Watch:
     def __post_init__(self) -> None:
         if not self.interval > 0.0:
             raise SteerError(f"interval={self.interval!r} must be above 0 seconds.")
+        if self.lease is not None and self.aims.most is not None:
+            raise SteerError(
+                f"most={self.aims.most} does not go with a lease: begin times make an order only where all that are to "
+                "wait have one, and all are renewed; leave one of the two out."
+            )
         if self.lease is not None and self.lease < 4.0 * self.interval:
             raise SteerError(
                 f"lease={self.lease:g} must be at least four times the interval, {self.interval:g} s: it is renewed "
@@ -124,13 +129,17 @@ class Watch:
             except SetByHandError as error:
                 self.told(str(error))
                 self._leave |= {error.number}
+                if self.aims.most is not None:  # that many were changed, if in vain: the next look goes on
+                    self._seen = None
+                    return None
                 queue = read_queue(self.runner)
                 found = self._planned(queue)
-        self._seen = queue.identity()
+        self._seen = None if found.left and found.changes else queue.identity()
         self._order = tuple(job.number for job in found.order)
         self.plans += 1
         if found.changes:
-            self.told(f"planned {counted(len(found.starts), 'job')}: mean wait {found.gain:.0f} s shorter")
+            left = f"; {counted(found.left, 'change')} left for the next look" if found.left else ""
+            self.told(f"planned {counted(len(found.starts), 'job')}: mean wait {found.gain:.0f} s shorter{left}")
         return found
 
     def _planned(self, queue: Queue) -> Plan:

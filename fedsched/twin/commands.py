@@ -44,6 +44,9 @@ class Command:
         return self.file.partition(".")[0]
 
 
+KNOWN_FIELDS = Command("", ("sacct", "--helpformat"))  # asked before the others, and kept in no file
+
+
 def commands_of(
     since: str = SINCE, *, fields: Sequence[str] = FIELDS, without: Collection[str] = ()
 ) -> tuple[Command, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import OutputError, TwinError
-from fedsched.twin.commands import FIELDS, JOBS, MANIFEST, NEEDED, SINCE, commands_of
+from fedsched.twin.commands import FIELDS, JOBS, KNOWN_FIELDS, MANIFEST, NEEDED, SINCE, commands_of
 from fedsched.twin.disguise import Disguise
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def dump(
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.absolute().parent) as beside:
         part = Path(beside) / "dump"
         part.mkdir()
+        if told is not None:
+            told(KNOWN_FIELDS)
         for one in commands_of(since, fields=_known_fields(), without=without):
             if told is not None:
                 told(one)
@@ -81,13 +83,13 @@ def dump(
 
 def _known_fields() -> tuple[str, ...]:
     """Return what this Slurm's sacct can be asked, of what is wanted."""
-    done = subprocess.run(("sacct", "--helpformat"), env=os.environ | ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(KNOWN_FIELDS.words, env=os.environ | ENVIRONMENT, capture_output=True, text=True)
     if done.returncode:
-        raise _failed("sacct --helpformat", done.returncode, done.stderr)
+        raise _failed(str(KNOWN_FIELDS), done.returncode, done.stderr)
     there = {name.lower() for name in done.stdout.split()}
     missing = [name for name in NEEDED if name.lower() not in there]
     if missing:
-        raise TwinError(f"sacct --helpformat: this Slurm knows no {missing[0]}, which a replay needs; use a newer one.")
+        raise TwinError(f"{KNOWN_FIELDS}: this Slurm knows no {missing[0]}, which a replay needs; use a newer one.")
     return tuple(name for name in FIELDS if name.lower() in there)
 
 

@@ -278,7 +278,7 @@ class FakeFederation:
         if program != "scontrol" or words[0] != "update":
             return there.run((program, *words))
         self.changed.append(command)
-        number = int(words[1].partition("=")[2])
+        number = int(words[1].partition("=")[2].partition("_")[0])
         for name, one in self.clusters.items():
             if number not in one.jobs:
                 continue

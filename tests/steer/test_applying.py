@@ -11,7 +11,7 @@ from steer.fake import FakeSlurm, Job, is_update
 from steer.test_planning import FEW, crowd
 
 from fedsched.errors import SteerError
-from fedsched.steer import Aims, Choice, Hand, SetByHandError, Undo, plan, read_queue
+from fedsched.steer import Aims, Choice, Hand, SetByHandError, Undo, Watch, plan, read_queue
 from fedsched.steer.updates import commands_of
 
 if TYPE_CHECKING:
@@ -140,6 +140,25 @@ def test_a_controller_that_has_gone_is_said_with_the_undo_file(tmp_path: Path) -
     fake.fails = lambda _: None
     hand_of(fake, tmp_path / "undo.json").restore()
     assert is_as_before(fake, before)
+
+
+@pytest.mark.parametrize("lease", [None, 200.0])
+def test_what_was_given_is_taken_back_whatever_clocks_show(lease: float | None, tmp_path: Path) -> None:
+    """Nobody plans by clocks that differ, or were set back; to undo needs none of them."""
+    for ahead, began in ((3600.0, 0.0), (0.0, 3600.0)):
+        fake = crowd(1)
+        undo = Undo.open(tmp_path / "undo.json", "fake")
+        watch = Watch(fake, undo, Aims(evaluations=FEW, seconds=1e9), lease=lease)
+        watch.look()
+        assert any(job.nice or job.begin > fake.time for job in fake.jobs.values())
+        fake.here = fake.time
+        fake.time += ahead
+        fake.jobs[1] = replace(fake.jobs[1], start=fake.jobs[1].start + began)
+        with pytest.raises(SteerError, match="clock"):
+            read_queue(fake)
+        watch.close()
+        assert all(not job.nice and job.begin <= fake.time for job in fake.jobs.values())
+        assert not (tmp_path / "undo.json").exists()
 
 
 def test_a_job_that_is_gone_is_passed_over(tmp_path: Path) -> None:

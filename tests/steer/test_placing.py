@@ -132,6 +132,31 @@ def test_who_does_not_ask_is_left() -> None:
     assert "planned on each of them" in twice
 
 
+def test_an_array_begins_where_it_was_submitted(tmp_path: Path) -> None:
+    """Its tasks can be on no other cluster, so that it gets its start alone, when the first of them has nodes."""
+    array = ours(5, "b", tasks="0-5", nodes=2, minutes=60)
+    fake = federation({"a": [], "b": [running(1, "1-4", minutes=10)]}, array, ours(6, nodes=4, minutes=30, base=9_000))
+    found = placed(fake)
+    assert {(one.job.number, one.cluster) for one in found.placements} == {(5, "b"), (6, "a")}
+    [first] = [one for one in found.placements if one.job.number == 5]
+    assert first.start == NOW + 300.0
+    assert [one.job.number for one in found.due(400.0)] == [6, 5]
+    path = tmp_path / "placed.json"
+    placer = Placer(fake, Placed.open(path))
+    assert placer.carry_out(found, [first]) == 1
+    assert fake.changed == [("scontrol", "update", "JobId=5_[0-5]", "StartTime=now")]
+    assert [command[-1] for command in Placer(fake, Placed.open(path)).undo()] == [f"StartTime=now+{DAY:.0f}"]
+
+
+def test_every_task_of_an_array_counts() -> None:
+    """Who might go before or behind it goes elsewhere where six tasks would wait for him, and one would not."""
+    single = ours(6, nodes=4, minutes=60, base=9_999)
+    for tasks, where in (("0-7", "a"), ("", "b")):
+        array = ours(5, "b", tasks=tasks, nodes=1, minutes=10, base=9_000)
+        fake = federation({"a": [running(1, "1-4", minutes=90)], "b": []}, array, single)
+        assert {one.job.number: one.cluster for one in placed(fake).placements}[6] == where
+
+
 def test_only_those_that_are_chosen() -> None:
     """A job of somebody else's is left alone, and no plan has it elsewhere than it is."""
     fake = federation({"a": [], "b": []}, ours(5, user="ann"), ours(6, user="bob"))

@@ -8,11 +8,13 @@ import pytest
 from steer.fake import NOW, FakeSlurm, Job, running
 
 from fedsched.errors import FedschedError, SteerError
-from fedsched.steer import read_queue
+from fedsched.steer import read_queue, written
 from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, settings_of
 from fedsched.steer.picture import picture_of
 from fedsched.steer.reading import READS
+from fedsched.steer.recorded import Announced
+from fedsched.steer.updates import give_nice, look_at
 
 
 def full() -> FakeSlurm:
@@ -52,6 +54,26 @@ def test_reading_only_reads() -> None:
     read_queue(fake)
     assert fake.changed == []
     assert set(fake.asked) == set(READS)
+
+
+@pytest.mark.parametrize("sparing", [False, True])
+def test_each_command_is_said_before_it_is_run(sparing: bool) -> None:
+    """Where a queue is looked at again and again, what reads it is said once, and what changes a job by who does."""
+    fake = full()
+    told: list[str] = []
+    fake.before = lambda command: heard.append(told[-1] == written(command))
+    heard: list[bool] = []
+    runner = Announced(fake, told.append, sparing=sparing)
+    read_queue(runner)
+    assert heard == [True] * len(fake.asked)
+    assert told == [written(command) for command in fake.asked]
+    for _ in range(2):
+        read_queue(runner)
+        runner.run(give_nice("4", 9))
+        runner.run(look_at(4))
+    looks = [written(look_at(4))] * 2
+    assert [line for line in told if " -j " in line] == looks
+    assert len(told) == len(fake.asked) if not sparing else told[len(READS) :] == looks
 
 
 @pytest.mark.parametrize("command", READS, ids=" ".join)

@@ -16,6 +16,8 @@ from fedsched.twin.disguise import Disguise
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fedsched.twin.commands import Command
+
 READING = re.compile(r"(scontrol (-o )?show \w+|sacctmgr -P show .*|sacct .*|squeue .*|sinfo .*|sshare .*)")
 JOBS = """\
 JobIDRaw|JobID|User|Account|JobName|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|NNodes|SubmitLine
@@ -59,9 +61,10 @@ def test_times_are_no_way_into_a_command() -> None:
 def test_a_dump_is_made_of_what_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that each command is told before it runs, and that its output is a file of the new folder."""
     monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path)}:/usr/bin:/bin")
-    told: list[str] = []
-    files = dump(tmp_path / "dump", since="2027-01-12", told=lambda one: told.append(one.file))
-    assert {path.name for path in files} == {*told, "dump.txt"}
+    told: list[Command] = []
+    files = dump(tmp_path / "dump", since="2027-01-12", told=told.append)
+    assert str(told[0]) == "sacct --helpformat"
+    assert {path.name for path in files} == {*(one.file for one in told[1:]), "dump.txt"}
     assert (tmp_path / "dump/jobs.sacct").read_text(encoding="utf-8") == JOBS
     assert "since 2027-01-12\n" in (tmp_path / "dump/dump.txt").read_text(encoding="utf-8")
 
