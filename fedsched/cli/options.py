@@ -190,13 +190,11 @@ Submits = Annotated[
     reading.Submits,
     Parameter(help="Whether all jobs wait already when the first is submitted, or keep their submit times."),
 ]
-PutOff = Annotated[
-    str | None,
-    Parameter(
-        help="By how long plans may put off each job, to cheaper or cleaner hours: 4h, 90m; in place of the log's "
-        "column slack, which 0 takes away."
-    ),
-]
+_PUT_OFF = (
+    "By how long plans may put off each job, to cheaper or cleaner hours: 4h, 90m; in place of the log's column slack"
+)
+PutOff = Annotated[str | None, Parameter(help=f"{_PUT_OFF}, which 0 takes away.")]
+PutOffs = Annotated[tuple[str, ...], Parameter(help=f"{_PUT_OFF}. May be given again.")]
 Gear = Annotated[
     int | None,
     Parameter(help="Run all jobs in this gear of their nodes, a slower one that draws less (NodeGroup gears)."),

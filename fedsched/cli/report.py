@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     NotTakenError,
+    again,
     check_apart,
     check_input,
     check_output,
@@ -24,7 +24,7 @@ from fedsched.model.reading import USUAL
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from fedsched.model.workload import Workload
     from fedsched.report import Material
@@ -89,7 +89,7 @@ def command(
         material = _simulated(workload, asked, policies)
         words = {"scenario": scenario} | machine.given() | log.given() | reading.given()
         words["policy"] = policy or (() if scenario is not None else ("easy",))
-        repeat = _words(source, words, out)
+        repeat = again("report", source, words, out)
     with progress_bar("page") as progress:
         write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2, progress=progress)
     if json:
@@ -135,14 +135,3 @@ def _simulated(workload: Workload, asked: Scenario, policies: Sequence[str | Pol
             raise KeyboardInterrupt  # a report on part of a run would mislead
         schedules.append(schedule)
     return of_schedules(schedules)
-
-
-def _words(source: Path | None, given: Mapping[str, object], out: Path) -> str:
-    words = ["fedsched", "report", *([] if source is None else [str(source)])]
-    for name, value in given.items():
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(option if value else option.replace("--", "--no-", 1))
-        elif value is not None:
-            words += [word for one in (value if isinstance(value, tuple) else (value,)) for word in (option, str(one))]
-    return shlex.join([*words, "--out", out.name])

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import re
+import shlex
 import sys
 import time
 from dataclasses import asdict, replace
@@ -99,6 +100,18 @@ def load_workload(
 
         workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
     return workload
+
+
+def again(command: str, source: Path | None, given: Mapping[str, object], out: Path) -> str:
+    """Return what to type to make a page again: the command, its file, and the options that were given."""
+    words = ["fedsched", command, *([] if source is None else [str(source)])]
+    for name, value in given.items():
+        if isinstance(value, bool):
+            words.append(option(name) if value else option(name).replace("--", "--no-", 1))
+        elif value is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for one in values for word in (option(name), str(one))]
+    return shlex.join([*words, "--out", out.name])
 
 
 def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:

@@ -9,13 +9,17 @@ import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.model.reading import CLAIRVOYANT
+from fedsched.model.slack import HOUR
 from fedsched.optimize.verb import optimize
 from fedsched.simulate import simulate
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
+    from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
 
@@ -30,11 +34,15 @@ class Shift(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shifts:
-    """What may move, and what that saves; the first row is EASY with every job at home, as it comes."""
+    """What may move, and what that saves; the first row is EASY with every job at home, as it comes.
+
+    The schedules are those of the rows, all of the same jobs: free to move, with the longest slack that was asked for.
+    """
 
     objective: str
     rows: tuple[Shift, ...]
     remarks: tuple[str, ...]
+    schedules: tuple[Schedule, ...]
 
     def saved(self, row: Shift) -> tuple[float, float]:
         """Return what share of what all at home cost is saved, and what share no schedule saves more than."""
@@ -42,12 +50,12 @@ class Shifts:
         return 1.0 - row.value / home, 1.0 - row.bound / home
 
     def __str__(self) -> str:
-        head = f"{'what may move':<16}{one_line(self.objective):>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"
+        head = f"{'what may move':<22}{one_line(self.objective):>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"
         lines = [head]
         for row in self.rows:
             saved, most = self.saved(row)
             proven = f"{most:>9.1%}" if row.bound == row.bound else f"{'':>9}"
-            lines.append(f"{one_line(row.name):<16}{row.value:>14.6g}{saved:>9.1%}{proven}{row.mean_wait:>14,.0f}")
+            lines.append(f"{one_line(row.name):<22}{row.value:>14.6g}{saved:>9.1%}{proven}{row.mean_wait:>14,.0f}")
         return "\n".join([*lines, *map(one_line, self.remarks)])
 
 
@@ -56,10 +64,11 @@ def shifts(
     cluster: Federation,
     objective: str = "carbon",
     *,
+    slacks: Sequence[float] = (),
     reading: Reading = CLAIRVOYANT,
     **asked: object,
 ) -> Shifts:
-    """Return what moving jobs in time, in space and in both saves: three searches of equal budgets, and their bounds.
+    """Return what moving jobs in time, in space and in both saves: searches of equal budgets, and their bounds.
 
     In time a job stays at the cluster that it was submitted to, and may be put off by its slack; in space it may run
     elsewhere, as soon as there is room; or both. Jobs come when they were submitted. Where none says its cluster, they
@@ -71,10 +80,13 @@ def shifts(
         The jobs, with origins and slack, and what they run on.
     objective
         What is to be saved: carbon, cost or peak_watts.
+    slacks
+        By how many seconds each job may be put off, in place of its own slack: a search in time, and one in time and
+        space, for each of them.
     asked
         What `optimize` takes beside: method, evaluations, seconds, seed.
     """
-    if workload.slack is None or not workload.slack.given.any():
+    if not _may_be_put_off(workload, slacks):
         raise TraceError("no job may be put off: give them slack, by a column slack or --put-off 4h.")
     workload, remarks = _with_homes(workload, cluster)
     at_home = workload.origin[:, None] == np.arange(len(workload.sites))
@@ -85,13 +97,34 @@ def shifts(
         remarks.append(f"assumed: {counted(int(wide.sum()), 'job')} too wide for home may run anywhere in any case")
     bound = replace(workload, allowed=at_home if workload.allowed is None else at_home & workload.allowed)
     first = simulate(replace(bound, slack=None), cluster, "easy", reading=reading)
+    plans = [replace(first, policy="at home")]
     rows = [Shift("nothing", float(getattr(first.metrics(), objective)), float("nan"), float(first.wait.mean()))]
-    for name, jobs in (("time", bound), ("space", replace(workload, slack=None)), ("time and space", workload)):
+    searches = {
+        **_by_slack("time", bound, slacks),
+        "space": replace(workload, slack=None),
+        **_by_slack("time and space", workload, slacks),
+    }
+    for name, jobs in searches.items():
         result = optimize(jobs, cluster, objectives=objective, submits="keep", reading=reading, **asked)  # type: ignore[arg-type]
         best = result.best()
+        plans.append(replace(best, policy=f"in {name}"))
         rows.append(Shift(name, result.value(), result.bound(), float(best.wait.mean())))
         remarks += [f"{name}: {remark}" for remark in best.remarks]
-    return Shifts(objective, tuple(rows), tuple(remarks))
+    free = replace(workload, slack=max(slacks)) if slacks else workload  # type: ignore[arg-type]
+    return Shifts(objective, tuple(rows), tuple(remarks), tuple(replace(plan, workload=free) for plan in plans))
+
+
+def _may_be_put_off(workload: Workload, slacks: Sequence[float]) -> bool:
+    if slacks:
+        return all(seconds > 0.0 for seconds in slacks)
+    return workload.slack is not None and bool(workload.slack.given.any())
+
+
+def _by_slack(name: str, workload: Workload, slacks: Sequence[float]) -> dict[str, Workload]:
+    if not slacks:
+        return {name: workload}
+    late = {seconds: replace(workload, slack=seconds) for seconds in slacks}  # type: ignore[arg-type]
+    return {f"{name}, {seconds / HOUR:.4g} h": jobs for seconds, jobs in late.items()}
 
 
 def _with_homes(workload: Workload, cluster: Federation) -> tuple[Workload, list[str]]:

@@ -90,8 +90,11 @@ def of_result(result: Result) -> Material:
     )
 
 
-def of_schedules(schedules: Sequence[Schedule]) -> Material:
-    """Return schedules of one workload on one federation, side by side."""
+def of_schedules(schedules: Sequence[Schedule], *, second: str = "") -> Material:
+    """Return schedules of one workload on one federation, side by side.
+
+    What stands beside their mean waits is `second`, a metric; when not given, energy where that differs.
+    """
     first = schedules[0]
     for schedule in schedules:
         if not _same_jobs(schedule.workload, first.workload) or schedule.federation != first.federation:
@@ -100,11 +103,7 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
                 f"{first.policy!r}; give schedules of the same jobs on the same nodes."
             )
     rows = [schedule.metrics(users=False).as_dict() for schedule in schedules]
-    # What the picture's axes begin with; energy is no headline where nobody gave the watts, or where all read the same.
-    energies = np.array([values["energy"] for values in rows])
-    alike = np.ptp(energies) <= ALIKE * energies.max()
-    second = "bounded_slowdown" if first.federation.watts_assumed or alike else "energy"
-    objectives = ("mean_wait", second) if len(schedules) > 1 else ()
+    objectives = ("mean_wait", second or _second(rows, first.federation)) if len(schedules) > 1 else ()
     entries = []
     for label, schedule, values in zip(_labels(schedules), schedules, rows, strict=True):
         about = "; ".join(schedule.notes)
@@ -119,6 +118,13 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
         room=room,
         notes=notes,
     )
+
+
+def _second(rows: list[dict[str, float]], federation: Federation) -> str:
+    # What the picture's axes begin with; energy is no headline where nobody gave the watts, or where all read the same.
+    energies = np.array([values["energy"] for values in rows])
+    alike = np.ptp(energies) <= ALIKE * energies.max()
+    return "bounded_slowdown" if federation.watts_assumed or alike else "energy"
 
 
 def _same_jobs(one: Workload, other: Workload) -> bool:

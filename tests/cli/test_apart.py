@@ -61,6 +61,15 @@ CALLS = {
         "report sample --nodes 8 --calendar F --out F",
         "report sample --nodes 8 --calendar works.txt --hosts F --out F",
     ],
+    "shift": [
+        "shift F --from swf --out F",
+        "shift --scenario F --out F",
+        "shift sample --federation F --out F",
+        "shift sample --nodes 8 --partitions F --out F",
+        "shift sample --nodes 8 --calendar F --out F",
+        "shift sample --nodes 8 --calendar works.txt --hosts F --out F",
+        "shift sample --nodes 8 --carbon F --out F",
+    ],
     "market": ["market --file F --gantt F", "market --trace F --out F", "market --trace sample --federation F --out F"],
     "gang": ["gang F --from swf --gantt F", "gang --arrivals F --replications 2 --gantt F"],
     "generate": ["generate planted --federation F --out F"],
@@ -70,7 +79,7 @@ CALLS = {
 SUFFIXES = {
     ("simulate", "--gantt"): ".svg", ("optimize", "--gantt"): ".svg", ("market", "--gantt"): ".svg",
     ("gang", "--gantt"): ".svg", ("plot", "--out"): ".png", ("report", "--out"): ".html",
-    ("compare", "--report"): ".html", ("study", "--out"): ".html",
+    ("compare", "--report"): ".html", ("study", "--out"): ".html", ("shift", "--out"): ".html",
     ("compare", "--out"): ".jsonl", ("optimize", "--save"): ".json",
 }  # fmt: skip
 # Those choose the names of what they write, in a folder that is given; or read none but their own.

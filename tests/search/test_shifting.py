@@ -45,6 +45,28 @@ def test_by_hand() -> None:
     assert math.isnan(table.rows[0].bound)
 
 
+def test_several_slacks_by_hand() -> None:
+    """Who may be put off by half an hour only is in the dirty hour for half of it; in space there is one search."""
+    jobs, machine = problem()
+    table = found(replace(jobs, slack=None), machine, slacks=(HOUR / 2, HOUR))
+    assert {row.name: row.value for row in table.rows} == pytest.approx(
+        {
+            "nothing": 1.6,
+            "time, 0.5 h": 1.0,
+            "time, 1 h": 0.4,
+            "space": 0.8,
+            "time and space, 0.5 h": 0.8,
+            "time and space, 1 h": 0.4,
+        }
+    )
+    assert table.rows[3] == next(row for row in found(jobs, machine).rows if row.name == "space")
+    for row, schedule in zip(table.rows, table.schedules, strict=True):
+        assert schedule.metrics().carbon == pytest.approx(row.value)
+        schedule.verify(claimed=schedule.metrics())
+    assert table.schedules[0].workload is table.schedules[-1].workload
+    assert "time and space, 0.5 h" in str(table)
+
+
 def test_homes_that_nobody_says_are_assumed() -> None:
     """Jobs are at home at the clusters in turn; one too wide for its home may run anywhere, and that is said."""
     jobs, machine = problem()
@@ -62,5 +84,8 @@ def test_what_it_refuses() -> None:
     jobs, machine = problem()
     with pytest.raises(TraceError, match="no job may be put off"):
         shifts(replace(jobs, slack=None), machine)
+    for slacks in ((HOUR, 0.0), (math.nan,)):
+        with pytest.raises(TraceError, match="no job may be put off"):
+            shifts(jobs, machine, slacks=slacks)
     with pytest.raises(TraceError, match="1 of 4 jobs have no home"):
         shifts(replace(jobs, origin=np.array([0, 0, 1, -1])), machine)
