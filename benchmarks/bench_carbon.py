@@ -5,6 +5,8 @@ Germany, on as many nodes as make the load 0.7; carbon of 2020. At home every jo
 stay where they are and may be put off within their slack, in space they may run in the other country, at once; or both.
 The bound is of all schedules, those that put jobs off by more included. The floor is what idle nodes alone cost until
 the least makespan, which nothing avoids. All budgets are evaluations: figures repeat exactly.
+
+With --proven no search runs: what no schedule saves more than, by how much idle nodes draw.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from measuring import LOGS, optional_log, record
 
 import fedsched as fs
 from fedsched.io.signals import read_signal
+from fedsched.optimize.shifting import shifts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +36,7 @@ HOUR, DAY, WEEK = 3600.0, 86400.0, 7 * 86400.0
 JOBS, LOAD = 100, 0.7
 BUSY = 350.0
 SHARES = (0.1, 0.5)  # idle watts of busy ones
+PROVEN = (0.0, 0.1, 0.25, 0.5, 0.75)  # the same, where nothing is sought
 SLACKS = (1, 4, 12)  # hours
 LONGEST = 12 * HOUR  # jobs beyond are left out: their day would be another's
 MONTH = 30 * DAY  # when it begins in the log, whose second 0 is taken for the first of January 2020
@@ -40,10 +44,9 @@ EVALUATIONS = 1000
 
 
 class Case(NamedTuple):
-    """A day's jobs, all free, and those that stay at home; and what they run on."""
+    """A day's jobs, each with its home, and what they run on."""
 
-    free: fs.Workload
-    bound: fs.Workload
+    jobs: fs.Workload
     machine: fs.Federation
 
 
@@ -66,39 +69,41 @@ def case(jobs: fs.Workload, signals: tuple[fs.Signal, ...], share: float) -> Cas
     clusters = tuple(fs.Cluster(signal.cluster, (group,)) for signal in signals)
     names = tuple(signal.cluster for signal in signals)
     home = np.arange(len(jobs)) % len(names)
-    free = fs.Workload(
+    settled = fs.Workload(
         submit=jobs.submit, tasks=jobs.tasks, runtime=jobs.runtime, sites=names, origin=home, name=jobs.name
     )
-    return Case(free, replace(free, allowed=home[:, None] == np.arange(2)), fs.Federation(clusters, signals=signals))
+    return Case(settled, fs.Federation(clusters, signals=signals))
 
 
 def carbon_of_idle(case: Case) -> float:
     """Return what the idle nodes cost at least."""
     idle = [replace(one, groups=tuple(replace(g, busy_watts=g.idle_watts) for g in one.groups))
             for one in case.machine.clusters]  # fmt: skip
-    return fs.bounds.lower_bounds(case.free, replace(case.machine, clusters=tuple(idle)), method="closed").of("carbon")
+    return fs.bounds.lower_bounds(case.jobs, replace(case.machine, clusters=tuple(idle)), method="closed").of("carbon")
 
 
 def story(case: Case, slacks: Sequence[int], evaluations: int) -> dict[str, tuple[float, float, float, float]]:
     """Return the carbon saved, the least that is proven, the mean wait, and the gap above the floor, by what moves."""
-    at_home = fs.simulate(case.bound, case.machine, "easy").metrics()
     floor = carbon_of_idle(case)
-    found = {"at home": (0.0, math.nan, at_home.mean_wait, math.nan)}
-    late = {hours: hours * HOUR for hours in slacks}
-    asked = {f"time {hours} h": replace(case.bound, slack=seconds) for hours, seconds in late.items()}
-    asked |= {"space": case.free}
-    asked |= {f"both {hours} h": replace(case.free, slack=seconds) for hours, seconds in late.items()}
-    for name, jobs in asked.items():
-        result = fs.optimize(
-            jobs, case.machine, objectives="carbon", method="ga", submits="keep", evaluations=evaluations, seed=1,
-            baselines=("fcfs", "easy"), progress=False,
-        )  # fmt: skip
-        value, bound = result.value(), result.bound()
-        found[name] = (
-            1 - value / at_home.carbon, 1 - bound / at_home.carbon, float(result.best().wait.mean()),
-            (value - bound) / (value - floor),
-        )  # fmt: skip
-    return found
+    found = shifts(
+        case.jobs, case.machine, slacks=[hours * HOUR for hours in slacks], method="ga", evaluations=evaluations,
+        seed=1, baselines=("fcfs", "easy"), progress=False,
+    )  # fmt: skip
+    return {
+        row.name: (*found.saved(row), row.mean_wait, (row.value - row.bound) / (row.value - floor))
+        for row in found.rows
+    }
+
+
+def limits(case: Case) -> dict[str, float]:
+    """Return what share of the carbon at home no schedule saves more than, in time and in both; nothing is sought."""
+    at_home = replace(case.jobs, allowed=case.jobs.origin[:, None] == np.arange(len(case.machine.clusters)))
+    usual = fs.simulate(at_home, case.machine, "easy").metrics().carbon
+    least = {
+        name: fs.bounds.lower_bounds(jobs, case.machine).of("carbon")
+        for name, jobs in (("time", at_home), ("both", case.jobs))
+    }
+    return {name: 1 - bound / usual for name, bound in least.items()}
 
 
 def arguments() -> argparse.Namespace:
@@ -106,10 +111,12 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--smoke", action="store_true", help="small sizes; the figures mean nothing")
     parser.add_argument("--logs", nargs="+", choices=ARCHIVE, default=list(ARCHIVE), help="these alone")
-    parser.add_argument("--idle", nargs="+", type=float, default=SHARES, help="idle watts, shares of busy ones")
+    parser.add_argument("--idle", nargs="+", type=float, help="idle watts, shares of busy ones")
+    parser.add_argument("--proven", action="store_true", help="search nothing: what no schedule saves more than")
     parser.add_argument("--hours", nargs="+", type=int, default=SLACKS, help="of slack")
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help=f"of each search (default: {EVALUATIONS})")
     options = parser.parse_args()
+    options.idle = options.idle or (PROVEN if options.proven else SHARES)
     if options.smoke:
         options.idle, options.hours, options.evaluations = SHARES[:1], SLACKS[:1], 20
     return options
@@ -122,12 +129,28 @@ def table(name: str, log: fs.Workload, signals: tuple[fs.Signal, ...], options: 
     for share in options.idle:
         found = [story(case(day, signals, share), options.hours, options.evaluations) for day in days(log, weeks, jobs)]
         print(f"\n{name}: idle nodes draw {share:.0%} of busy ones; means of {len(found)} days, {jobs} jobs each")
-        print(f"{'':<12}{'saved':>9}{'at most':>9}{'mean wait':>11}{'gap':>8}   (gap: of what lies above the floor)")
+        print(f"{'':<22}{'saved':>9}{'at most':>9}{'mean wait':>11}{'gap':>8}   (gap: of what lies above the floor)")
         for what in found[0]:
             saved, most, wait, gap = np.mean([one[what] for one in found], axis=0).tolist()
-            print(f"{what:<12}{saved:>9.1%}{most:>9.1%}{wait:>9.0f} s{gap:>8.1%}", flush=True)
+            print(f"{what:<22}{saved:>9.1%}{most:>9.1%}{wait:>9.0f} s{gap:>8.1%}", flush=True)
             kind = f"{name} {share} {what}"
             figures |= {f"saved {kind}": saved, f"most {kind}": most, f"gap {kind}": gap}
+    return figures
+
+
+def proven(
+    name: str, log: fs.Workload, signals: tuple[fs.Signal, ...], options: argparse.Namespace
+) -> dict[str, float]:
+    """Print what no schedule of a log's days saves more than, by how much idle nodes draw, and return the figures."""
+    weeks, jobs = (1, 10) if options.smoke else (4, JOBS)
+    figures: dict[str, float] = {}
+    print(f"\n{name}: no schedule saves more than; means of {weeks} days, {jobs} jobs each")
+    print(f"{'idle nodes draw':<22}{'in time':>9}{'in both':>9}")
+    for share in options.idle:
+        found = [limits(case(day, signals, share)) for day in days(log, weeks, jobs)]
+        time, both = (float(np.mean([one[what] for one in found])) for what in ("time", "both"))
+        print(f"{f'{share:.0%} of busy ones':<22}{time:>9.1%}{both:>9.1%}", flush=True)
+        figures |= {f"most {name} {share} time": time, f"most {name} {share} both": both}
     return figures
 
 
@@ -145,7 +168,7 @@ def main() -> None:
     figures: dict[str, float] = {}
     for name in options.logs:
         if (path := optional_log(ARCHIVE[name])) is not None:
-            figures |= table(name, fs.read(path), signals, options)
+            figures |= (proven if options.proven else table)(name, fs.read(path), signals, options)
     if figures and not options.smoke:
         record("bench_carbon", figures)
 

@@ -1,19 +1,21 @@
-"""What switching nodes off saves and whom it delays, what plans make of it, and what it costs the simulation.
+"""What switching nodes off saves and whom it delays, what plans make of it, what a cap costs, and how fast it goes.
 
-HPC2N under EASY with each way to switch; a month of METACENTRUM on its federation, where plans made on the way
-(`Rolling`) that know power=planned stand beside EASY with timeouts of as long mean waits; and CPU time with a timeout
-beside nodes that are always on, in alternating rounds.
+HPC2N under EASY with each way to switch; KTH, HPC2N and a month of METACENTRUM by how much idle nodes draw, with the
+best timeout beside what knowing all gaps would save; HPC2N under caps; the month on its federation, where plans made on
+the way (`Rolling`) that know power=planned stand beside EASY with timeouts of as long mean waits; and CPU time with a
+timeout beside nodes that are always on, in alternating rounds. --part says which of these.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measuring import ROOT, Report, arguments, optional_log, record
+from measuring import ROOT, Report, optional_log, record
 
 import fedsched as fs
 from fedsched.policies import Planned, Reserve, Timeout
@@ -32,6 +34,11 @@ WAYS: tuple[PowerSaving, ...] = (
     *(Reserve(4, 600), Reserve(16), Reserve(16, 600), Reserve(64, 600), Timeout(3600), Planned()),
 )
 TIMEOUTS = (60, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
+BRIEF = (60, 300, 600, 900, 1800, 3600)  # timeouts of which the best stands beside `planned`
+IDLE = (0.1, 0.25, 0.5, 0.75)  # idle watts, shares of busy ones
+CAPS = (0.9, 0.8, 0.7)  # of what all nodes draw when busy
+LOGS = ("KTH-SP2-1996-2.1-cln.swf.gz", "HPC2N-2002-2.2-cln.swf.gz", "METACENTRUM-2009-2.swf.gz")
+PARTS = ("speed", "ways", "idle", "caps", "plans")
 JOBS_A_SECOND = 1e6
 ROUNDS = 9
 
@@ -59,6 +66,54 @@ def ways(log: fs.Workload) -> None:
         late = 0.0 if promised is None else float((schedule.start > promised.time).mean())
         waits = f"{late:>17.1%}{row.boot_wait:>9.0f} s{row.mean_wait:>10,.0f} s"
         print(f"{power!s:<20}{1 - row.energy / always.energy:>14.1%}{waits}", flush=True)
+
+
+def idling(machine: fs.Federation, share: float) -> fs.Federation:
+    """Return a federation whose idle nodes draw a share of what busy ones do."""
+    clusters = [
+        replace(one, groups=tuple(replace(group, idle_watts=share * group.busy_watts) for group in one.groups))
+        for one in machine.clusters
+    ]
+    return replace(machine, clusters=tuple(clusters))
+
+
+def by_idle(log: fs.Workload, machine: fs.Federation) -> dict[str, float]:
+    """Print what the best timeout saves under EASY, and what knowing all gaps does, by how much idle nodes draw."""
+    print(f"\n{log.name}, {len(log):,} jobs under EASY on {machine.nodes:,} nodes; {OFF:.0%} of busy watts when off")
+    head = f"{'idle nodes draw':<18}{'best timeout':>14}{'saves':>9}{'mean wait':>12}{'planned saves':>15}"
+    print(f"{head}{'than it':>9}{'idle energy':>13}")
+    figures = {}
+    for share in IDLE:
+        there = able(idling(machine, share))
+        ways = {str(power): power for power in (*map(Timeout, BRIEF), Planned())}
+        rows = {name: fs.simulate(log, replace(there, power=power), "easy").metrics() for name, power in ways.items()}
+        always = fs.simulate(log, there, "easy").metrics()
+        planned = rows.pop(str(Planned()))
+        best = min(rows, key=lambda name: rows[name].energy)
+        saved, more = 1 - rows[best].energy / always.energy, rows[best].mean_wait - always.mean_wait
+        known, less = 1 - planned.energy / always.energy, 1 - planned.energy / rows[best].energy
+        idle = 1 - planned.idle_energy / rows[best].idle_energy
+        told = f"{share:<18.0%}{best:>14}{saved:>9.1%}{more:>+10,.0f} s{known:>15.1%}"
+        print(f"{told}{less:>9.2%}{idle:>13.1%}", flush=True)
+        figures |= {f"{log.name} {share} timeout": saved, f"{log.name} {share} planned": known}
+    return figures
+
+
+def capped(log: fs.Workload) -> None:
+    """Print what caps on power cost in waits, and save in energy, under EASY, by how much idle nodes draw."""
+    nodes = log.nodes or 240
+    print(f"\n{log.name}, {len(log):,} jobs under EASY on {nodes} nodes, under caps on what all draw together")
+    print(f"{'idle nodes draw':<18}{'cap':>6}{'nodes busy':>12}{'mean wait':>12}{'last end':>11}{'energy':>9}")
+    for share in (0.1, 0.5):
+        machine = fs.Federation.homogeneous(nodes, busy_watts=100, idle_watts=100 * share)
+        free = fs.simulate(log, machine, "easy").metrics()
+        print(f"{share:<18.0%}{'none':>6}{nodes:>12}{free.mean_wait:>10,.0f} s", flush=True)
+        for part in CAPS:
+            cap = fs.Signal((0.0,), (part * 100 * nodes,), "W")
+            row = fs.simulate(log, replace(machine, signals=(cap,)), "easy").metrics()
+            busy = int((part - share) * nodes / (1 - share) + 1e-9)
+            late, joules = row.makespan / free.makespan - 1, row.energy / free.energy - 1
+            print(f"{share:<18.0%}{part:>6.0%}{busy:>12}{row.mean_wait:>10,.0f} s{late:>+11.2%}{joules:>+9.2%}")
 
 
 def plans(log: fs.Workload, machine: fs.Federation, evaluations: int) -> dict[str, float]:
@@ -123,27 +178,56 @@ def _cpu(make: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
+def arguments() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="small sizes; the figures mean nothing")
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS, help="these alone")
+    return parser.parse_args()
+
+
 def main() -> None:
     """Print the tables."""
-    smoke = arguments(__doc__ or "").smoke
-    if smoke:
+    options = arguments()
+    if options.smoke:
         sample = fs.Workload.example().head(200)
         ways(sample)
+        by_idle(sample, fs.Federation.homogeneous(128))
+        capped(sample)
         plans(sample.head(40), fs.Federation.of(64, 96), 20)
         speed(sample, 1)
         return
+    kth, hpc2n, metacentrum = map(archived, LOGS)
+    machine = fs.read_federation(ROOT / "traces" / "federations" / "metacentrum-2009.toml")
     figures: dict[str, float] = {}
-    if (path := optional_log("HPC2N-2002-2.2-cln.swf.gz")) is not None:
-        log = fs.read(path)
-        figures |= speed(log, ROUNDS)
-        ways(log)
-    if (path := optional_log("METACENTRUM-2009-2.swf.gz")) is not None:
-        machine = fs.read_federation(ROOT / "traces" / "federations" / "metacentrum-2009.toml")
-        log = fs.read(path)
-        month = log.take(np.flatnonzero((log.submit >= MONTH) & (log.submit < 2 * MONTH)))
-        figures |= plans(month, machine, 50)
+    for part in options.part:
+        print(f"\n== {part}")
+        if part == "speed" and hpc2n is not None:
+            figures |= speed(hpc2n, ROUNDS)
+        elif part == "ways" and hpc2n is not None:
+            ways(hpc2n)
+        elif part == "caps" and hpc2n is not None:
+            capped(hpc2n)
+        elif part == "plans" and metacentrum is not None:
+            figures |= plans(month_of(metacentrum), machine, 50)
+        elif part == "idle":
+            for log in filter(None, (kth, hpc2n)):
+                figures |= by_idle(log, fs.Federation.homogeneous(log.nodes or 240))
+            if metacentrum is not None:
+                figures |= by_idle(month_of(metacentrum), machine)
     if figures:
         record("bench_power", figures)
+
+
+def archived(name: str) -> fs.Workload | None:
+    """Return an archive log; None where it is not at hand."""
+    path = optional_log(name)
+    return None if path is None else fs.read(path)
+
+
+def month_of(log: fs.Workload) -> fs.Workload:
+    """Return the jobs of a log's second month."""
+    return log.take(np.flatnonzero((log.submit >= MONTH) & (log.submit < 2 * MONTH)))
 
 
 if __name__ == "__main__":
