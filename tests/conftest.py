@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files, mark the tests that read archive logs, and skip those that need the compiler where it is off."""
     items.sort(key=_turn)
     for item in items:
-        if {"traces_dir", "oracles_dir"} & set(getattr(item, "fixturenames", ())):
+        if {"traces_dir", "oracles_dir", "signals_dir"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs_traces)
         if INTERPRETED and item.get_closest_marker("compiled"):
             item.add_marker(pytest.mark.skip(reason="kernels are not compiled under NUMBA_DISABLE_JIT"))
@@ -69,6 +69,12 @@ def wrapping_counters() -> Iterator[None]:
     """Let 64-bit counters wrap without a word: compiled code does, and numpy warns where nothing is compiled."""
     with np.errstate(over="ignore"):
         yield
+
+
+@pytest.fixture(scope="session")
+def signals_dir() -> Path:
+    """Return the folder of the optional carbon intensities of two countries."""
+    return _optional("signals")
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import random
 
 import numpy as np
@@ -29,19 +27,22 @@ def of_one_group(node: fs.NodeGroup, runs: list[tuple[float, float]]) -> fs.Sche
 
 
 def least_energy(node: fs.NodeGroup, runs: list[tuple[float, float]]) -> float:
-    """Return the least energy of all ways to say which run follows which end on a node."""
+    """Return the least energy of all ways to say which run follows which end on a node; runs come as they begin."""
     first, last = runs[0][0], max(end for _, end in runs)
-    free = [first] * node.count + [end for _, end in runs]
     busy = sum((end - begin) * (node.busy_watts - node.idle_watts) for begin, end in runs)
     always = busy + node.count * node.idle_watts * (last - first)
-    best = math.inf
-    for chosen in itertools.permutations(range(len(free)), len(runs)):
-        if all(free[k] <= begin for k, (begin, _) in zip(chosen, runs, strict=True)):
-            again = sum(max(0.0, spared(node, begin - free[k], again=True))
-                        for k, (begin, _) in zip(chosen, runs, strict=True))  # fmt: skip
-            rest = [free[k] for k in range(len(free)) if k not in chosen]
-            best = min(best, always - again - sum(max(0.0, spared(node, last - one, again=False)) for one in rest))
-    return best
+
+    def most_spared(k: int, free: tuple[float, ...]) -> float:
+        if k == len(runs):
+            return sum(max(0.0, spared(node, last - one, again=False)) for one in free)
+        begin, end = runs[k]
+        return max(
+            max(0.0, spared(node, begin - one, again=True)) + most_spared(k + 1, (*free[:i], *free[i + 1 :], end))
+            for i, one in enumerate(free)
+            if one <= begin
+        )
+
+    return always - most_spared(0, (first,) * node.count)
 
 
 def test_two_gaps_of_middling_length_by_hand() -> None:
@@ -58,13 +59,13 @@ def test_two_gaps_of_middling_length_by_hand() -> None:
 
 @pytest.mark.parametrize("states", [FRUGAL, DEAR, FRUGAL | {"shutdown_watts": 0.0}])
 def test_no_turn_of_the_nodes_takes_less_energy(states: dict[str, float]) -> None:
-    """Of random uses of three nodes no other turn takes less; the last freed first is as good where that is claimed."""
+    """Of up to six uses of three nodes no other turn takes less; the last freed first is as good where claimed."""
     rng = random.Random(len(states))
     saved = 0
     for _ in range(tries(60)):
         node = fs.NodeGroup(rng.randint(1, 3), 1.0, 200.0, 100.0, **states)
         runs: list[tuple[float, float]] = []
-        for begin in sorted(5.0 * rng.randrange(30) for _ in range(rng.randint(1, 5))):
+        for begin in sorted(5.0 * rng.randrange(30) for _ in range(rng.randint(1, 6))):
             end = begin + 5.0 * rng.randint(1, 6)
             if sum(other > begin for _, other in runs) < node.count:
                 runs.append((begin, end))

@@ -239,6 +239,25 @@ def test_a_search_finds_the_cheap_hour_in_space() -> None:
     assert "carbon" in str(found)
 
 
+@pytest.mark.parametrize("objectives", [("cost", "makespan"), ("carbon", "cost", "mean_wait")])
+def test_fronts_of_two_and_of_three_objectives(objectives: tuple[str, ...]) -> None:
+    """Each plan's values are its schedule's, no plan is beaten by another, and none is below the bounds."""
+    prices = fs.Signal((0.0, HOUR, 4 * HOUR), (90.0, 20.0, 50.0), "EUR/MWh", beyond="last")
+    there = machine(replace(STEPS, beyond="last"), prices, clusters=(ONE, OTHER))
+    log = replace(jobs(*((600.0 * k, 1, HOUR * (1 + k % 3)) for k in range(6))), slack=3 * HOUR)
+    found = fs.optimize(log, there, objectives=objectives, submits="keep", evaluations=400, seed=1)
+    values = found.front.values
+    assert len(values) > 1
+    for k, row in enumerate(values):
+        schedule = found.schedule(k)
+        metrics = schedule.metrics()
+        schedule.verify(claimed=metrics)
+        assert row.tolist() == pytest.approx([getattr(metrics, name) for name in objectives], rel=1e-9)
+        assert not any((other <= row).all() and (other < row).any() for other in values)
+    for name, column in zip(objectives, values.T, strict=True):
+        assert column.min() >= found.bound(name) * (1 - 1e-9)
+
+
 def test_searches_say_what_costs_need() -> None:
     """Objectives without their signal, compiled walks, and downtimes that take nodes are refused by name."""
     log = jobs((0.0, 1, 10.0), (0.0, 1, 10.0))
