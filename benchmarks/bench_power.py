@@ -1,7 +1,7 @@
 """What switching nodes off saves and whom it delays, what plans make of it, what a cap costs, and how fast it goes.
 
-HPC2N under EASY with each way to switch; KTH, HPC2N and a month of METACENTRUM by how much idle nodes draw, with the
-best timeout beside what knowing all gaps would save; HPC2N under caps; the month on its federation, where plans made on
+HPC2N under EASY with each way to switch; the sample, KTH, HPC2N and a month of METACENTRUM by how much idle nodes draw,
+with the best timeout beside what knowing all gaps would save; HPC2N under caps; the month on its federation, where plans made on
 the way (`Rolling`) that know power=planned stand beside EASY with timeouts of as long mean waits; and CPU time with a
 timeout beside nodes that are always on, in alternating rounds. --part says which of these.
 """
@@ -100,20 +100,24 @@ def by_idle(log: fs.Workload, machine: fs.Federation) -> dict[str, float]:
 
 
 def capped(log: fs.Workload) -> None:
-    """Print what caps on power cost in waits, and save in energy, under EASY, by how much idle nodes draw."""
+    """Print what caps on power cost in waits, and save in energy, under EASY, by how much idle nodes draw.
+
+    Jobs that are too wide for the lowest cap are left out of all runs.
+    """
     nodes = log.nodes or 240
-    print(f"\n{log.name}, {len(log):,} jobs under EASY on {nodes} nodes, under caps on what all draw together")
-    print(f"{'idle nodes draw':<18}{'cap':>6}{'nodes busy':>12}{'mean wait':>12}{'last end':>11}{'energy':>9}")
     for share in (0.1, 0.5):
+        busy = {part: int((part - share) * nodes / (1 - share) + 1e-9) for part in CAPS}
+        jobs = log.filter(log.tasks <= min(busy.values()))
         machine = fs.Federation.homogeneous(nodes, busy_watts=100, idle_watts=100 * share)
-        free = fs.simulate(log, machine, "easy").metrics()
-        print(f"{share:<18.0%}{'none':>6}{nodes:>12}{free.mean_wait:>10,.0f} s", flush=True)
-        for part in CAPS:
+        free = fs.simulate(jobs, machine, "easy").metrics()
+        told = f"{len(jobs):,} of {len(log):,} jobs under EASY on {nodes} nodes, idle ones draw {share:.0%} of busy ones"
+        print(f"\n{log.name}, {told}\n{'cap':<6}{'nodes busy':>12}{'mean wait':>12}{'last end':>11}{'energy':>9}")
+        print(f"{'none':<6}{nodes:>12}{free.mean_wait:>10,.0f} s", flush=True)
+        for part, most in busy.items():
             cap = fs.Signal((0.0,), (part * 100 * nodes,), "W")
-            row = fs.simulate(log, replace(machine, signals=(cap,)), "easy").metrics()
-            busy = int((part - share) * nodes / (1 - share) + 1e-9)
+            row = fs.simulate(jobs, replace(machine, signals=(cap,)), "easy").metrics()
             late, joules = row.makespan / free.makespan - 1, row.energy / free.energy - 1
-            print(f"{share:<18.0%}{part:>6.0%}{busy:>12}{row.mean_wait:>10,.0f} s{late:>+11.2%}{joules:>+9.2%}")
+            print(f"{part:<6.0%}{most:>12}{row.mean_wait:>10,.0f} s{late:>+11.2%}{joules:>+9.2%}", flush=True)
 
 
 def plans(log: fs.Workload, machine: fs.Federation, evaluations: int) -> dict[str, float]:
@@ -211,6 +215,7 @@ def main() -> None:
         elif part == "plans" and metacentrum is not None:
             figures |= plans(month_of(metacentrum), machine, 50)
         elif part == "idle":
+            figures |= by_idle(fs.Workload.example(), fs.Federation.homogeneous(128))
             for log in filter(None, (kth, hpc2n)):
                 figures |= by_idle(log, fs.Federation.homogeneous(log.nodes or 240))
             if metacentrum is not None:
