@@ -1,9 +1,9 @@
 """What switching nodes off saves and whom it delays, what plans make of it, what a cap costs, and how fast it goes.
 
 HPC2N under EASY with each way to switch; the sample, KTH, HPC2N and a month of METACENTRUM by how much idle nodes draw,
-with the best timeout beside what knowing all gaps would save; HPC2N under caps; the month on its federation, where plans made on
-the way (`Rolling`) that know power=planned stand beside EASY with timeouts of as long mean waits; and CPU time with a
-timeout beside nodes that are always on, in alternating rounds. --part says which of these.
+with the best timeout beside what knowing all gaps would save; HPC2N under caps; the month on its federation, where
+plans made on the way (`Rolling`) that know power=planned stand beside EASY with timeouts of as long mean waits; and CPU
+time with a timeout beside nodes that are always on, in alternating rounds. --part says which of these.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def capped(log: fs.Workload) -> None:
         jobs = log.filter(log.tasks <= min(busy.values()))
         machine = fs.Federation.homogeneous(nodes, busy_watts=100, idle_watts=100 * share)
         free = fs.simulate(jobs, machine, "easy").metrics()
-        told = f"{len(jobs):,} of {len(log):,} jobs under EASY on {nodes} nodes, idle ones draw {share:.0%} of busy ones"
+        told = f"{len(jobs):,} of {len(log):,} jobs under EASY on {nodes} nodes that idle at {share:.0%} of busy watts"
         print(f"\n{log.name}, {told}\n{'cap':<6}{'nodes busy':>12}{'mean wait':>12}{'last end':>11}{'energy':>9}")
         print(f"{'none':<6}{nodes:>12}{free.mean_wait:>10,.0f} s", flush=True)
         for part, most in busy.items():
