@@ -129,6 +129,27 @@ def test_who_is_killed_between_two_commands_leaves_a_job_that_starts(short_path:
         assert until_it_runs(north, number) == name
 
 
+def test_an_array_begins_where_it_was_submitted(short_path: Path) -> None:
+    """Slurm has it on that cluster alone: so it gets its start, and tasks that still wait then get their time back."""
+    with federated(short_path / "fed", nodes=(2, 2), settings=SETTINGS, factor=FACTOR) as (north, _):
+        number = submit(north, 1, 30, LATER, OURS, "--array=0-3")
+        (name, job), = seen(north, number).items()
+        assert (name, job.siblings, job.tasks) == ("north", ("north",), 4)
+        placing = place(read_siblings(Beside(north)), AIMS)
+        assert [(one.job.number, one.cluster) for one in placing.placements] == [(number, "north")]
+        assert placing.placements[0].start <= placing.now + 1.0
+        kept = short_path / "placed.json"
+        assert Placer(Beside(north), Placed.open(kept)).carry_out(placing, placing.placements) == 1
+        until = time.monotonic() + 60.0
+        while len(north.ask("squeue", "-h", "-t", "R", "-o", "%A").split()) < 2 and time.monotonic() < until:
+            time.sleep(0.2)
+        Placer(Beside(north), Placed.open(kept)).undo()
+        assert not kept.exists()
+        left = seen(north, number)["north"]
+        assert (left.tasks, left.waits) == (2, True)
+        assert left.eligible == pytest.approx(job.eligible, abs=120.0)
+
+
 def test_a_sibling_that_is_gone_stops_it(short_path: Path) -> None:
     """Nothing is changed in a federation that is not whole; the error says which cluster, and by what to look."""
     with federated(short_path / "fed", nodes=(1, 1), settings=SETTINGS, factor=FACTOR) as (north, south):
