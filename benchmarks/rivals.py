@@ -36,6 +36,7 @@ POPULATION = 100
 LONGEST = 60.0  # seconds of a solver whose budget says evaluations alone
 RESOLUTION = 1_000_000  # units of a solver's clock in the best baseline's value of makespan
 WEIGHTS = 100_000  # the largest weight of a job, where a sum has weights
+SOLVED = ("makespan", "energy", "flow", "mean_wait", "bounded_slowdown")  # what the solvers' models have words for
 
 
 class Start:
@@ -186,6 +187,13 @@ class DeapOrders:
         return start.outcome()
 
 
+def check_solved(name: str, instance: Instance) -> None:
+    """Raise where a solver's model has no word for what is asked."""
+    unknown = [str(one) for one in instance.objectives if one not in SOLVED]
+    if unknown:
+        raise ValueError(f"{name} is not after {', '.join(unknown)}: it knows {', '.join(SOLVED)}.")
+
+
 class Mode(NamedTuple):
     """One way to run a job: nodes of each group, and for how long."""
 
@@ -247,6 +255,7 @@ class CpSat:
         """Return the best value."""
         from ortools.sat.python import cp_model
 
+        check_solved(self.name, instance)
         start = Start(instance, budget)
         unit = start.makespan / RESOLUTION
         ways = modes(instance.workload, instance.federation)
@@ -313,6 +322,7 @@ class PyJobShop:
         """Return the best value."""
         import pyjobshop
 
+        check_solved(self.name, instance)
         start = Start(instance, budget)
         unit = start.makespan / RESOLUTION
         ways = modes(instance.workload, instance.federation)

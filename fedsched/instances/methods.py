@@ -79,6 +79,9 @@ def _own(file: Path, name: str) -> Entrant:
     if module is None or getattr(module, "__file__", None) != str(file):
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
+        folder = str(file.resolve().parent)
+        if folder not in sys.path:
+            sys.path.append(folder)  # a file may import its neighbours, as a script may, when it runs too
         spec.loader.exec_module(module)
     if not hasattr(module, name):
         raise FedschedError(f"{file}: it has no {name!r}; name a function or an entrant of it: {file.name}:NAME.")

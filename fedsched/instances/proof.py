@@ -196,4 +196,4 @@ if __name__ == "__main__":
     try:
         sys.stdout.write(f"PROVED: at least {proven(*(Path(name).read_text('ascii') for name in sys.argv[1:3]))}\n")
     except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-        sys.exit(f"REFUSED: {error}")
+        sys.exit(f"REFUSED: {error if type(error) is ValueError else f'it is not well formed, {error!r}'}")

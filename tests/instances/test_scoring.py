@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -170,7 +171,7 @@ def easy(instance: Instance, seed: int, budget: fs.Budget) -> fs.Schedule:
 
 
 OWN = """
-import fedsched as fs
+from neighbour_of_mine import fs
 def mine(instance, seed, budget):
     return fs.simulate(instance.workload, instance.federation, "easy", reading=instance.reading)
 class Other:
@@ -201,9 +202,11 @@ def test_a_function_is_a_method_whose_plans_are_verified() -> None:
         Planner("other", other).run(instance, 0, fs.Budget(evaluations=1))
 
 
-def test_methods_come_from_a_file(tmp_path: Path) -> None:
-    """Tests that FILE.py:NAME is a function or an entrant of that file, and that what it is not is said."""
+def test_methods_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that FILE.py:NAME is a function or an entrant of that file, beside its neighbours, or why not."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
     file = tmp_path / "own_methods.py"
+    (tmp_path / "neighbour_of_mine.py").write_text("import fedsched as fs\n")
     file.write_text(OWN)
     plain, mine, other = methods_of(["easy", f"{file}:mine", f"{file}:Other"])
     assert plain == "easy"
