@@ -9,7 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.cli import run
-from fedsched.errors import TraceError
+from fedsched.errors import InfeasibleError, TraceError
 from fedsched.io.slurm_conf import read_slurm_conf
 from fedsched.slurm import Slurm
 from fedsched.tuning import GENES
@@ -235,3 +235,33 @@ def test_limits_are_asked_for_by_name(tmp_path: Path) -> None:
         fs.tune(policy, of_users(), genes=["other/GrpJobs"])
     with pytest.raises(ValueError, match="normal/GrpJobs changes nothing under"):
         fs.tune(policy.conf, of_users(), genes=["normal/GrpJobs"])
+
+
+SHARED = (
+    "SchedulerParameters=bf_max_job_test=1,default_queue_depth=1\nSelectType=select/cons_tres\n"
+    "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=500\nNodeName=n[1-8] CPUs=4 RealMemory=8000\n"
+    "PartitionName=p Nodes=ALL Default=YES\n"
+)
+
+
+def test_nodes_are_shared_where_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Values are those of jobs that share nodes, on the jobs that are seen and on later ones."""
+    path = conf_in(tmp_path, SHARED)
+    few = log(40)
+    jobs = fs.Workload(
+        submit=few.submit, tasks=2 * few.tasks, runtime=few.runtime, estimate=few.estimate,
+        demand={"cpu": [1] * len(few), "memory": [900] * len(few)},
+    )  # fmt: skip
+    tuning = fs.tune(path, jobs, sharing="block", objectives=("mean_wait",), simulations=20, phases=1)
+    parts = (jobs.sorted().head(tuning.jobs), jobs.sorted().take(np.arange(tuning.jobs, len(jobs))))
+    machine, conf = fs.read_federation(path), tuning.choose("mean_wait").tuned_conf
+    for tuned, seen in ((tuning.current, read_slurm_conf(path)), (tuning.choose("mean_wait"), conf)):
+        shared = [fs.simulate(part, machine, Slurm(seen), sharing="block").metrics().mean_wait for part in parts]
+        assert tuned.checked is not None
+        assert [tuned.values[0], tuned.checked[0]] == pytest.approx(shared, rel=1e-12)
+    with pytest.raises(InfeasibleError, match="exceeds the 8 nodes"):  # jobs of more tasks than there are nodes
+        fs.tune(path, jobs, objectives=("mean_wait",), simulations=20)
+    jobs.write(tmp_path / "jobs.csv")
+    words = ["tune", str(tmp_path / "jobs.csv"), "--conf", str(conf_in(tmp_path, name="whole.conf")), "--sharing"]
+    assert run([*words, "block"]) == 2
+    assert "leave sharing= out" in capsys.readouterr().err

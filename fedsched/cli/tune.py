@@ -23,6 +23,7 @@ def command(
     conf: options.SlurmConf = None,
     assoc: options.SlurmAccounts = (),
     completing: options.Completing = None,
+    sharing: options.Sharing = None,
     log: groups.Sampled = groups.SAMPLED,
     machine: groups.Machine = groups.MACHINE,
     objective: options.Objectives = (),
@@ -89,6 +90,7 @@ def command(
             seed=asked.seed,
             assoc=tuple(assoc) or None,
             completing=completing or 0,
+            sharing=sharing,
             reading=asked.reading,
             progress=progress,
         )

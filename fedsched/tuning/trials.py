@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+    from fedsched.sharing import NodeSharing
 
 Changes: TypeAlias = "tuple[tuple[str, str], ...]"  # what is not as in the conf, by gene
 
@@ -47,6 +48,7 @@ class Trials:
     objectives: tuple[str, ...]
     phases: tuple[int, ...]
     budget: Budget
+    sharing: NodeSharing | str | None = None
     known: dict[Changes, Floats] = field(default_factory=dict)
 
     def values(self, changes: Changes) -> Floats:
@@ -73,7 +75,7 @@ class Trials:
             assoc=accounts, passes=base.passes, rate=base.rate, completing=base.completing,
             phase=base.phase + phase, epoch=epoch_of(self.workload, base) + phase,
         )  # fmt: skip
-        schedule = simulate(self.workload, self.federation, policy, reading=self.reading)
+        schedule = simulate(self.workload, self.federation, policy, sharing=self.sharing, reading=self.reading)
         row = schedule.metrics()
         return [float(getattr(row, name)) for name in self.objectives]
 

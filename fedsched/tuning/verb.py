@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+    from fedsched.sharing import NodeSharing
     from fedsched.tuning.trials import Changes
 
 SEARCHED = 0.7  # of the budget; the rest makes the found confs small and checks them
@@ -50,6 +51,7 @@ def tune(
     seed: int = 0,
     assoc: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     completing: int = 0,
+    sharing: NodeSharing | str | None = None,
     reading: Reading = USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
@@ -79,6 +81,8 @@ def tune(
         Of the search.
     assoc, completing
         As for `policies.Slurm`, where a conf is given.
+    sharing
+        "block": jobs share nodes, as `simulate` has it of Slurm's scheduler.
     progress
         Called with (simulations made, simulations in all; 0 where only seconds count).
     """
@@ -98,7 +102,7 @@ def tune(
     machine = read_federation(policy.conf.path) if federation is None else federation
     budget = Budget(simulations, math.inf if seconds is None else begun + seconds)
     offsets = tuple(k * PERIOD // phases for k in range(phases))
-    trials = Trials(policy, seen, machine, reading, names, offsets, budget)
+    trials = Trials(policy, seen, machine, reading, names, offsets, budget, sharing)
     stop = begun + SEARCHED * seconds if seconds is not None else math.inf
     searching = Budget(None if simulations is None else int(simulations * SEARCHED), stop)
     look = None if progress is None else lambda made: progress(made, simulations or 0)
