@@ -12,7 +12,6 @@ What needs to be installed: pip install pyjobshop (OR-tools is the extra `exact`
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import math
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ import numpy as np
 from heuristics import instances as real_instances
 from instances import all_logs, package_for, planted_instances
 from measuring import ROOT, Report, record
-from rivals import FRAMEWORKS, SOLVERS
+from rivals import FRAMEWORKS, SOLVERS, at_hand
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, compare
@@ -28,8 +27,6 @@ from fedsched.errors import TooFewRunsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from fedsched.compare import Entrant
 
 OBJECTIVES = ("makespan", "energy", "flow", "mean_wait", "bounded_slowdown")
 OURS = ("memetic", "moga", "hc")
@@ -85,17 +82,6 @@ def large(objective: str, federations: Iterable[str]) -> list[Instance]:
         if log in logs:
             part = package_for(logs[log], machine, rounds=math.inf, most=jobs)
             found.append(Instance(f"{jobs} of {log} on {federation}", part, machine, (objective,)))
-    return found
-
-
-def at_hand() -> list[Entrant]:
-    """Return the rivals that are installed here, and print which are not."""
-    found: list[Entrant] = list(FRAMEWORKS)
-    for solver, package in zip(SOLVERS, ("ortools", "pyjobshop"), strict=True):
-        if importlib.util.find_spec(package) is None:
-            print(f"skipped: {solver.name}; pip install {package}")
-        else:
-            found.append(solver)
     return found
 
 

@@ -9,6 +9,7 @@ own searches begin with, and neither that nor packing is on their clock.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import random
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import fedsched as fs
+    from fedsched.compare import Entrant
 
     Ints = NDArray[np.int64]
 
@@ -350,3 +352,14 @@ class PyJobShop:
 
 FRAMEWORKS = (PymooKeys(), PymooPermutations(), DeapOrders())
 SOLVERS = (CpSat(), PyJobShop())
+
+
+def at_hand() -> list[Entrant]:
+    """Return the rivals that are installed here, and print which are not."""
+    found: list[Entrant] = list(FRAMEWORKS)
+    for solver, package in zip(SOLVERS, ("ortools", "pyjobshop"), strict=True):
+        if importlib.util.find_spec(package) is None:
+            print(f"skipped: {solver.name}; pip install {package}")
+        else:
+            found.append(solver)
+    return found
