@@ -148,6 +148,16 @@ def spread(values: np.ndarray, most: int = 12) -> list[int]:
     return sorted({int(order[k]) for k in np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(int)})
 
 
+def joined(plan: Plan) -> Plan:
+    """Return a front with what is known already beside it: the front before, and the best plans by one objective."""
+    document, ask = plan.document, plan.ask
+    paths = [path for one in (ask, *ask.split("+")) if (path := known_path(document.name, one)).is_file()]
+    before = [schedule for path in paths for schedule in read_plan(path).schedules]
+    said = {"who": plan.who, "method": f"{plan.method}, and what was known before", "when": plan.when}
+    every = Plan.of(document, ask, [*plan.schedules, *before], **said)
+    return Plan.of(document, ask, [every.schedules[k] for k in spread(every.values)], **said)
+
+
 def main() -> None:
     """Look for a better plan of each ask, and keep what is one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -193,7 +203,7 @@ def main() -> None:
                 continue
             verdict = judged(plan)
             if verdict.is_new_best:
-                path.write_text(plan.text(), encoding="utf-8")
+                path.write_text((joined(plan) if "+" in ask else plan).text(), encoding="utf-8")
             print(f"{verdict} ({time.process_time() - began:.0f} s of CPU)", flush=True)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import TraceError
 from fedsched.instances.catalogue import SINGLE, TWO, machine
+from fedsched.instances.decimals import decimal
 from fedsched.instances.documents import Document
-from fedsched.instances.numbers import decimal
 
 if TYPE_CHECKING:
     from os import PathLike

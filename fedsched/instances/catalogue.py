@@ -9,6 +9,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from fedsched.instances.decimals import decimal
 from fedsched.instances.documents import Document, clusters_of
 from fedsched.instances.draws import Draws
 from fedsched.instances.gangs import RECIPES as GANGS
@@ -20,7 +21,6 @@ from fedsched.instances.jobs import (
     with_partitions,
 )
 from fedsched.instances.markets import RECIPES as MARKETS
-from fedsched.instances.numbers import decimal
 from fedsched.instances.planted import Piece, Room, cut, jobs_of
 from fedsched.instances.sharing import RECIPES as SHARED
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fedsched.instances.numbers import decimal
+from fedsched.instances.decimals import decimal
 
 if TYPE_CHECKING:
     from fedsched.comparison.instances import Comparable

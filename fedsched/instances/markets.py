@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from fedsched.instances.decimals import decimal
 from fedsched.instances.documents import FORMAT, Document
 from fedsched.instances.draws import Draws
-from fedsched.instances.numbers import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

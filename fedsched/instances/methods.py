@@ -46,7 +46,10 @@ class Planner:
         if isinstance(found, Result):
             return Outcome.of(found)
         rows = []
-        for schedule in [found] if isinstance(found, Schedule) else found:
+        for schedule in found if isinstance(found, Iterable) else [found]:
+            if not isinstance(schedule, Schedule):
+                kind = type(schedule).__name__
+                raise FedschedError(f"{self.name}: it gave {kind}, neither a schedule nor several, nor a Result.")
             if schedule.federation != instance.federation or len(schedule) != len(instance.workload):
                 raise FedschedError(f"{self.name}: it gave a schedule of other jobs, or on another machine.")
             mine = replaced(instance, schedule)
@@ -62,6 +65,8 @@ def methods_of(words: Sequence[str]) -> list[str | Entrant]:
     for word in words:
         file, _, name = word.rpartition(":")
         if not file.endswith(".py"):
+            if word.endswith(".py"):
+                raise FedschedError(f"{word}: name a function or an entrant of the file, {word}:NAME.")
             check_names((word,))
             found.append(word)
         else:

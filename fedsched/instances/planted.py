@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.instances.numbers import decimal
+from fedsched.instances.decimals import decimal
 
 if TYPE_CHECKING:
     from fedsched.instances.draws import Draws

@@ -111,10 +111,13 @@ def _known(name: str, ask: str) -> NDArray[np.float64] | None:
 def primal_integral(record: RunRecord, best: float) -> float:
     """Return the mean gap to the best known value over the budget: 1 until a plan is there, and never more.
 
-    In seconds where these were limited, else in evaluations. Of a run without a history only its end is known.
+    In seconds where these were limited, else in evaluations. Of a run without a history only its end is known, and
+    nothing of one that counts no evaluations where these are what is limited: NaN.
     """
     if best != best:
         return best
+    if record.evaluations_allowed is not None and not record.evaluations and not record.history and not record.error:
+        return float("nan")
     axis, most = (1, record.seconds_allowed) if record.evaluations_allowed is None else (0, record.evaluations_allowed)
     most = float(most or 1)
     rows = [(row[axis], row[2]) for row in record.history]

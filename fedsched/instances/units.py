@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from fedsched.instances.decimals import decimal
 from fedsched.instances.documents import Document
-from fedsched.instances.numbers import decimal
 
 
 def resources_of(document: Document) -> tuple[str, ...]:

@@ -20,11 +20,11 @@ from fedsched.errors import FedschedError, UnknownNameError
 from fedsched.instances import sharing
 from fedsched.instances.archives import SLICES
 from fedsched.instances.catalogue import PLANTED, planted_pieces
+from fedsched.instances.decimals import decimal
 from fedsched.instances.documents import Document, canonical
 from fedsched.instances.draws import Draws
 from fedsched.instances.gangs import GangDocument
 from fedsched.instances.markets import MarketDocument
-from fedsched.instances.numbers import decimal
 from fedsched.random_numbers import begin_stream, uniform
 
 if TYPE_CHECKING:

@@ -364,16 +364,17 @@ def test_an_instance_with_something_new_is_refused() -> None:
 
 
 def test_the_checker_runs_by_itself(tmp_path: Path) -> None:
-    """Tests that the file alone, without the package, proves and refuses as a program does."""
+    """Tests that the file proves and refuses as a program does: a copy without the package, and where it lies."""
     program = tmp_path / "proof.py"
     program.write_text(Path(checker.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "instance.json").write_text(load("example-20").text)
     for name, status in (("example-20.makespan", 0), ("example-20.energy", 0), ("example-50.energy", 1)):
-        words = [sys.executable, "-I", program, tmp_path / "instance.json", FOLDER / f"{name}.json"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert done.returncode == status
-        assert ("PROVED: at least" in done.stdout) == (status == 0)
-        assert ("REFUSED" in done.stderr) == (status == 1)
+        for where in (["-I", program], [checker.__file__]):  # there, its neighbours come before Python's own modules
+            words = [sys.executable, *where, tmp_path / "instance.json", FOLDER / f"{name}.json"]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+            assert done.returncode == status
+            assert ("PROVED: at least" in done.stdout) == (status == 0)
+            assert ("REFUSED" in done.stderr) == (status == 1)
 
 
 @pytest.mark.parametrize("objective", ["makespan", "energy", "flow", "mean_wait"])

@@ -63,6 +63,10 @@ def test_the_primal_integral_is_the_mean_gap_over_the_budget() -> None:
     assert primal_integral(run_of("mine", KNOWN), KNOWN) == 1.0  # only its end is known, at 100 evaluations
     assert primal_integral(run_of("mine", KNOWN, evaluations=25), KNOWN) == 0.25
     assert primal_integral(run_of("mine", KNOWN, front=(), error="it fell"), KNOWN) == 1.0
+    uncounted = run_of("mine", KNOWN, evaluations=0)  # as a plain function's, which counts none
+    assert math.isnan(primal_integral(uncounted, KNOWN))
+    timed = replace(uncounted, evaluations_allowed=None, seconds_allowed=4.0, seconds=1.0)
+    assert primal_integral(timed, KNOWN) == 0.25
 
 
 def test_a_front_is_measured_against_the_best_known_one() -> None:
@@ -200,6 +204,8 @@ def test_a_function_is_a_method_whose_plans_are_verified() -> None:
 
     with pytest.raises(FedschedError, match="other jobs"):
         Planner("other", other).run(instance, 0, fs.Budget(evaluations=1))
+    with pytest.raises(FedschedError, match="it gave float, neither a schedule"):
+        Planner("number", lambda *_: 3.0).run(instance, 0, fs.Budget(evaluations=1))  # type: ignore[arg-type,return-value]
 
 
 def test_methods_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +218,7 @@ def test_methods_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert plain == "easy"
     assert (mine.name, other.name) == ("mine", "other")
     for word, said in ((f"{file}:his", "it has no 'his'"), (f"{file}:seven", "neither a function"),
-                       (f"{tmp_path}/no.py:mine", "no such file")):  # fmt: skip
+                       (f"{tmp_path}/no.py:mine", "no such file"), (str(file), r"own_methods\.py:NAME")):  # fmt: skip
         with pytest.raises(FedschedError, match=said):
             methods_of([word])
     with pytest.raises(UnknownNameError):
