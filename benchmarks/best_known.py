@@ -1,7 +1,7 @@
 """Makes best known plans of the field's instances: planted ones as they were planted, others by long searches.
 
 python benchmarks/best_known.py [NAME …] [--effort 1 | --seconds 60] [--seed 1] [--ask ASK] [--open] [--policies]
-    [--lists N | --holes N | --knapsacks N] [--near] [--missing]
+    [--method NAME] [--lists N | --holes N | --knapsacks N] [--near] [--missing]
 
 A plan that is better than the one in fedsched/data/bench/plans takes its place; markets and gangs have ways of their
 own. `--effort 1` allows 10,000,000 / jobs evaluations for each ask, at most 100,000; `--seconds` is the clock's
@@ -66,26 +66,26 @@ def planted_schedule(document: Document) -> Schedule | None:
     return placed(document, begin, end, counts)
 
 
-def found(document: Document, ask: str, effort: float, seed: int, seconds: float | None = None) -> Plan:
+def found(document: Document, ask: str, asked: argparse.Namespace) -> Plan:
     """Return what is known at once of an ask, or what a search finds."""
     today = time.strftime("%Y-%m-%d")
     planted = planted_schedule(document)
     if planted is not None:
         return Plan.of(document, ask, [planted], who=WHO, method="planted", when=today)
     most = min(MOST, int(PER_JOB / len(document.workload)))
-    evaluations = None if seconds else max(2000, int(most * effort * (0.3 if "+" in ask else 1.0)))
+    evaluations = None if asked.seconds else max(2000, int(most * asked.effort * (0.3 if "+" in ask else 1.0)))
     runs_each = "carbon" in ask or document.sharing is not None
-    method = "memetic" if not runs_each else "moga" if "+" in ask else "ga"
+    method = asked.method or ("memetic" if not runs_each else "moga" if "+" in ask else "ga")
     result = fs.optimize(
-        document.workload, document.federation, objectives=tuple(ask.split("+")), method=method, seed=seed,
-        evaluations=evaluations, seconds=seconds, submits=document.data["submits"],
+        document.workload, document.federation, objectives=tuple(ask.split("+")), method=method,
+        seed=asked.seed, evaluations=evaluations, seconds=asked.seconds, submits=document.data["submits"],
         reading=replace(document.reading, knowledge="runtime"), sharing=document.sharing,
         baselines=None if document.sharing else ("fcfs", "easy", "easy-sjf", "conservative"),
     )  # fmt: skip
     keep = range(len(result.front)) if "+" not in ask else spread(result.front.values)
     schedules = [result.schedule(k) for k in keep]
     mine = [replaced(document, one) for one in schedules]
-    said = f"fedsched {fs.__version__}, {method}, seed {seed}, {result.evaluations:,} evaluations"
+    said = f"fedsched {fs.__version__}, {method}, seed {asked.seed}, {result.evaluations:,} evaluations"
     return Plan.of(document, ask, mine, who=WHO, method=said, when=today)
 
 
@@ -164,6 +164,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=names())
     parser.add_argument("--effort", type=float, default=1.0)
     parser.add_argument("--seconds", type=float, help="of a search, in place of its effort")
+    parser.add_argument("--method", help="of a search, in place of the usual one")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ask", help="only this, e.g. makespan")
     parser.add_argument("--open", action="store_true", help="only asks that are not closed")
@@ -196,7 +197,7 @@ def main() -> None:
                     if asked.knapsacks
                     else best_policy(document, ask)
                     if asked.policies
-                    else found(document, ask, asked.effort, asked.seed, asked.seconds)
+                    else found(document, ask, asked)
                 )
             except Exception as error:
                 print(f"{name}/{ask}: {type(error).__name__}: {error}", flush=True)
