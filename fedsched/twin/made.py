@@ -98,6 +98,7 @@ def made_dump(
     endless: float = 0.0,
     letters: int | None = None,
     others: int = 0,
+    steps: bool = False,
     seed: int = 0,
 ) -> Path:
     """Write a made dump into a new folder, and return that.
@@ -121,6 +122,8 @@ def made_dump(
         To so many states are cut, as some sites' programs do: COMPLETIN, REQUEUE_H.
     others
         Of how many other clusters the same database tells, with jobs of the same numbers on nodes of the same names.
+    steps
+        Whether each run's steps are told of as well, as by a `sacct` without -X.
     seed
         What is drawn follows from it.
     """
@@ -144,7 +147,7 @@ def made_dump(
     (target / commands.ACCOUNTS).write_text(_accounts(facts), encoding="utf-8")
     federation = open_to_all(machine_of(Dump(target)).federation)
     schedule = _settled(target, facts, federation, policy)
-    _write_jobs(target, facts, schedule, begin, end, letters, elsewhere)
+    _write_jobs(target, facts, schedule, begin, end, letters, elsewhere, steps=steps)
     _write_queue(target, facts, schedule, end, in_order=policy != SLURM or priority == "basic")
     return target
 
@@ -311,6 +314,8 @@ def _write_jobs(
     until: float,
     letters: int | None,
     elsewhere: list[str],
+    *,
+    steps: bool,
 ) -> None:
     start, finish = schedule.start, schedule.finish
     begun = start <= until
@@ -346,6 +351,8 @@ def _write_jobs(
             f"sbatch --dependency=afterany:{number[other]} job" if other >= 0 else "sbatch job",
         )  # fmt: skip
         lines.append("|".join(map(str, cells)))
+        for step in (".batch", ".extern", ".0") if steps and begun[row] else ():
+            lines.append("|".join(map(str, (f"{cells[0]}{step}", f"{called}{step}", CLUSTER, "", "", *cells[5:]))))
         # Theirs were submitted and ended when ours were, and needed nothing else: they must not get in between.
         lines += ["|".join(map(str, (*cells[:2], other, *cells[3:]))) for other in elsewhere]
     (folder / commands.JOBS).write_text("\n".join(lines) + "\n", encoding="utf-8")

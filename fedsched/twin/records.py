@@ -68,7 +68,7 @@ class Records:
     begin: Column  # what --begin asks for; NaN: nothing
     nice: NDArray[np.int64]  # what --nice takes off the priority
     demand: dict[str, NDArray[Any]]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what was left out
 
     def __len__(self) -> int:
         return len(self.id)
@@ -94,16 +94,16 @@ def records_of(dump: Dump, cluster: str) -> Records:
         if name not in read:
             raise TwinError(f"{dump.path(JOBS)}: it has no column {name.title()}; dump anew with fedsched twin dump.")
     texts = {name: _texts(parser.texts, read, name) for name in (*KEPT, "jobname", "constraints", "reservation")}
-    notes = [f"{counted(parser.steps, 'step')} of jobs left out"] * bool(parser.steps)
+    notes = [f"{counted(parser.steps, 'step')} of jobs"] * bool(parser.steps)
     here = (texts["cluster"] == cluster) | (texts["cluster"] == "")
     if not here.any():
         here[:] = True
     elif not here.all():
-        notes.append(f"{counted(int((~here).sum()), 'run')} of other clusters left out")
+        notes.append(f"{counted(int((~here).sum()), 'run')} of other clusters")
     nodes = _first(read, "nodes", "requested_nodes")
     sound = here & (read["submit"] > 0) & np.isfinite(read["submit"]) & (nodes >= 1)
     if lost := int((here & ~sound).sum()):
-        notes.append(f"{counted(lost, 'run')} left out that tell of no submit or of no node")
+        notes.append(f"{counted(lost, 'run')} that tell of no submit or of no node")
     ids, _ = distinct_ids(own_ids(read["id"]))
     waits = waits_of(read, parser.texts, ids=ids, names_known="jobname" in parser.named, local=parser.local)
     order = np.flatnonzero(sound)

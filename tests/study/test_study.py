@@ -116,6 +116,25 @@ def test_works_on_all_nodes_stay_where_there_are_more(jobs: fs.Workload) -> None
     assert "1 downtime left out" in change_of("nodes=+50%")(partly).notes[-1]
 
 
+def test_jobs_go_to_another_partition() -> None:
+    """Tests that jobs of one partition ask for another one, where there are more nodes."""
+    jobs = fs.Workload(submit=np.zeros(4), tasks=np.full(4, 2), runtime=np.full(4, 100.0), nodes=8,
+                       labels={"partition": ["small", "small", "small", "large"]})  # fmt: skip
+    machine = fs.Federation(
+        (fs.Cluster("here", (fs.NodeGroup(8),)),),
+        partitions=(fs.Partition("small", (("here", "0-1"),)), fs.Partition("large", (("here", "2-7"),))),
+    )
+    case = Case(workload=jobs, federation=machine)
+    found = fs.study(case, {"all in large": "partition=small>large"}, bounds=False)
+    assert sorted(found.base.wait.tolist()) == [0.0, 0.0, 100.0, 200.0]
+    assert sorted(found.scenarios[0].wait.tolist()) == [0.0, 0.0, 0.0, 100.0]
+    for change in ("partition=small", "partition=small>larg"):
+        with pytest.raises(UnknownNameError, match="partition \\(as in partition=FROM>TO\\)"):
+            fs.study(case, {"mine": change})
+    with pytest.raises(FieldError, match="no job names a partition"):
+        fs.study(replace(case, workload=replace(jobs, labels=None)), {"mine": "partition=small>large"})
+
+
 def test_idle_nodes_go_off(jobs: fs.Workload) -> None:
     """Tests that power saving is a change: all draw what simulate says, less than what is, and who boots waits."""
     group = fs.NodeGroup(32, busy_watts=300.0, idle_watts=100.0, off_watts=5.0, boot_seconds=240.0)
@@ -221,6 +240,14 @@ def test_a_slurm_conf_is_turned(tmp_path: Path) -> None:
     changes = {"no backfilling": "set.SchedulerType=sched/builtin", "rare": "set.bf_interval=600", "more": "nodes=+4"}
     found = fs.study(folder, changes, bounds=False)
     assert "builtin" in found.scenarios[0].policy
+    conf = tmp_path / "slurm.conf"
+    lines = ["ClusterName=made", "NodeName=n[1-8] CPUs=8 RealMemory=16000", "PartitionName=main Nodes=ALL Default=YES",
+             "SchedulerType=sched/builtin", "PriorityType=priority/multifactor", "PriorityWeightAge=1000",
+             "PriorityWeightQOS=500", "SelectType=select/linear"]  # fmt: skip
+    conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    [whole] = fs.study(folder, {"a file": f"conf={conf}"}, bounds=False).scenarios
+    assert whole.policy == found.scenarios[0].policy
+    assert np.array_equal(whole.wait, found.scenarios[0].wait, equal_nan=True)
     assert found.scenarios[1].metrics != found.base.metrics
     assert found.scenarios[2].nodes == 12
 

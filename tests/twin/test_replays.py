@@ -176,6 +176,20 @@ def test_states_that_are_cut_jobs_without_limits_and_other_clusters_change_nothi
     assert len(found.equal) == len(plain.equal)
 
 
+def test_steps_of_jobs_change_nothing(tmp_path: Path) -> None:
+    """Tests that a dump of a `sacct` without -X tells of the same runs, and that its steps are said to be left out."""
+    words = {"jobs": 60, "nodes": 8, "policy": "easy", "seed": SEED}
+    plain = read_site(made_dump(tmp_path / "plain", **words))  # type: ignore[arg-type]
+    folder = made_dump(tmp_path / "steps", **words, steps=True)  # type: ignore[arg-type]
+    site = read_site(folder)
+    steps = len(re.findall(r"(?m)^\d+\.\w+\|", (folder / "jobs.sacct").read_text(encoding="utf-8")))
+    assert steps > 3 * len(plain.records) // 2
+    assert f"left out: {steps} steps of jobs" in site.notes
+    for name in ("id", "submit", "start", "end", "limit", "nodes"):
+        values = (getattr(one.records, name) for one in (plain, site))
+        assert np.array_equal(*values, equal_nan=name not in ("id", "nodes"))
+
+
 @pytest.mark.parametrize("letters", [9, 10, None])
 def test_who_runs_or_was_requeued_is_known_by_a_cut_state(letters: int | None, tmp_path: Path) -> None:
     """Tests that jobs that were completing, or held after a requeue, as the dump was taken are no ended ones."""
