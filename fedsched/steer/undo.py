@@ -89,8 +89,11 @@ class Undo:
 
     def promise(self, deadlines: Mapping[int, float]) -> None:
         """Write down by when jobs are to have started; what was promised them first stays written."""
+        before = self.deadlines, self.promised
         self.deadlines = {**self.deadlines, **deadlines}
         self.promised = {**deadlines, **self.promised}
+        if (self.deadlines, self.promised) != before:
+            self.save()
 
     def follow(self, jobs: Sequence[SlurmJob]) -> list[SlurmJob]:
         """Go with what has become of jobs, and return those whose Nice somebody else has changed: it is theirs now.
