@@ -3,7 +3,8 @@
 Five tables: single objectives, fronts, shared nodes, the market and gangs. Searches, stock optimisers and solvers have
 ten seconds a run; what the stock ones and the solvers begin with, the best baseline, is not on their clock. Policies
 have no budget. Runs go to out/field.jsonl (a rerun does only what is missing), so that the table of later best known
-plans is the same command. What needs to be installed: pip install pyjobshop (OR-tools is the extra `exact`).
+plans is the same command; a page for each table, with every problem, to out/field-NAME.html. What needs to be
+installed: pip install pyjobshop (OR-tools is the extra `exact`).
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from measuring import ROOT
 from rivals import at_hand
 
 from fedsched.compare import Budget, compare
+from fedsched.errors import TooFewRunsError
 from fedsched.gang.presets import NAMED
 from fedsched.instances import scoring
 from fedsched.market.methods import METHODS as METASCHEDULERS
 
 if TYPE_CHECKING:
-    from fedsched.compare import Entrant
+    from fedsched.compare import Comparison, Entrant
 
 RUNS = ROOT / "out" / "field.jsonl"
 ORDERED = ("fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "ljf-greedy", "wfp3-easy")  # queue and rule
@@ -95,11 +97,20 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def against_memetic(found: Comparison) -> None:
+    """Print whom memetic is ahead of by the tests of `compare`, a problem a block."""
+    try:
+        print(found.pairs(by="instance", against="memetic"))
+    except TooFewRunsError as error:
+        print(error)
+
+
 def main() -> None:
     """Print the tables."""
     options = arguments()
     RUNS.parent.mkdir(exist_ok=True)
-    for part in (PARTS[name] for name in options.only):
+    for name in options.only:
+        part = PARTS[name]
         methods: list[str | Entrant] = [*part.methods, *(at_hand() if part.rivals else ())]
         budget = Budget(seconds=0.3 if options.smoke else options.seconds) if part.searched else Budget(1)
         found = compare(
@@ -111,8 +122,12 @@ def main() -> None:
         print(f"| {' | '.join(scoring.COLUMNS)} |\n|{'---|' * len(scoring.COLUMNS)}")
         for row in scoring.rows_of(found):
             print(f"| {' | '.join(row)} |")
-        for run in found.failed:
-            print(f"failed: {run.method} on {run.instance}: {run.error}")
+        for line in dict.fromkeys(f"failed: {run.method} on {run.instance}: {run.error}" for run in found.failed):
+            print(line)
+        if "memetic" in part.methods:
+            against_memetic(found)
+        if not options.smoke:
+            scoring.write_page(found, RUNS.with_name(f"field-{name}.html"), repeat="python benchmarks/bench_field.py")
 
 
 if __name__ == "__main__":

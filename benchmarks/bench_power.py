@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +37,7 @@ TIMEOUTS = (60, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 BRIEF = (60, 300, 600, 900, 1800, 3600)  # timeouts of which the best stands beside `planned`
 IDLE = (0.1, 0.25, 0.5, 0.75)  # idle watts, shares of busy ones
 CAPS = (0.9, 0.8, 0.7)  # of what all nodes draw when busy
-LOGS = ("KTH-SP2-1996-2.1-cln.swf.gz", "HPC2N-2002-2.2-cln.swf.gz", "METACENTRUM-2009-2.swf.gz")
+KTH, HPC2N, METACENTRUM = "KTH-SP2-1996-2.1-cln.swf.gz", "HPC2N-2002-2.2-cln.swf.gz", "METACENTRUM-2009-2.swf.gz"
 PARTS = ("speed", "ways", "idle", "caps", "plans")
 JOBS_A_SECOND = 1e6
 ROUNDS = 9
@@ -201,29 +201,29 @@ def main() -> None:
         plans(sample.head(40), fs.Federation.of(64, 96), 20)
         speed(sample, 1)
         return
-    kth, hpc2n, metacentrum = map(archived, LOGS)
     machine = fs.read_federation(ROOT / "traces" / "federations" / "metacentrum-2009.toml")
     figures: dict[str, float] = {}
     for part in options.part:
         print(f"\n== {part}")
-        if part == "speed" and hpc2n is not None:
-            figures |= speed(hpc2n, ROUNDS)
-        elif part == "ways" and hpc2n is not None:
-            ways(hpc2n)
-        elif part == "caps" and hpc2n is not None:
-            capped(hpc2n)
-        elif part == "plans" and metacentrum is not None:
-            figures |= plans(month_of(metacentrum), machine, 50)
-        elif part == "idle":
+        if part == "idle":
             figures |= by_idle(fs.Workload.example(), fs.Federation.homogeneous(128))
-            for log in filter(None, (kth, hpc2n)):
+            for log in filter(None, map(archived, (KTH, HPC2N))):
                 figures |= by_idle(log, fs.Federation.homogeneous(log.nodes or 240))
-            if metacentrum is not None:
-                figures |= by_idle(month_of(metacentrum), machine)
+            if (log := archived(METACENTRUM)) is not None:
+                figures |= by_idle(month_of(log), machine)
+        elif part == "plans":
+            if (log := archived(METACENTRUM)) is not None:
+                figures |= plans(month_of(log), machine, 50)
+        elif (log := archived(HPC2N)) is not None:
+            if part == "speed":
+                figures |= speed(log, ROUNDS)
+            else:
+                (ways if part == "ways" else capped)(log)
     if figures:
         record("bench_power", figures)
 
 
+@cache
 def archived(name: str) -> fs.Workload | None:
     """Return an archive log; None where it is not at hand."""
     path = optional_log(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
@@ -114,7 +115,11 @@ def command(
     groups.say_unused(scenario, asked, "optimize", used=("sharing", "reservation"))
     shared = groups.sharing_of(asked.policy, sharing, reservation)
     groups.refuse_chart(shared, gantt)
-    workload = load_workload(asked.jobs, asked.seed, put_off=put_off)
+    workload = load_workload(asked.jobs, asked.seed)
+    if put_off is not None:
+        from fedsched.model.slack import slack_said
+
+        workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
     deadline = None
     if end_by is not None:
         from fedsched.cli.moments import moment_said

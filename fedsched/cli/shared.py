@@ -9,7 +9,7 @@ import re
 import shlex
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,13 +78,11 @@ def file_labels(paths: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
-def load_workload(
-    jobs: Log | Made, seed: int = 0, *, announced: bool = True, put_off: str | None = None
-) -> Workload:
+def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name; or the jobs that a model makes.
 
     What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
-    it. `put_off` is by how long each job may be put off, in place of what the log says.
+    it.
     """
     from fedsched.model.unmodelled import sentence
     from fedsched.scenario import Log
@@ -95,10 +93,6 @@ def load_workload(
         say(f"fedsched: {source}: {workload.cleaning}.", err=True)
     if announced and (facts := workload.unmodelled):
         say(f"fedsched: {source}: {sentence(facts)}.", err=True)
-    if put_off is not None:
-        from fedsched.model.slack import slack_said
-
-        workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
     return workload
 
 
