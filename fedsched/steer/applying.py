@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fedsched.errors import SteerError
 from fedsched.steer.commands import CommandError, changed
 from fedsched.steer.priorities import LEAST, Priorities
-from fedsched.steer.reading import read_queue
+from fedsched.steer.reading import CLOCKS, read_queue
 from fedsched.steer.rights import check_federation, check_rights
 from fedsched.steer.updates import give_nice, look_at, restoring
 from fedsched.text import counted, first_of
@@ -116,7 +116,8 @@ class Hand:
     def restore(self) -> tuple[int, list[SlurmJob]]:
         """Undo all that there is to undo; return of how many jobs, and those that somebody else has changed since.
 
-        Where a command fails, the others are run, the file stays, and the failure is the error.
+        Where a command fails, the others are run, the file stays, and the failure is the error. Who has a begin time
+        that is over by the controller's clock alone stays in the file, for that may be set back.
         """
         queue = read_queue(self.runner, clocks=False)
         others = self.undo.follow(queue.jobs)
@@ -130,6 +131,17 @@ class Hand:
                 failed = error
         if failed is not None:
             raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
-        self.undo.jobs, self.undo.deadlines, self.undo.promised = {}, {}, {}
+        here = self.runner.now()
+        later = {
+            job.number: former for job in queue.jobs
+            if (former := self.undo.jobs.get(job.number)) is not None and former.began(job)
+            and here + CLOCKS < job.eligible <= queue.now
+        }  # fmt: skip
+        if later:
+            self.told(
+                f"{counted(len(later), 'job')} may begin by the controller's clock, {queue.now - here:.0f} s ahead of "
+                "this machine's, and not by this one: the undo file has them until they may by both"
+            )
+        self.undo.jobs, self.undo.deadlines, self.undo.promised = later, {}, {}
         self.undo.save()
         return len(undone), others

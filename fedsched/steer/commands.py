@@ -89,9 +89,11 @@ class Shell:
     def run(self, command: Command) -> str:
         """Return what a command printed, or raise `CommandError`."""
         try:
+            # What is inherited is the lock of an undo file alone: whoever steers next waits for what this one runs.
             done = subprocess.run(
-                command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE
-            )
+                command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+                close_fds=False,
+            )  # fmt: skip
         except FileNotFoundError:
             raise CommandError(command, "there is no such command; run fedsched where Slurm's commands are") from None
         except OSError as error:

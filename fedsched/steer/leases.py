@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedsched.steer.rights import check_federation, check_lease, check_rights
-from fedsched.steer.updates import begin_later, begin_now
+from fedsched.steer.updates import begin_at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fedsched.steer.applying import Hand
     from fedsched.steer.plan import Plan
     from fedsched.steer.queue import Queue, SlurmJob
@@ -16,29 +18,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Begin times of jobs that are to wait although there may be nodes for them.
+    """Begin times of jobs that are to wait although there may be nodes for them, as one look finds them.
 
     Parameters
     ----------
     seconds
         How far ahead a begin time is; it runs out by itself.
-    interval
-        How many seconds it is until the next look.
+    now
+        The controller's time.
+    ours
+        The begin time of each job that has one from us.
     """
 
     hand: Hand
     seconds: float
-    interval: float
+    now: float
+    ours: Mapping[int, float]
+
+    @classmethod
+    def found(cls, hand: Hand, seconds: float, queue: Queue) -> Lease:
+        """Return those that Slurm tells of: what a job was given last it may not have got, or not kept."""
+        former = hand.undo.jobs
+        ours = {
+            job.number: job.eligible for job in queue.jobs if job.number in former and former[job.number].began(job)
+        }
+        return cls(hand, seconds, queue.now, ours)
 
     def lifted(self, queue: Queue) -> Queue:
         """Return the queue with the jobs that only our begin times keep as those that wait their turn."""
-        return replace(queue, jobs=tuple(self._lifted(job) for job in queue.jobs))
-
-    def _lifted(self, job: SlurmJob) -> SlurmJob:
-        former = self.hand.undo.jobs.get(job.number)
-        if former is None or not former.began(job):
-            return job
-        return replace(job, eligible=job.submit, reason="PRIORITY")
+        return replace(
+            queue,
+            jobs=tuple(
+                replace(job, eligible=job.submit, reason="PRIORITY") if job.number in self.ours else job
+                for job in queue.jobs
+            ),
+        )
 
     def apply(self, plan: Plan) -> None:
         """Let jobs begin that the plan starts now, and who is next; keep the other ones of those that it steers."""
@@ -53,7 +67,7 @@ class Lease:
             if one.after <= plan.soon or not better:
                 self.release(one.job)
             else:
-                self._hold_back(one.job, queue.now)
+                self._hold_back(one.job)
         # Slurm keeps nodes for who is next, so that nobody who comes takes them; last, when the others may begin.
         for one in plan.starts:
             if one.job.number == plan.next_due:
@@ -62,21 +76,17 @@ class Lease:
     def renew(self, queue: Queue) -> None:
         """Move begin times on that would be over before the look after the next."""
         for job in queue.waiting:
-            former = self.hand.undo.jobs.get(job.number)
-            if former is not None and former.begin > 0.0 and former.begin < queue.now + self.seconds / 2.0:
-                self._hold_back(job, queue.now)
+            if job.number in self.ours:
+                self._hold_back(job)
 
-    def _hold_back(self, job: SlurmJob, now: float) -> None:
-        former = self.hand.undo.jobs.get(job.number)
-        if former is not None and former.begin > now + self.seconds / 2.0:
+    def _hold_back(self, job: SlurmJob) -> None:
+        if self.ours.get(job.number, 0.0) > self.now + self.seconds / 2.0:
             return  # there is time until it runs out
-        self.hand.undo.remember(job, begin=self.hand.runner.now() + self.seconds)
-        self.hand.run(begin_later(job.target, self.seconds))
+        begin = round(self.hand.runner.now() + self.seconds)
+        self.hand.undo.remember_begin(job, begin, self.now)
+        self.hand.run(begin_at(job.target, begin))
 
     def release(self, job: SlurmJob) -> None:
         """Let a job begin that we keep from it."""
-        former = self.hand.undo.jobs.get(job.number)
-        if former is None or not former.begin:
-            return
-        self.hand.run(begin_now(job.target))
-        self.hand.undo.remember(job, begin=0.0)
+        if self.ours.get(job.number, 0.0) > self.now:
+            self.hand.run(begin_at(job.target, self.now))

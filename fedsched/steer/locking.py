@@ -19,7 +19,8 @@ ENDING = ".lock"
 def only_one(path: Path | None) -> Iterator[None]:
     """Keep others from a file while the with statement lasts; raise where somebody else does.
 
-    A process that is killed keeps nobody. The lock is a file beside it, which is gone at the end.
+    A process that is killed keeps nobody, once the command has ended that it was running: that has the lock, too, for
+    what it changes must not come after it was undone. The lock is a file beside it, which is gone at the end.
     """
     if path is None or os.name != "posix":
         yield
@@ -37,10 +38,7 @@ def only_one(path: Path | None) -> Iterator[None]:
         except BlockingIOError:
             who = os.read(lock, 20).decode(errors="replace").strip() or "?"
             os.close(lock)
-            raise SteerError(
-                f"{path}: another fedsched (process {who}) steers by it; two would take back each other's changes. "
-                "End that one first; it undoes what it did."
-            ) from None
+            raise SteerError(f"{path}: {_why_not(who)}") from None
         except OSError as error:
             os.close(lock)
             raise SteerError(f"{beside}: it cannot be locked ({error.strerror}); name another undo file.") from None
@@ -50,10 +48,24 @@ def only_one(path: Path | None) -> Iterator[None]:
     try:
         os.ftruncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
+        os.set_inheritable(lock, True)
         yield
     finally:
         beside.unlink(missing_ok=True)
         os.close(lock)
+
+
+def _why_not(who: str) -> str:
+    """Return why a process keeps others from a file: it steers, or was killed and its last command goes on."""
+    if who.isdecimal() and not Path("/proc", who).exists() and Path("/proc/self").exists():
+        return (
+            f"a command of a fedsched that was killed (process {who}) has not ended yet, and what it changes must be "
+            "known before that is undone. Try again in a minute."
+        )
+    return (
+        f"another fedsched (process {who}) steers by it; two would take back each other's changes. End that one first; "
+        "it undoes what it did."
+    )
 
 
 def _is_at(lock: int, path: Path) -> bool:

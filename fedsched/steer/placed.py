@@ -13,7 +13,7 @@ from fedsched.steer.jobs_read import REVOKED
 from fedsched.steer.kept import read_kept, write_kept
 from fedsched.steer.rights import check_rights
 from fedsched.steer.siblings import On, read_siblings
-from fedsched.steer.updates import begin_later, begin_now, bind, look_at
+from fedsched.steer.updates import begin_at, bind, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,10 +86,10 @@ def _there(queues: Mapping[str, Queue], jobs: Mapping[int, Before]) -> Iterator[
                 yield job.number, job
 
 
-def placing_commands(one: Placement) -> list[Command]:
+def placing_commands(one: Placement, now: float) -> list[Command]:
     """Return the commands that place a job: first its cluster, so that no other one starts it."""
     cluster = [] if one.job.siblings == (one.cluster,) else [bind(one.job.target, one.cluster)]
-    return [*cluster, begin_now(one.job.target)]
+    return [*cluster, begin_at(one.job.target, now)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +115,11 @@ class Placer:
         self.placed.follow(placing.queues)
         for name, queue in placing.queues.items():
             check_rights(self.runner, queue, [one.job for one in due if one.cluster == name])
-        return sum(self._place(one) for one in due)
+        return sum(self._place(one, placing.now) for one in due)
 
-    def _place(self, one: Placement) -> bool:
+    def _place(self, one: Placement, now: float) -> bool:
         self.placed.remember(one)
-        for command in placing_commands(one):
+        for command in placing_commands(one, now):
             if not changed(self.runner, command, self.told):
                 return False
         self._look_at(one)
@@ -143,7 +143,7 @@ class Placer:
         for number, job in _there(queues, self.placed.jobs):
             before = self.placed.jobs[number]
             if before.begin > now:
-                found.append(begin_later(job.target, before.begin - now))
+                found.append(begin_at(job.target, before.begin))
             if before.clusters != before.cluster:
                 found.append(bind(job.target, before.clusters))
         for command in found:

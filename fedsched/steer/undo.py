@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 KIND = "fedsched undo 1"
 USUAL = "fedsched-undo.json"
-SAME_TIME = 60.0  # seconds within which a begin time is the one that we gave
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +30,19 @@ class Former:
         Its Nice before.
     given
         Each Nice that it may have from us.
-    begin
-        The last begin time that it may have from us, in seconds since 1970; 0: none.
+    begins
+        Each begin time that it may have from us and that may still be to come, in seconds since 1970: which of them it
+        has is what Slurm says. A command may fail, or come late, and a controller that dies forgets the last ones.
     """
 
     target: str
     nice: int
     given: tuple[int, ...] = ()
-    begin: float = 0.0
+    begins: tuple[int, ...] = ()
 
     def began(self, job: SlurmJob) -> bool:
-        """Return whether a job's begin time is one that we gave it."""
-        return self.begin > 0.0 and abs(job.eligible - self.begin) <= SAME_TIME
+        """Return whether a job that waits has a begin time that we gave it."""
+        return job.waits and job.eligible in self.begins
 
 
 @dataclass(slots=True)
@@ -73,14 +73,19 @@ class Undo:
         """Return the Nice that jobs had before, by number."""
         return {number: one.nice for number, one in self.jobs.items()}
 
-    def remember(self, job: SlurmJob, *, nice: int | None = None, begin: float | None = None) -> None:
-        """Write down what a job has, before it is given something else."""
+    def remember(self, job: SlurmJob, *, nice: int) -> None:
+        """Write down what a job has, before it is given another Nice."""
         one = self.jobs.get(job.number) or Former(job.target, job.nice)
-        if nice is not None and nice not in one.given:
+        if nice not in one.given:
             one = replace(one, given=(*one.given, nice))
-        if begin is not None:
-            one = replace(one, begin=begin)
         self.jobs[job.number] = one
+        self.save()
+
+    def remember_begin(self, job: SlurmJob, begin: int, now: float) -> None:
+        """Write down that a job may have this begin time from now on, before it is given that."""
+        one = self.jobs.get(job.number) or Former(job.target, job.nice)
+        still = (had for had in one.begins if had > now and had != begin)
+        self.jobs[job.number] = replace(one, begins=(*still, begin))
         self.save()
 
     def promises(self, turn: Sequence[int] = ()) -> Promises:
@@ -99,8 +104,7 @@ class Undo:
         """Go with what has become of jobs, and return those whose Nice somebody else has changed: it is theirs now.
 
         Who has left the queue is forgotten, for what he had does not matter any more. Who runs is not: he may be begun
-        anew, with the Nice that he has, and so may tasks that have left their array. A begin time that is not ours any
-        more is its owner's.
+        anew, with the Nice that he has, and so may tasks that have left their array.
         """
         there = {job.number: job for job in jobs if job.waits or job.holds_nodes}
         followed: dict[int, Former] = {}
@@ -109,8 +113,6 @@ class Undo:
             former = self._of(job)
             if former is None:
                 continue
-            if former.begin > 0.0 and job.waits and not former.began(job):
-                former = replace(former, begin=0.0)
             if job.nice != former.nice and job.nice not in former.given:
                 others += [job] if former.given else []
                 former = replace(former, nice=job.nice, given=())
@@ -130,7 +132,7 @@ class Undo:
         whole, _, task = job.target.partition("_")
         array = self.jobs.get(int(whole)) if task and whole.isdecimal() else None
         own = self.jobs.get(job.number)
-        if own is None and array is not None and job.nice in array.given:
+        if own is None and array is not None and (job.nice in array.given or array.began(job)):
             return replace(array, target=job.target)
         return own
 
@@ -157,4 +159,5 @@ def _undo(path: Path, said: Mapping[str, Any]) -> Undo:
 
 
 def _former(said: Mapping[str, Any]) -> Former:
-    return Former(str(said["target"]), int(said["nice"]), tuple(map(int, said["given"])), float(said["begin"]))
+    given, begins = (tuple(map(int, said.get(name, ()))) for name in ("given", "begins"))
+    return Former(str(said["target"]), int(said["nice"]), given, begins)

@@ -21,14 +21,13 @@ def give_nice(target: str, nice: int) -> Command:
     return ("scontrol", "update", f"JobId={target}", f"Nice={nice}")
 
 
-def begin_later(target: str, seconds: float) -> Command:
-    """Return the command by which a job does not begin for so many seconds from when Slurm reads it."""
-    return ("scontrol", "update", f"JobId={target}", f"StartTime=now+{max(1, round(seconds))}")
+def begin_at(target: str, when: float) -> Command:
+    """Return the command by which a job does not begin before so many seconds since 1970.
 
-
-def begin_now(target: str) -> Command:
-    """Return the command by which a job may begin."""
-    return ("scontrol", "update", f"JobId={target}", "StartTime=now")
+    That is the same time to every clock and in every zone, and Slurm tells it back to the second: so it is known whose
+    it is. One that is over is the controller's present to it.
+    """
+    return ("scontrol", "update", f"JobId={target}", f"StartTime=uts{round(when)}")
 
 
 def bind(target: str, clusters: str) -> Command:
@@ -57,6 +56,6 @@ def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
         if former is None or not (job.waits or job.holds_nodes):
             continue
         if job.waits and former.began(job) and job.eligible > queue.now:
-            yield job, begin_now(job.target)
+            yield job, begin_at(job.target, queue.now)
         if job.nice != former.nice and job.nice in former.given:
             yield job, give_nice(job.target, former.nice)

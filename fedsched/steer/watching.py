@@ -103,7 +103,7 @@ class Watch:
         others = self.undo.follow(queue.jobs)
         leases = None
         if self.lease is not None:
-            leases = Lease(self.hand, max(self.lease, 4.0 * self.slowest), self.interval)
+            leases = Lease.found(self.hand, max(self.lease, 4.0 * self.slowest), queue)
             for job in others:
                 leases.release(job)
             queue = leases.lifted(queue)

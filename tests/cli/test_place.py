@@ -17,11 +17,12 @@ def test_it_says_what_it_would_do(call: Callable[..., Any], tmp_path: Path) -> N
     assert code == 0
     assert not file.exists()
     commands = [line.split() for line in out.splitlines() if line.startswith("scontrol update")]
+    now = json.loads(call("place", "--recorded", "federation", "--dry-run", "--json")[1])["now"]
     assert len(commands) == 12
     for cluster, start in zip(commands[::2], commands[1::2], strict=True):
         assert cluster[2] == start[2]
         assert cluster[3] in ("Clusters=north", "Clusters=south")
-        assert start[3] == "StartTime=now"
+        assert start[3] == f"StartTime=uts{now:.0f}"
     assert "to place: 6 jobs of 6" in out
     assert "to place: 1 job of 6" in call("place", "--recorded", "federation", "--dry-run", "--due", 60)[1]
     assert "to place: 3 jobs of 3" in call("place", "--recorded", "federation", "--dry-run", "--user", "games")[1]

@@ -25,6 +25,7 @@ PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
 COME_UP = 60.0  # seconds of the world in which the daemons must have found each other
 ASKED = 4  # times
 SOCKET, LONGEST_SOCKET = "{folder}/spool.n{node}/n{node}_999999.4294967295", 107
+NEVER = 360_000  # seconds, so that no leave to run a job ends on a busy machine
 CALM = 10.0  # and in which they must have ended, once they are asked to
 
 # What has nothing to do with decisions: how daemons find and trust each other, and that nobody is given up on who is
@@ -37,7 +38,7 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket={trust}/munge.socket,ttl=360000,cred_expire=360000
+AuthInfo=socket={trust}/munge.socket,ttl=360000,cred_expire={anew}
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
@@ -105,6 +106,8 @@ class SlurmCluster:
         What the cluster is called.
     beside
         A running one, whose clock and keys it shares.
+    anew
+        For how many seconds the leave to run a job lasts, and for how many Slurm lets one wait that is begun anew.
     """
 
     def __init__(
@@ -119,12 +122,14 @@ class SlurmCluster:
         together: bool = False,
         name: str = "referee",
         beside: SlurmCluster | None = None,
+        anew: int = NEVER,
     ) -> None:
         self.folder = folder.resolve()
         if len(os.fsencode(SOCKET.format(folder=self.folder, node=nodes))) > LONGEST_SOCKET:
             raise ValueError(f"folder={folder}: Slurm's sockets in it would have too long names; give a shorter one.")
         self.name = name
         self.beside = beside
+        self.anew = anew
         self.nodes = nodes
         self.each = node if isinstance(node, list) else [node] * nodes
         self.partitions = partitions
@@ -225,7 +230,8 @@ class SlurmCluster:
         first, *others = free_ports(self.nodes + 1)
         trust = (self.beside or self).folder
         machinery = MACHINERY.format(
-            name=self.name, host=host, port=first, user=getpass.getuser(), folder=self.folder, trust=trust
+            name=self.name, host=host, port=first, user=getpass.getuser(), folder=self.folder, trust=trust,
+            anew=self.anew,
         )
         lines = [machinery, self.settings]
         for first, last in self._lines():

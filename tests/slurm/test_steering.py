@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from typing import TYPE_CHECKING
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from slurm.accounted import AccountedCluster
 from slurm.accounted import missing as accounts_missing
-from slurm.cluster import WAYS, SlurmCluster, SlurmError
+from slurm.cluster import SlurmCluster
+from slurm.faults import Squeue, begin_controller, kill_controller
 from steer.beside import Beside
 
 from fedsched.errors import SteerError
 from fedsched.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
-from fedsched.steer.updates import begin_later, give_nice
+from fedsched.steer.updates import begin_at, give_nice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,17 +32,6 @@ PriorityMaxAge=7-0
 PriorityWeightAge=1000
 PriorityWeightJobSize=1000
 PriorityWeightPartition=10000
-"""
-# A squeue that does as it is told: all, half of what it says or nothing of it, or fails.
-SQUEUE = """\
-#!/bin/sh
-PATH={path}
-case $(cat {mode}) in
-whole) exec squeue "$@" ;;
-half) squeue "$@" | head -c 3000 ;;
-nothing) ;;
-*) echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1 ;;
-esac
 """
 AIMS = Aims(evaluations=60, seconds=20.0)
 pytestmark = [pytest.mark.usefixtures("slurm_is_here"), pytest.mark.slow]
@@ -116,53 +105,26 @@ def test_a_controller_that_is_killed_and_comes_back(short_path: Path) -> None:
         assert nices(slurm) == {"0"}
 
 
-def kill_controller(slurm: SlurmCluster) -> None:
-    """End slurmctld as one ends what does not listen."""
-    [controller] = [running for name, running in slurm._daemons if name == "slurmctld"]
-    controller.kill()
-    controller.wait()
-    slurm._daemons = [one for one in slurm._daemons if one[0] != "slurmctld"]
-
-
-def begin_controller(slurm: SlurmCluster, **environment: str) -> None:
-    """Start it on what it had written, and wait until it answers."""
-    slurm._start_in({**slurm._environment, **environment}, "slurmctld", "-D")
-    slurm._wait_for("the controller", lambda: _answers(slurm))
-
-
-def _answers(slurm: SlurmCluster) -> bool:
-    try:
-        return bool(slurm.tell("squeue", "-h"))
-    except SlurmError:
-        return False
-
-
 @pytest.mark.parametrize("lease", [None, 400.0])
 def test_a_squeue_that_fails_changes_nothing(lease: float | None, short_path: Path) -> None:
     """Be it with an error, with half of what it says, or with nothing and exit code 0: no queue is taken for empty."""
     cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
     with cluster as slurm:
         fill(slurm, 8, seed=1)
-        mode = short_path / "mode"
-        mode.write_text("whole", encoding="utf-8")
-        broken = short_path / "broken"
-        broken.mkdir()
-        (broken / "squeue").write_text(SQUEUE.format(mode=mode, path=WAYS), encoding="utf-8")
-        (broken / "squeue").chmod(0o755)
-        runner = Beside(slurm)
-        runner._environment["PATH"] = f"{broken}{os.pathsep}{WAYS}"
+        runner, squeue = Beside(slurm), Squeue(short_path)
+        runner._environment["PATH"] = squeue.first
         told: list[str] = []
         watch = Watch(runner, Undo.open(short_path / "undo.json", "referee"), AIMS, lease=lease, told=told.append)
         assert watch.look() is not None
         before = given(slurm)
         assert lease is not None or nices(slurm) != {"0"}
         for how, said in (("fails", "Unable to contact"), ("half", "is no JSON"), ("nothing", "is no JSON")):
-            mode.write_text(how, encoding="utf-8")
+            squeue.does(how)
             slurm.tell("sbatch", "--output=/dev/null", "--chdir=/", "--wrap=sleep 20000", "--nodes=8", "--time=5")
             assert watch.look() is None
             assert said in told[-1]
             assert given(slurm)[: len(before)] == before
-        mode.write_text("whole", encoding="utf-8")
+        squeue.does("whole")
         assert watch.look() is not None
         watch.close()
         assert nices(slurm) == {"0"}
@@ -195,7 +157,6 @@ def test_a_clock_that_jumps_changes_nothing(lease: float | None, short_path: Pat
         assert len(told) == many + 1  # no command
         kill_controller(slurm)
         begin_controller(slurm)
-        slurm._wait_for("the nodes", lambda: any(node.is_up for node in read_queue(Beside(slurm)).nodes))
         watch.look()
         assert watch._failures == 0, told
         watch.close()
@@ -277,7 +238,7 @@ def test_what_an_owner_a_coordinator_and_an_operator_may(short_path: Path) -> No
             assert nices(slurm) != {"0"}
             Hand(runner, undo).restore()
             assert nices(slurm) == {"0"}
-            runner.run(begin_later(found.changes[0].target, 60))
+            runner.run(begin_at(found.changes[0].target, runner.now() + 60.0))
             if who == "man":
                 runner.run(give_nice(found.changes[0].target, -1))
             else:

@@ -224,11 +224,17 @@ class FakeSlurm:
                 job = replace(job, siblings=value)
             else:
                 assert name == "StartTime"
-                begin = self.time + (float(value[4:]) if value != "now" else 0.0)
+                begin = max(self.time, self._moment(value))  # Slurm takes no time that is over by its own clock
                 job = replace(job, begin=begin, reason="BeginTime" if begin > self.time else "None")
         self.jobs[number] = job
         self.changed.append(command)
         return ""
+
+    def _moment(self, text: str) -> float:
+        """Return what a time means to the command that sends it: "now" is by the clock of its own machine."""
+        if text.startswith("uts"):
+            return float(text.removeprefix("uts"))
+        return self.now() + float(text.removeprefix("now") or 0.0)
 
 
 def _as_text(job: Job) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from steer.fake import NOW, FakeSlurm, Job, running
@@ -22,9 +24,14 @@ from fedsched.steer.locking import only_one
 from fedsched.steer.picture import picture_of
 from fedsched.steer.undo import Former
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+RUNS_A_COMMAND = """
+import sys
+from pathlib import Path
+from fedsched.steer.commands import Shell
+from fedsched.steer.locking import only_one
+with only_one(Path(sys.argv[1])):
+    Shell().run(("sh", "-c", ': > "$0"; cat "$1"', *sys.argv[2:]))
+"""
 HAS_LOCK = """
 import sys
 from pathlib import Path
@@ -193,6 +200,28 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     with only_one(None):
         pass
+
+
+def test_a_command_of_one_that_was_killed_keeps_others(tmp_path: Path) -> None:
+    """What it changes may come late: nobody steers or undoes before it has ended."""
+    path, begun, goes_on = (tmp_path / name for name in ("undo.json", "begun", "goes on"))
+    os.mkfifo(begun)
+    os.mkfifo(goes_on)
+    other = subprocess.Popen((sys.executable, "-c", RUNS_A_COMMAND, str(path), str(begun), str(goes_on)))
+    begun.read_bytes()  # until the command runs
+    other.kill()
+    other.wait()
+    with (
+        pytest.raises(SteerError, match=rf"fedsched that was killed \(process {other.pid}\) has not ended yet"),
+        only_one(path),
+    ):
+        pass
+    with Path(f"{path}.lock").open("rb") as lock:
+        goes_on.write_bytes(b"")
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until it has ended
+    with only_one(path):
+        pass
+    assert not Path(f"{path}.lock").exists()
 
 
 def test_it_ends_with_its_terminal_and_undoes_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,8 +144,8 @@ def test_an_array_begins_where_it_was_submitted(tmp_path: Path) -> None:
     path = tmp_path / "placed.json"
     placer = Placer(fake, Placed.open(path))
     assert placer.carry_out(found, [first]) == 1
-    assert fake.changed == [("scontrol", "update", "JobId=5_[0-5]", "StartTime=now")]
-    assert [command[-1] for command in Placer(fake, Placed.open(path)).undo()] == [f"StartTime=now+{DAY:.0f}"]
+    assert fake.changed == [("scontrol", "update", "JobId=5_[0-5]", f"StartTime=uts{NOW}")]
+    assert [command[-1] for command in Placer(fake, Placed.open(path)).undo()] == [f"StartTime=uts{NOW + DAY:.0f}"]
 
 
 def test_every_task_of_an_array_counts() -> None:
@@ -184,13 +184,13 @@ def test_placed_and_undone(tmp_path: Path) -> None:
     assert placer.carry_out(found, found.due(0.0)) == 1
     assert path.exists()
     assert [one.job.number for one in found.placements] == [5, 6]
-    assert [command[-1] for command in fake.changed] == ["Clusters=b", "StartTime=now"]
+    assert [command[-1] for command in fake.changed] == ["Clusters=b", f"StartTime=uts{NOW}"]
     assert fake.clusters["a"].jobs[5].state == "REVOKED"
-    assert placing_commands(found.placements[1]) == [("scontrol", "update", "JobId=6", "StartTime=now")]
+    assert placing_commands(found.placements[1], NOW) == [("scontrol", "update", "JobId=6", f"StartTime=uts{NOW}")]
     again = placed(fake)
     assert [one.job.number for one in again.placements] == [6]
     back = [command[-1] for command in Placer(fake, Placed.open(path)).undo()]
-    assert back == [f"StartTime=now+{DAY:.0f}", "Clusters=a,b"]
+    assert back == [f"StartTime=uts{NOW + DAY:.0f}", "Clusters=a,b"]
     assert not path.exists()
     assert {name: one.jobs[5].state for name, one in fake.clusters.items()} == {"a": "PENDING", "b": "PENDING"}
     placer = Placer(fake, Placed.open(path))
@@ -205,7 +205,7 @@ def test_who_was_bound_when_it_was_killed_gets_all_back(tmp_path: Path) -> None:
     path = tmp_path / "placed.json"
 
     def dies(command: tuple[str, ...]) -> None:
-        if command[-1] == "StartTime=now":
+        if command[-1] == f"StartTime=uts{NOW}":
             raise KeyboardInterrupt
 
     for one in fake.clusters.values():
