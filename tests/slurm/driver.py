@@ -10,9 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fedsched.steer import Aims, Undo, Watch, plan, read_queue
 from fedsched.steer.commands import Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ENVIRONMENT, UNDO = "environment.json", "undo.json"
 AIMS = Aims(evaluations=100, seconds=1.0)
@@ -28,17 +32,21 @@ class OnItsClock(Shell):
         return float(said.stdout)
 
 
-def main(folder: str, lease: str = "") -> None:
-    """Steer for ever."""
+def steer(folder: str | Path, lease: float | None, tell: Callable[[str], None]) -> None:
+    """Steer for ever, and tell what is done."""
     told = json.loads(Path(folder, ENVIRONMENT).read_text(encoding="utf-8"))
     runner = OnItsClock(told)
     plan(read_queue(runner), AIMS)  # its kernels are loaded, so that moments after this are those of watching
     watch = Watch(
-        runner, Undo.open(Path(folder, UNDO), "referee"), AIMS, interval=10.0,
-        lease=float(lease) if lease else None, told=lambda line: print(line, flush=True),
-    )  # fmt: skip
-    print("ready", flush=True)
+        runner, Undo.open(Path(folder, UNDO), "referee"), AIMS, interval=10.0, lease=lease, told=tell
+    )
+    tell("ready")
     watch.run(lambda _: time.sleep(PAUSE))
+
+
+def main(folder: str, lease: str = "") -> None:
+    """Steer for ever, and print what is done."""
+    steer(folder, float(lease) if lease else None, lambda line: print(line, flush=True))
 
 
 if __name__ == "__main__":
