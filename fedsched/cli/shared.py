@@ -96,9 +96,9 @@ def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) ->
     return workload
 
 
-def again(command: str, source: Path | None, given: Mapping[str, object], out: Path) -> str:
-    """Return what to type to make a page again: the command, its file, and the options that were given."""
-    words = ["fedsched", command, *([] if source is None else [str(source)])]
+def again(command: str, source: Path | Sequence[Path] | None, given: Mapping[str, object], out: Path) -> str:
+    """Return what to type to make a page again: the command, its files, and the options that were given."""
+    words = ["fedsched", command, *map(str, [source] if isinstance(source, Path) else source or [])]
     for name, value in given.items():
         if isinstance(value, bool):
             words.append(option(name) if value else option(name).replace("--", "--no-", 1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import check_apart, check_output, print_json, print_table, say
+from fedsched.cli.shared import again, check_apart, check_output, print_json, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,8 +68,8 @@ def command(
         told=None if json else lambda name: say(f"fedsched: simulating {name}", err=True),
     )  # fmt: skip
     if out is not None:
-        words = ["fedsched study", str(source), *map(str, more), *(f'--scenario "{one}"' for one in scenario)]
-        found.report(out, repeat=" ".join([*words, *(f"--sweep {one}" for one in sweep)]))
+        given = {"scenario": scenario, "sweep": sweep, "policy": policy, "bounds": None if bounds else False}
+        found.report(out, repeat=again("study", [source, *more], given | {"seed": seed}, out))
     if json:
         print_json(_as_json(found) | {"written": [str(out)] if out is not None else []})
         return 0

@@ -12,12 +12,12 @@ from fedsched.comparison.instances import Budget
 from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
 from fedsched.io.atomic import atomic_text
-from fedsched.report.skeleton import document
+from fedsched.report.skeleton import document, scrolled, table
 from fedsched.text import counted
 from fedsched.text import html as escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
     from os import PathLike
 
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
@@ -63,7 +63,7 @@ def _summary(comparison: Comparison) -> str:
         ("budget", " | ".join(sorted(map(str, budgets))) + "; a policy takes what its one schedule takes"),
         ("runs", f"{len(records)}, of which {len(comparison.failed)} failed"),
     ]
-    return html_table("What was compared", ("", ""), rows + [("of them", fact) for fact in comparison.facts])
+    return table("What was compared", (), rows + [("of them", fact) for fact in comparison.facts], numbers=False)
 
 
 def _failures(comparison: Comparison) -> str:
@@ -72,7 +72,7 @@ def _failures(comparison: Comparison) -> str:
     reasons = Counter((record.method, record.instance, record.error) for record in comparison.failed)
     rows = [(method, instance, str(count), error) for (method, instance, error), count in reasons.items()]
     head = ("method", "instance", "runs", "why")
-    return f'<div class="failed">{html_table("Failed runs: worse than any that did not", head, rows)}</div>'
+    return f'<div class="failed">{table("Failed runs: worse than any that did not", head, rows, numbers=False)}</div>'
 
 
 def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> str:
@@ -84,7 +84,7 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
         [
             f"<h2>{name.replace('_', ' ')}</h2>",
             f"<p>{escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
-            replace(comparison.table(measure), facts=())._repr_html_(),
+            scrolled(measure, replace(comparison.table(measure), facts=())._repr_html_()),
             "<h3>Ranks</h3>",
             attempt(lambda: f"<p>{escape(str(replace(comparison.friedman(measure, by=by), reading='')))}.</p>"),
             attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
@@ -121,7 +121,7 @@ def _pairs(found: Pairs, by: Blocks) -> str:
     blocks = "runs" if by == "run" else "instances' medians"
     holds = "these instances, an instance and a seed being a run" if by == "run" else "instances like these"
     about = f"Wilcoxon's signed-rank test over {found.blocks} {blocks}, Holm's correction, α = {found.alpha:g}"
-    return html_table(about, head, rows) + (
+    return table(about, head, rows, numbers=False) + (
         f"<p>What is shown holds for {holds}. A12 is the chance that the first is better than the second on the same "
         "instance; ½ is level.</p>"
     )
@@ -139,7 +139,7 @@ def _repeat(comparison: Comparison, repeat: str) -> str:
             f"<h2>How to repeat it</h2>\n<pre>{escape(repeat or _code(comparison))}</pre>",
             f"<p>Same versions, seeds and evaluations give {same}. Made with {made}.</p>",
             mixed,
-            html_table("Instances", ("instance", "fingerprint"), list(fingerprints.items())),
+            table("Instances", ("instance", "fingerprint"), list(fingerprints.items()), numbers=False),
         ]
     )
 
@@ -161,14 +161,6 @@ def _code(comparison: Comparison) -> str:
 )"""
 
 
-def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts."""
-    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    top = f"<thead><tr>{heads}</tr></thead>" if any(head) else ""
-    return f"<table><caption>{escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
-
-
 def svg(ax: Any, label: str) -> str:
     """Return a picture's SVG element; the same picture gives the same text, and two share no names on a page."""
     import matplotlib as mpl
@@ -178,4 +170,6 @@ def svg(ax: Any, label: str) -> str:
     with mpl.rc_context({"svg.hashsalt": label, "svg.fonttype": "none"}):
         ax.figure.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", text.getvalue())
-    return drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
+    return drawn[drawn.index("<svg") :].replace(
+        "<svg", f'<svg class="picture" role="img" aria-label="{escape(label)}"', 1
+    )

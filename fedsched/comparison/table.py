@@ -77,7 +77,8 @@ class Table:
         head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
         body = "".join(
             f"<tr{' class=best' if row.best else ''}>"
-            + "".join(f"<td>{escape(cell.strip())}</td>" for cell in row.cells())
+            + f'<th scope="row">{escape(row.instance)}</th>'
+            + "".join(f"<td>{escape(cell.strip())}</td>" for cell in row.cells()[1:])
             + "</tr>"
             for row in self.rows
         )

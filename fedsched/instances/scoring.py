@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.comparison.fronts import Reference
-from fedsched.comparison.report import attempt, html_table, svg
+from fedsched.comparison.report import attempt, svg
 from fedsched.errors import FedschedError
 from fedsched.instances import load, names
 from fedsched.instances.certificates import certified_bound
 from fedsched.instances.plans import known_values
 from fedsched.io.atomic import atomic_text
 from fedsched.report.skeleton import document as html_page
+from fedsched.report.skeleton import table
 from fedsched.search.objectives import signs_of
 from fedsched.text import html as escape
 
@@ -220,12 +221,12 @@ def write_page(comparison: Comparison, path: str | PathLike[str], *, repeat: str
         rows.append(cells)
     each = "Above the best known plan, medians over the seeds; of fronts the share of the best known one's hypervolume"
     parts = [
-        html_table("Methods over all problems: medians over the seeds, then means", COLUMNS, rows_of(comparison)),
+        table("Methods over all problems: medians over the seeds, then means", COLUMNS, rows_of(comparison)),
         attempt(lambda: svg(comparison.plot_ranks(), "ranks")),
         attempt(lambda: svg(comparison.plot_profile(), "profile")),
         attempt(lambda: f"<p>{escape(str(comparison.friedman()))}</p>"),
         attempt(lambda: f"<pre>{escape(str(comparison.pairs()))}</pre>"),
-        html_table(each, ("problem", *methods), rows),
+        table(each, ("problem", *methods), rows),
         f"<h2>How to repeat it</h2>\n<pre>{escape(repeat)}</pre>",
     ]
     title = f"The bench of the field: {len(methods)} methods on {len(comparison.instances)} problems"

@@ -15,7 +15,7 @@ from fedsched.report import repeating, summary
 from fedsched.report.drawing import kept_jobs, plan_of, thinned_in_words
 from fedsched.report.material import metrics_of
 from fedsched.report.packing import jobs_of, tick_of
-from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
+from fedsched.report.skeleton import Markup, chapters, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
 from fedsched.result.faces import from_file
 from fedsched.result.faces import notes as notes_of
@@ -91,12 +91,10 @@ def page(
         "progress": ("Search", _progress(material)),
         "repeat": ("Repeat it", _repeat(material, repeat)),
     }
-    shown = {key: part for key, part in sections.items() if part[1]}
-    links = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in shown.items())
-    parts = "\n".join(f'<section id="{key}">{body}</section>' for key, (_, body) in shown.items())
+    links, parts = chapters(sections)
     body = f"""<header><p class="eyebrow">fedsched report</p><h1>{escape(heading)}</h1>
 <p class="lede">{escape(summary.lede(material))}</p></header>
-<nav aria-label="Sections">{links}</nav>
+{links}
 <main>{NO_SCRIPT}
 {parts}
 </main>

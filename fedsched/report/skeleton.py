@@ -16,7 +16,7 @@ from fedsched.text import html as escape
 from fedsched.text import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 SCRIPTS = ("base", "bars", "axes", "gantt", "strips", "front", "progress", "energy", "jobs", "main")
 
@@ -66,6 +66,14 @@ def document(title: str, body: str, *, code: str = "", pictures: bool = False) -
 {body}
 {end}</body></html>
 """
+
+
+def chapters(sections: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
+    """Return the links to a page's sections, and these, of which each has a name and HTML; empty ones are left out."""
+    shown = {key: part for key, part in sections.items() if part[1]}
+    links = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in shown.items())
+    parts = "\n".join(f'<section id="{key}">{body}</section>' for key, (_, body) in shown.items())
+    return f'<nav aria-label="Sections">{links}</nav>', parts
 
 
 def digest(text: str) -> str:
@@ -130,9 +138,11 @@ def table(
 
     heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
     body = "".join(line(k, row) for k, row in enumerate(rows))
+    top = f"<thead><tr>{heads}</tr></thead>" if any(head) else ""
     kind = ' class="numbers"' if numbers else ""
-    label = escape(caption)
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{kind}>'
-        f"<caption>{label}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return scrolled(caption, f"<table{kind}><caption>{escape(caption)}</caption>{top}<tbody>{body}</tbody></table>")
+
+
+def scrolled(label: str, inner: str) -> str:
+    """Return HTML in a box that scrolls across where a screen is too narrow for it, so that the page does not."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{inner}</div>'

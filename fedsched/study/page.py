@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fedsched.comparison.report import svg
 from fedsched.io.atomic import atomic_text
 from fedsched.plot import style
-from fedsched.report.skeleton import document, table
+from fedsched.report.skeleton import Markup, chapters, document, table
 from fedsched.report.words import duration, number, share
 from fedsched.study.record import FEWEST
 from fedsched.text import counted, drawn
@@ -79,25 +79,26 @@ def page(study: Study, *, title: str = "", repeat: str = "") -> str:
         f"Differences are those of the jobs' mean wait to what is, {within}. A bound is what no schedule of the same "
         "jobs can be below, whoever decides."
     )
-    parts = [
+    scenarios = [
         f"<h2>Scenarios</h2><p>{escape(words)}</p>",
         table(f"{counted(len(study.size), 'job')} in every scenario", heads, rows_of(study)),
         svg(differences(study), "differences of mean waits"),
         *([table(*ENERGY, used)] if (used := energies(study)) else []),
-        "<h2>Who gains, who pays</h2>",
-        _users(study),
-        *(_sizes(study, k) for k in range(len(study.scenarios))),
-        _notes(study),
     ]
-    if repeat:
-        parts.append(f"<h2>How to repeat it</h2><pre>{escape(repeat)}</pre>")
+    sizes = "".join(_sizes(study, k) for k in range(len(study.scenarios)))
+    links, parts = chapters({
+        "scenarios": ("Scenarios", "".join(scenarios)),
+        "who": ("Who gains, who pays", f'<h2>Who gains, who pays</h2>{_users(study)}<div class="tables">{sizes}</div>'),
+        "notes": ("Assumed", _notes(study)),
+        "repeat": ("Repeat it", f"<h2>How to repeat it</h2><pre>{escape(repeat)}</pre>" if repeat else ""),
+    })  # fmt: skip
     header = f'<header><p class="eyebrow">fedsched study</p><h1>{escape(heading)}</h1></header>'
-    return document(heading, f"{header}\n<main>{''.join(parts)}</main>", pictures=True)
+    return document(heading, f"{header}\n{links}\n<main>{parts}</main>", pictures=True)
 
 
 def differences(study: Study, ax: Any = None) -> Any:
     """Return the axes with each scenario's difference of mean waits, and its interval."""
-    ax = style.axes(ax, size=(8, 1.2 + 0.35 * len(study.scenarios)))
+    ax = style.axes(ax, size=(6.5, 1.2 + 0.35 * len(study.scenarios)))
     found = [study.difference(one) for one in study.scenarios]
     for k, (value, low, high) in enumerate(found):
         colour = style.LINES[1] if found[k].shown else "#777777"
@@ -114,9 +115,10 @@ def _users(study: Study) -> str:
     rows = []
     for one in study.scenarios:
         found = study.by_user(one)
-        worst = ", ".join(f"user {user}: {signed(change)} ({counted(jobs, 'job')})" for user, jobs, change in
-                          study.paying(one, 3))  # fmt: skip
-        rows.append((one.name, f"{found.of:,}", f"{found.less:,}", f"{found.more:,}", worst or "nobody"))
+        worst = [f"{study.names.get(user, f'user {user}')}: {signed(change)} ({counted(jobs, 'job')})"
+                 for user, jobs, change in study.paying(one, 3)]  # fmt: skip
+        most = Markup("<br>".join(map(escape, worst or ["nobody"])))
+        rows.append((one.name, f"{found.of:,}", f"{found.less:,}", f"{found.more:,}", most))
     caption = "Users whose mean wait changes by more than a minute, and those who pay most"
     return table(caption, ["scenario", "users", "wait less", "wait more", "most of all"], rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -68,11 +69,12 @@ class Study:
     base: Outcome
     scenarios: tuple[Outcome, ...]
     size: NDArray[np.int64]  # nodes of each compared job
-    user: NDArray[np.int64]
+    user: NDArray[np.int64]  # -1: nobody tells
     block: NDArray[np.int64]
     days_of_block: int
     seed: int
     notes: tuple[str, ...] = ()
+    names: Mapping[int, str] = field(default_factory=dict)  # of users, where the jobs tell them
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -122,7 +124,7 @@ class Study:
     def paying(self, outcome: Outcome, most: int = 5) -> list[tuple[int, int, float]]:
         """Return the users whose mean wait grows most: user, jobs, seconds."""
         change = outcome.wait - self.base.wait
-        known = ~np.isnan(change)
+        known = ~np.isnan(change) & (self.user >= 0)
         users, which = np.unique(self.user[known], return_inverse=True)
         jobs = np.bincount(which)
         means = np.bincount(which, weights=change[known]) / np.maximum(jobs, 1)
@@ -131,7 +133,7 @@ class Study:
 
     def _user_changes(self, outcome: Outcome) -> Column:
         change = outcome.wait - self.base.wait
-        known = ~np.isnan(change)
+        known = ~np.isnan(change) & (self.user >= 0)
         _, which = np.unique(self.user[known], return_inverse=True)
         jobs = np.bincount(which) if known.any() else np.zeros(0)
         return np.asarray(np.bincount(which, weights=change[known]) / jobs if known.any() else jobs)

@@ -106,7 +106,14 @@ def study(
         days_of_block=days,
         seed=seed,
         notes=tuple(dict.fromkeys([*start.notes, *notes])),
+        names=_names(first.workload),
     )
+
+
+def _names(workload: Workload) -> dict[int, str]:
+    """Return what the users are called, where the jobs' labels tell."""
+    called = {} if workload.labels is None else workload.labels.texts
+    return dict(zip(workload.user.tolist(), called.get("user", np.zeros(0)).tolist(), strict=False))
 
 
 def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:

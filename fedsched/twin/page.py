@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.comparison.report import svg
 from fedsched.io.atomic import atomic_text
 from fedsched.io.wall_clock import WallTime
-from fedsched.report.skeleton import Markup, document, table
+from fedsched.report.skeleton import Markup, chapters, document, table
 from fedsched.report.words import duration, share
 from fedsched.text import counted
 from fedsched.text import html as escape
@@ -49,12 +49,10 @@ def page(found: Explained, *, title: str = "", repeat: str = "") -> str:
         "notes": ("Assumed", _notes(found)),
         "repeat": ("Repeat it", f"<h2>How to repeat it</h2><pre>{escape(repeat)}</pre>" if repeat else ""),
     }
-    shown = {key: part for key, part in sections.items() if part[1]}
-    links = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in shown.items())
-    parts = "\n".join(f'<section id="{key}">{body}</section>' for key, (_, body) in shown.items())
+    links, parts = chapters(sections)
     body = f"""<header><p class="eyebrow">fedsched twin</p><h1>{escape(heading)}</h1>
 <p class="lede">{escape(span_in_words(site))}; {escape(str(found.plain.problem.policy))}.</p></header>
-<nav aria-label="Sections">{links}</nav>
+{links}
 <main>{parts}</main>"""
     return document(heading, body, pictures=True)
 
@@ -142,12 +140,12 @@ def _use(found: Explained) -> str:
 
 
 def _kinds(found: Explained) -> str:
-    parts = ["<h2>By kind of jobs</h2><p>With all facts given.</p>"]
+    parts = []
     for name, of in figures.kinds(found.full).items():
         rows = [_kind(one) for one in of]
-        heads = [name, "jobs", "mean wait, recorded", "simulated", "equal starts", "median difference"]
+        heads = [name, "jobs", "mean wait", "simulated", "equal", "median difference"]
         parts.append(table(f"By {name}", heads, rows))
-    return "".join(parts)
+    return f'<h2>By kind of jobs</h2><p>With all facts given.</p><div class="tables">{"".join(parts)}</div>'
 
 
 def _kind(one: Kind) -> tuple[str, ...]:

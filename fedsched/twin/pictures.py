@@ -18,7 +18,7 @@ DAYS = "days since the dump begins"
 
 def waits_over_time(found: Averages, ax: Any = None) -> Any:
     """Return the axes with the moving averages of waits."""
-    ax = style.axes(ax, size=(8, 3))
+    ax = style.axes(ax, size=(6.5, 2.7))
     days = found.period / 86_400.0
     for values, colour, dash, name in (
         (found.recorded, RECORDED, "-", "recorded"),
@@ -33,7 +33,7 @@ def waits_over_time(found: Averages, ax: Any = None) -> Any:
 
 def nodes_in_use(found: InUse, ax: Any = None) -> Any:
     """Return the axes with the nodes in use."""
-    ax = style.axes(ax, size=(8, 3))
+    ax = style.axes(ax, size=(6.5, 2.7))
     ax.fill_between(found.days, found.recorded, color=RECORDED, alpha=0.25, linewidth=0, label="recorded")
     ax.plot(found.days, found.simulated, color=SIMULATED, linewidth=1.2, label="simulated")
     ax.axhline(found.nodes, color="black", linewidth=0.8, linestyle=":")
@@ -45,7 +45,7 @@ def nodes_in_use(found: InUse, ax: Any = None) -> Any:
 
 def differences(replays: dict[str, Replayed], ax: Any = None) -> Any:
     """Return the axes with how many starts lie within so many seconds of the recorded ones."""
-    ax = style.axes(ax, size=(8, 3))
+    ax = style.axes(ax, size=(6.5, 2.7))
     for k, (name, replay) in enumerate(replays.items()):
         away = np.sort(np.abs(replay.later[np.isfinite(replay.later)]))
         share = np.arange(1, away.size + 1) / max(replay.later.size, 1)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from report_cases import all_drawn
+from report_pages import BARE, WRITTEN
 
-import fedsched as fs
-from fedsched.report import of_schedules, write
 from fedsched.result import Front
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from fedsched.result import Result
 
 pytestmark = pytest.mark.compiled
-WIDTHS = (1280, 1024, 600, 390)
+WIDTHS = (1440, 1024, 600, 390)
 # What reaches beyond its parent, and what scrolls across; what a scrolling element holds may be wider than it.
 CUT = """() => {
   const found = [];
@@ -43,38 +42,40 @@ SCROLLED = """() => [...document.querySelectorAll(".scroll, nav")]
   .filter((one) => one.scrollWidth > one.clientWidth + 1)
   .map((one) => [one.ariaLabel, one.tabIndex, getComputedStyle(one).backgroundImage,
     getComputedStyle(one).backgroundSize.split(", ").map(parseFloat)])"""
-# Policies' names of one word that a table's first column breaks.
-BROKEN = """() => [...document.querySelectorAll(".scroll tbody th")].filter((one) => {
-  const range = document.createRange();
-  range.selectNodeContents(one);
-  const tops = [...range.getClientRects()].map((box) => box.top);
-  return /^\\w{1,12}$/.test(one.innerText) && Math.max(...tops) - Math.min(...tops) > 8;
-}).map((one) => one.innerText)"""
+# Words and numbers in tables that are broken in two.
+BROKEN = """() => {
+  const found = [], range = document.createRange();
+  for (const cell of document.querySelectorAll("th, td")) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      for (const word of text.data.matchAll(/[^\\s\\-–/+]{2,24}/g)) {
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const tops = [...range.getClientRects()].map((box) => box.top);
+        if (Math.max(...tops) - Math.min(...tops) > 8) found.push(word[0]);
+      }
+    }
+  }
+  return found;
+}"""
 
 
 @pytest.fixture(scope="module")
-def kinds(result: Result, pages: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def kinds(pages: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a page of each kind, of names and numbers that are long."""
     folder = tmp_path_factory.mktemp("kinds")
-    jobs = fs.Workload.example().head(60)
-    wide = fs.Workload(submit=jobs.submit, tasks=jobs.tasks * 700, runtime=jobs.runtime, user=jobs.user,
-                       name="CEA-Curie-2011-2.1-cln.swf", history=("read CEA-Curie-2011-2.1-cln.swf.gz",))  # fmt: skip
-    curie = fs.Federation.homogeneous(93_312, name="curie")
-    policies = [fs.simulate(wide, curie, policy) for policy in ("easy", "fcfs", "sjf-easy", "conservative")]
-    write(of_schedules(policies), folder / "policies.html", price_per_kwh=0.25)
-    instances = [fs.Instance(name, jobs.head(20), fs.Federation.example()) for name in ("a-log-2011-2.1-cln", "b")]
-    methods = ("random", "easy", "fcfs")
-    fs.compare(instances, methods, range(2), fs.Budget(evaluations=50)).report(folder / "comparison.html")
-    return pages | {name: folder / f"{name}.html" for name in ("policies", "comparison")}
+    for name, written in WRITTEN.items():
+        written(folder / f"{name}.html")
+    return pages | {name: folder / f"{name}.html" for name in WRITTEN}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["result", "many", "policies", "comparison"])
+@pytest.mark.parametrize("kind", ["result", "many", *WRITTEN])
 def test_nothing_is_wider_than_what_holds_it(
     open_page: Callable[..., Any], kinds: dict[str, Path], kind: str, width: int
 ) -> None:
     """Tests that all lies within its holder, on a desk without scrolling across, elsewhere with a sign that it can."""
-    view = open_page(kinds[kind], viewport={"width": width, "height": 800}, drawn=kind != "comparison")
+    view = open_page(kinds[kind], viewport={"width": width, "height": 800}, drawn=kind not in BARE)
     view.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
     if view.query_selector("#jobs"):
         view.wait_for_selector("#job-rows tr")

@@ -81,6 +81,8 @@ def test_who_gains_and_who_pays_adds_up(jobs: fs.Workload) -> None:
     change = outcome.wait - found.base.wait
     user, _, seconds = found.paying(outcome)[0]
     assert seconds == pytest.approx(change[users.user == user].mean())
+    nobody = fs.study(replace(jobs, user=-1), {"first come": "policy=fcfs"}, bounds=False)
+    assert nobody.by_user(nobody.scenarios[0]).of == len(nobody.paying(nobody.scenarios[0])) == 0
 
 
 def test_no_scenario_is_below_its_bound(jobs: fs.Workload) -> None:
