@@ -15,6 +15,7 @@ from fedsched.io.node_states import kind_of
 from fedsched.io.reservations import reservations_in
 from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.calendar import RESERVATION, Downtime
+from fedsched.text import counted
 from fedsched.twin.commands import EVENTS, NODES, PAST_RESERVATIONS, RESERVATIONS
 
 if TYPE_CHECKING:
@@ -26,19 +27,20 @@ if TYPE_CHECKING:
 
 def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
     """Return when nodes were down or drained, and what of that is not modelled; `zero` is second 0 of the jobs."""
-    if not dump.has(EVENTS) or len(dump.text(EVENTS).splitlines()) < 2:
-        return (), []
-    found = _read(dump.path(EVENTS), dump, federation, zero)
-    return tuple(found), _said(found)
+    events, strange = _ours(dump, EVENTS, federation)
+    said = [f"{counted(strange, 'event')} of other clusters left out"] * bool(strange)
+    if len(events) < 2:
+        return (), said
+    found = _read(EVENTS, events, dump, federation, zero)
+    return tuple(found), [*said, *_said(found)]
 
 
 def on_their_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
     """Return when nodes were down or drained, each on the very nodes that it was: policies that know nodes go by it."""
-    if not dump.has(EVENTS):
-        return ()
+    events, _ = _ours(dump, EVENTS, federation)
     places = read_hosts(dump.path(NODES), federation).places
     by_span: dict[tuple[float, float, str], list[int]] = {}
-    for event in events_in(dump.text(EVENTS), str(dump.path(EVENTS))):
+    for event in events_in("\n".join(events), str(dump.path(EVENTS))):
         kind = kind_of(event.state)
         if not kind or event.node not in places:
             continue
@@ -58,14 +60,24 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
 
     `scontrol` shows the ones that are to come or not over; the database keeps what they were, by which nodes.
     """
-    lines = [line for line in _present(dump) if line] + list(_past(dump))
+    past, strange = _ours(dump, PAST_RESERVATIONS, federation)
+    said = [f"{counted(strange, 'reservation')} of other clusters left out"] * bool(strange)
+    lines = [line for line in _present(dump) if line] + list(_past(dump, past))
     if not lines:
-        return (), []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / RESERVATIONS
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        found = _read(path, dump, federation, zero)
-    return told_apart(found), _said(found)
+        return (), said
+    found = _read(RESERVATIONS, lines, dump, federation, zero)
+    return told_apart(found), [*said, *_said(found)]
+
+
+def _ours(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
+    """Return the lines of a table of the database's, head first, and how many are left out for another cluster's."""
+    head, *rows = (dump.text(file) if dump.has(file) else "").splitlines() or [""]
+    names = head.lower().split("|")
+    if "cluster" not in names:
+        return [head, *rows], 0
+    at, name = names.index("cluster"), federation.clusters[0].name.lower()
+    kept = [row for row in rows if not row or "".join(row.lower().split("|")[at : at + 1]) in ("", name)]
+    return [head, *kept], len(rows) - len(kept)
 
 
 def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
@@ -92,10 +104,14 @@ def reservation_meant(downtimes: Iterable[Downtime], name: str, eligible: float)
     return min(later, key=lambda one: one.begin).name if later else ""
 
 
-def _read(path: Path, dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
-    until = _moment(dump.taken)
-    hosts = dump.path(NODES)
-    return read_calendar(path, federation=federation, origin=_moment(zero), hosts=hosts, until=until)
+def _read(
+    name: str, lines: Iterable[str], dump: Dump, federation: Federation, zero: float
+) -> tuple[Downtime, ...]:
+    until, hosts = _moment(dump.taken), dump.path(NODES)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return read_calendar(path, federation=federation, origin=_moment(zero), hosts=hosts, until=until)
 
 
 def _present(dump: Dump) -> list[str]:
@@ -104,13 +120,11 @@ def _present(dump: Dump) -> list[str]:
     return [line for line in dump.text(RESERVATIONS).splitlines() if line.startswith("ReservationName=")]
 
 
-def _past(dump: Dump) -> list[str]:
+def _past(dump: Dump, table: Iterable[str]) -> list[str]:
     """Return the reservations of the database as `scontrol` would show them, but those that it shows itself."""
-    if not dump.has(PAST_RESERVATIONS):
-        return []
     text = dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else ""
     shown = {(one.name, one.words.get("StartTime", "")) for one in reservations_in(text, RESERVATIONS)}
-    head, *rows = [line.split("|") for line in dump.text(PAST_RESERVATIONS).splitlines() if line] or [[]]
+    head, *rows = [line.split("|") for line in table if line] or [[]]
     names = [name.lower() for name in head]
     found = []
     for row in rows:

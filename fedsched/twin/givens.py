@@ -195,6 +195,7 @@ def _moments(records: Records, members: NDArray[np.int64], limited: list[int], o
         own = np.where(times >= records.start[row], size[row], 0) if not np.isnan(records.start[row]) else 0
         free = level - own + size[row] <= most
         at = max(0, int(np.searchsorted(times, records.eligible[row], side="right")) - 1)
-        later = np.flatnonzero(free[at:])
-        found.append(max(float(records.eligible[row]), float(times[at + later[0]])) if later.size else -np.inf)
+        later = times[at:][free[at:]]
+        known = later.size and np.isfinite(later[0])  # else whoever fills it runs on as the dump ends
+        found.append(max(float(records.eligible[row]), float(later[0])) if known else -np.inf)
     return found

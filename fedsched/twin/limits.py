@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,6 +56,10 @@ def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
     of_partitions = {name: line.words.get("qos", "") for name, line in policy.conf.partitions.items()}
     parts = _parts(site, Parts(site.accounts, of_partitions))
     start, end = plain.schedule.start + site.zero, plain.schedule.finish + site.zero
+    widest: dict[str, float] = {}
+    for of, taken in parts.items():
+        shared = _shared(of)
+        widest[shared] = max(widest.get(shared, 0.0), *(part.weight for _, part in taken))
     for of, taken in parts.items():
         value = taken[0][1].amount
         whose = np.array([row for row, _ in taken], dtype=np.int64)
@@ -63,7 +68,8 @@ def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
         here = np.flatnonzero(np.isin(rows, whose))
         of_row = dict(zip(whose.tolist(), weight.tolist(), strict=True))
         simulated = _most(start[here], end[here], np.array([of_row[row] for row in rows[here].tolist()]))
-        if not recorded or not (recorded > value or simulated > recorded):
+        # Of a limit that is narrower than what somebody asks for by himself, he would never begin.
+        if recorded < widest[_shared(of)] or not (recorded > value or simulated > recorded):
             continue
         changed = _with(site.accounts, of, recorded)
         if changed is not None:
@@ -92,6 +98,11 @@ def _parts(site: Site, parts: Parts) -> dict[str, list[tuple[int, Part]]]:
         except TraceError:  # whose association has been removed since
             continue
     return found
+
+
+def _shared(of: str) -> str:
+    """Return the limit that stands in the files, of which each user, or account, of a QOS has one of his own."""
+    return re.sub(r"( of QOS '[^']*') of .*", r"\1", of)
 
 
 def _most(start: Column, end: Column, weight: Column) -> float:

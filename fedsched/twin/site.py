@@ -78,8 +78,10 @@ class Site:
         """Return the time limit of every run; without one that of its partition, and a year where that has none."""
         longest = {one.name: one.max_time for one in self.federation.partitions}
         usual = [longest.get(name, np.inf) for name in self.records.labels["partition"].tolist()]
-        limit = np.where(np.isnan(self.records.limit), usual, self.records.limit)
-        return np.minimum(limit, YEAR)
+        own = self.records.limit
+        # sacct says Partition_Limit of whoever names none, which is read as none at all.
+        none = np.isnan(own) | ((own >= YEAR) & ~(self.records.end - self.records.start > usual))
+        return np.minimum(np.where(none, usual, own), YEAR)
 
     def at(self, since: float, until: float) -> Site:
         """Return the site as if it had been dumped from a time on to another, both by the wall."""
