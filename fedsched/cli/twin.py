@@ -32,7 +32,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "report": ("policy", "out"),
     "now": ("draws", "share", "seed", "score"),
     "why": ("draws", "share", "seed"),
-    "example": ("jobs", "nodes", "seed", "policy"),
+    "example": ("kind", "jobs", "nodes", "seed", "policy"),
 }
 NOTHING = "nothing"
 
@@ -50,6 +50,7 @@ def command(
     policy: str | None = None,
     given: tuple[str, ...] = (),
     out: Path | None = None,
+    kind: str | None = None,
     jobs: int | None = None,
     nodes: int | None = None,
     draws: int | None = None,
@@ -89,6 +90,9 @@ def command(
         replay: a recorded fact to take as given, or `nothing`; may be given again. Default: all but others' starts.
     out
         replay: write the schedule (.csv, .swf, .json). report: the page (.html). Default: twin.html in the folder.
+    kind
+        example: of a cluster with one queue (plain, when not given), many queues that share nodes (cerit), or limits
+        of QOS and accounts (ub).
     jobs
         example: how many. Default: 2000.
     nodes
@@ -111,7 +115,7 @@ def command(
     """
     words = {
         "since": since, "anonymise": anonymise, "without": without or None, "print_commands": print_commands or None,
-        "policy": policy, "given": given or None, "out": out, "jobs": jobs, "nodes": nodes, "seed": seed,
+        "policy": policy, "given": given or None, "out": out, "kind": kind, "jobs": jobs, "nodes": nodes, "seed": seed,
         "draws": draws, "share": share, "score": score,
     }  # fmt: skip
     refuse(f"twin {action}", words, TAKES[action])
@@ -245,7 +249,7 @@ def _of_causes(found: Explained) -> dict[str, Any]:
 def _example(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     from fedsched.twin import made_dump
 
-    known = {name: given[name] for name in ("jobs", "nodes", "seed", "policy") if given[name] is not None}
+    known = {name: given[name] for name in TAKES["example"] if given[name] is not None}
     target = made_dump(_named(folder, "example"), **known)
     files = sorted(map(str, target.iterdir()))
     if json:

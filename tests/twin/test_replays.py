@@ -141,6 +141,23 @@ def test_a_limit_is_given_by_others_runs_alone(tmp_path: Path) -> None:
     assert np.isnan(site.records.start[3])
 
 
+def test_who_waits_for_a_limit_of_one_that_runs_on_is_not_told_when(tmp_path: Path) -> None:
+    """Tests that a limit that is full until the dump's end gives nobody a begin."""
+    folder = made_dump(tmp_path / "dump", jobs=20, nodes=8, policy="easy", troubles=False)
+    text = re.sub(r"(\d\d):(\d\d)(?=[|])", r"2026-01-05T\1:\2:00", LIMITED.format(9))
+    rows = [line.split("|") for line in text.splitlines()]
+    for row, state in ((1, "RUNNING"), (2, "PENDING")):
+        rows[row][rows[0].index("State")], rows[row][rows[0].index("End")] = state, "Unknown"
+    rows[2][rows[0].index("Start")], rows[2][rows[0].index("ElapsedRaw")] = "Unknown", "0"
+    (folder / "jobs.sacct").write_text("\n".join("|".join(row) for row in rows) + "\n", encoding="utf-8")
+    (folder / "dump.txt").write_text("fedsched dump 1\nsince 2026-01-05T08:30:00\n", encoding="utf-8")
+    config = folder / "config.txt"
+    config.write_text(re.sub("as of .*", "as of 2026-01-05T09:50:00", config.read_text("utf-8")), encoding="utf-8")
+    workload = problem_of(read_site(folder), "easy", given=("limit reached",)).workload
+    assert workload.begin is None or np.isfinite(workload.begin).all()
+    assert 2 in workload.id
+
+
 def test_who_was_released_stands_behind_who_came_before(tmp_path: Path) -> None:
     """Tests that holds given are those of reading 73, and that what users took off their priorities is read."""
     folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, seed=1, priority="basic", troubles=False)

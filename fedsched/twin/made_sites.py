@@ -1,0 +1,121 @@
+"""What made clusters have beside their nodes: queues, qualities of service, limits, and how their records are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Columns of sacctmgr, and what is in them: of those of TRES the share of all CPUs, else a number.
+Limits = Mapping[str, float]
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A partition: from which to which share of the nodes it has, and how long a job of it may run (0: any time)."""
+
+    name: str
+    hours: float = 0.0
+    first: float = 0.0
+    last: float = 1.0
+    factor: int = 1  # PriorityJobFactor
+    tier: int = 1
+    qos: str = "N/A"  # whose limits its jobs have
+    share: float = 1.0  # of those whom it would take and none before it took
+
+    def of(self, nodes: int) -> tuple[int, int]:
+        """Return the numbers of its first and last node."""
+        first = min(int(self.first * nodes), nodes - 1)
+        return first + 1, max(first + 1, int(self.last * nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """A QOS, and which share of the jobs asks for it; who asks for none has the first one."""
+
+    name: str
+    priority: int = 0
+    share: float = 0.0
+    limits: Limits = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSite:
+    """A kind of cluster."""
+
+    queues: tuple[Queue, ...] = (Queue("main"),)  # the last one takes whoever is left
+    qualities: tuple[Quality, ...] = (Quality("normal"), Quality("urgent", 100, 0.05))
+    faculties: Limits | None = None  # of groups of accounts; None: there are none
+    accounts: Limits = field(default_factory=dict)
+    users: Limits = field(default_factory=dict)
+    enforced: str = "associations"
+    widest: float = 1.0  # which share of the nodes a job may have
+    unsaid: float = 0.0  # which part of the jobs names no limit, so that its queue's is its own
+    endless: float = 0.0  # which part has none at all
+    letters: int | None = None  # to so many states are cut
+    others: int = 0  # of how many other clusters the database tells
+    steps: bool = False
+
+    @property
+    def limited(self) -> bool:
+        """Return whether limits of QOS and accounts hold jobs back."""
+        return "limits" in self.enforced
+
+    def queues_of(
+        self, limit: NDArray[np.float64], tasks: NDArray[np.int64], nodes: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return in which queue each job is: the first one that has its time and its nodes."""
+        found = np.full(len(limit), len(self.queues) - 1)
+        for k in range(len(self.queues) - 2, -1, -1):
+            queue = self.queues[k]
+            first, last = queue.of(nodes)
+            fits = (tasks <= last - first + 1) & (limit <= (queue.hours * HOUR or np.inf))
+            found[fits & (rng.random(len(limit)) < queue.share)] = k
+        return found
+
+    def points(self, queue: NDArray[np.int64], quality: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what queue and QOS add to jobs' priorities, as the made configuration weighs them."""
+        factors = np.array([one.factor for one in self.queues]) / max(one.factor for one in self.queues)
+        ranks = np.array([one.priority for one in self.qualities]) / max(1, *(one.priority for one in self.qualities))
+        return np.asarray(500.0 * factors[queue] * (len(self.queues) > 1) + 500.0 * ranks[quality])
+
+
+SITES = {
+    "plain": MadeSite(),
+    # Many queues by how long jobs run, which share nodes: short jobs go first, and long ones find fewer nodes.
+    "cerit": MadeSite(
+        queues=(
+            Queue("q_2h", 2, factor=100, tier=2),
+            Queue("q_4h", 4, 0.1, factor=50),
+            Queue("q_12h", 12, 0.2, factor=20),
+            Queue("q_1d", 24, 0.35, factor=10),
+            Queue("default", factor=5),
+        ),
+        qualities=(Quality("normal"), Quality("project", 100, 0.05)),
+        unsaid=0.1,
+        endless=0.03,
+        letters=9,
+        others=2,
+    ),
+    # One queue and a small one for tests; who may have how much is said by QOS, accounts and faculties.
+    "ub": MadeSite(
+        queues=(Queue("debug", 1, last=0.125, factor=2, qos="debug", share=0.3), Queue("general-compute")),
+        qualities=(
+            Quality("general-compute", 10, limits={"MaxTRESPU": 0.4}),
+            Quality("supporters", 100, 0.2, {"GrpTRES": 0.7, "MaxJobsPU": 6}),
+            Quality("debug", 50, limits={"MaxJobsPU": 2, "MaxTRESPU": 0.125}),
+        ),
+        faculties={"GrpTRES": 0.9, "GrpJobs": 60},
+        accounts={"GrpTRES": 0.6},
+        users={"MaxJobs": 8},
+        enforced="associations,limits,qos",
+        widest=0.4,
+        steps=True,
+    ),
+}
