@@ -149,6 +149,19 @@ def beside_windows(report: Report, rounds: int, count: int, plain: Case, case: C
     record("bench_machine", {f"{name}_per_test": each, f"{name}_tests": tests, f"{name}_plain_tests": before})
 
 
+def beside_feedback(report: Report, rounds: int, jobs: fs.Workload) -> None:
+    """Show how long jobs take that follow others, beside none that do and beside the submits that came out, given."""
+    machine = fs.Federation.homogeneous(32)
+    case, alone = (jobs, machine, "fcfs"), (replace(jobs, feedback=None), machine, "fcfs")
+    came_out = prepare(*case).advance().schedule().workload
+    given = (replace(came_out, feedback=None, after=None), machine, "fcfs")
+    beside(report, rounds, "feedback", alone, case, 1.5)
+    beside(report, rounds, "submits by feedback", given, case, None, "the same, given")
+    before, tests, _ = counts = tests_of((alone, case, given))
+    report.row("feedback, fcfs: tests beside plain", tests / before, "x")
+    record("bench_machine", dict(zip(("alone_tests", "feedback_tests", "given_tests"), counts, strict=True)))
+
+
 def on_log(report: Report, rounds: int, log: fs.Workload, policies: Sequence[str]) -> None:
     """Show what a real log costs with each."""
     machine = fs.Federation.homogeneous(NODES)
@@ -189,9 +202,7 @@ def main() -> None:
         (short, long, ratio) = in_turn(min(rounds, 5), (array(few), machine, policy), (array(many), machine, policy))
         report.row(f"an array of {many:,} beside {few:,} tasks, {policy}", ratio, "x", 1.5 * many / few, at_most=True)
         record("bench_machine", {f"array_{policy}_seconds": long, f"array_{policy}_few_seconds": short})
-    jobs, small = crowd(1_000 if smoke else 100_000), fs.Federation.homogeneous(32)
-    alone = replace(jobs, feedback=None)
-    beside(report, min(rounds, 5), "feedback", (alone, small, "fcfs"), (jobs, small, "fcfs"), 1.5)
+    beside_feedback(report, rounds, crowd(1_000 if smoke else 100_000))
 
 
 if __name__ == "__main__":
