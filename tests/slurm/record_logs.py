@@ -8,10 +8,11 @@ import json
 import re
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from slurm.accounted import AccountedCluster
-from slurm.asking import asked_of, parser_of
+from slurm.asking import asked_of, parser_of, tried
 from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.logs import LOGS, LONG_LOGS, NODES, Log
 from slurm.on_named_nodes import numbered
@@ -53,8 +54,13 @@ def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]], i
     return begin, sorted(rows, key=lambda row: int(str(row["job"]))), tick
 
 
-def record(name: str, folder: Path, factor: float) -> None:
-    """Record a log."""
+def record(name: str, factor: float, kept: Path | None) -> None:
+    """Record a log; what slurmctld told of a watched one is kept in a folder, where one is given."""
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
+        _record(name, Path(folder), factor, kept)
+
+
+def _record(name: str, folder: Path, factor: float, kept: Path | None) -> None:
     log = (LOGS | LONG_LOGS)[name]
     settings = f"{log.settings}\n{TOLD}" if log.watched else log.settings
     cluster = {"nodes": NODES, "settings": settings, "partitions": log.partitions, "factor": factor}
@@ -74,6 +80,10 @@ def record(name: str, folder: Path, factor: float) -> None:
         }
         if log.watched:
             text = (folder / "slurmctld.log").read_text(encoding="utf-8", errors="replace")
+            if kept:
+                kept.mkdir(parents=True, exist_ok=True)
+                (kept / f"{name}.log").write_text(text, encoding="utf-8")
+                (kept / f"{name}.rows").write_text(json.dumps([begin, tick, rows]), encoding="utf-8")
             said |= watched(text, begin, rows)
         slurm.check()
         if slurm.slowest > LATE:
@@ -112,10 +122,11 @@ def _second(text: str) -> int:
 def main() -> None:
     """Record what is asked for."""
     known = LOGS | LONG_LOGS
-    asked = asked_of(parser_of(__doc__, known, FACTOR), known)
+    parser = parser_of(__doc__, known, FACTOR)
+    parser.add_argument("--log", type=Path, metavar="FOLDER", help="keep what slurmctld tells, and what became of jobs")
+    asked = asked_of(parser, known)
     for name in asked.names:
-        with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
-            record(name, Path(folder), asked.factor)
+        tried(name, partial(record, name, asked.factor, asked.log))
 
 
 if __name__ == "__main__":
