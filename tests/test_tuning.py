@@ -139,6 +139,21 @@ def test_genes_that_change_nothing_are_refused_by_name(tmp_path: Path) -> None:
     assert all(20 <= int(one.changes["bf_max_job_test"]) <= 30 for one in found)
 
 
+def test_what_few_set_is_turned_where_it_is_said_or_asked_for(tmp_path: Path) -> None:
+    """A conf's own word counts among the genes, another one only by its name; a short period of ticks is found."""
+    said = BLIND.replace("SchedulerParameters=", "SchedulerParameters=sched_max_job_start=1,")
+    assert said != BLIND
+    tuning = fs.tune(conf_in(tmp_path, said), log(), objectives=("mean_wait",), simulations=60)
+    assert "sched_max_job_start" in tuning.genes
+    assert not {"partition_job_depth", "bf_max_job_assoc"} & {*tuning.genes}
+    asked = ["partition_job_depth", "sched_max_job_start"]
+    assert fs.tune(conf_in(tmp_path), log(), genes=asked, simulations=8).genes == tuple(asked)
+    aged = f"PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityCalcPeriod=60\n{MACHINE}"
+    conf = read_slurm_conf(conf_in(tmp_path, aged))
+    assert value_in(conf, "PriorityCalcPeriod") == "60"
+    assert "PriorityCalcPeriod=1\n" in changed_texts(conf, {"PriorityCalcPeriod": "1"})[conf.path][1]
+
+
 def test_what_cannot_be_tuned_is_said(tmp_path: Path) -> None:
     """Recorded clocks, too few jobs, and metrics that are not to be small."""
     path = conf_in(tmp_path)

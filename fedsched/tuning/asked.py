@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fedsched.errors import unknown_name
+from fedsched.tuning.confs import value_in
 from fedsched.tuning.genes import ACCOUNTS, FAIR_SHARE, GENES, PARTITIONS, PRIORITY, QUALITIES, SCHEDULER, Gene
 from fedsched.tuning.limits import limit_asked, limits_that_stand
 from fedsched.values import is_number
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 def genes_of(policy: Slurm, asked: Iterable[str] | Mapping[str, tuple[int, int] | None] | None) -> tuple[Gene, ...]:
     """Return the genes that are asked for, with their limits where these are given; of none those that matter."""
     if asked is None:
-        return (*(gene for gene in GENES.values() if _matters(gene, policy)), *limits_that_stand(policy))
+        usual = (gene for gene in GENES.values() if not gene.seldom or value_in(policy.conf, gene.name) != gene.usual)
+        return (*(gene for gene in usual if _matters(gene, policy)), *limits_that_stand(policy))
     by_small = {name.lower(): gene for name, gene in GENES.items()}
     found = []
     for name in asked:

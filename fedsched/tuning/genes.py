@@ -17,7 +17,7 @@ class Gene:
     """One parameter: whole numbers from `least` to `most`, or the words of `choices`.
 
     `curved` numbers are drawn by their orders of magnitude; 0, where it is allowed, means "none" or "no limit", and has
-    a share of its own.
+    a share of its own. One that few set is turned where a conf says it, or where it is asked for.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Gene:
     curved: bool = True
     of: int = SCHEDULER
     word: bool = False  # stands in SchedulerParameters
+    seldom: bool = False  # few set it
 
     def said(self, place: float) -> str:
         """Return the value at a place between 0 and 1."""
@@ -81,9 +82,17 @@ GENES: Mapping[str, Gene] = {
         Gene("PriorityDecayHalfLife", 60, 30 * 1440, "10080", of=FAIR_SHARE),
         Gene("PriorityWeightPartition", 0, 1_000_000, of=PARTITIONS),
         Gene("PriorityWeightQOS", 0, 1_000_000, of=QUALITIES),
+        Gene("bf_max_job_assoc", 0, 200, "0", word=True, seldom=True),
+        Gene("bf_max_job_user_part", 0, 200, "0", word=True, seldom=True),
+        Gene("bf_max_job_array_resv", 1, 1000, "20", word=True, seldom=True),
+        Gene("bf_job_part_count_reserve", 0, 1000, "0", word=True, seldom=True),
+        Gene("partition_job_depth", 0, 1000, "0", word=True, seldom=True),
+        Gene("sched_max_job_start", 0, 1000, "0", word=True, seldom=True),
+        Gene("batch_sched_delay", 0, 60, "3", word=True, seldom=True),
+        Gene("PriorityCalcPeriod", 1, 60, "5", of=PRIORITY, seldom=True),
     )
 }
-TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife")  # in minutes here, as a bare number is in the file
+TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")  # minutes here, as a bare number there
 
 
 def _short(value: float, least: int, most: int) -> int:
