@@ -148,6 +148,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         turns = [sorted(beside.randrange(9) for _ in range(beside.choice((0, 0, 1, 2)))) for _ in given]
     if given is not None and beside.random() < 0.3:
         broke_off = [beside.choice((None, 0, 1, 3)) for _ in given]
+    full = sorted(beside.randrange(900) for _ in range(9)) if beside.random() < 0.2 else []
     epoch, phase, rate = draw.choice((0, 1_700_000_017)), draw.choice((0, 7)), draw.choice((0, 0, 1, 5))
     first_tick = draw.choice((-50, 0, 20))
     people = accounts(draw, max(tasks), nodes, shared=shared) if limited else None
@@ -159,6 +160,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             ticks=base + first_tick,
             turns=tuple(map(tuple, turns)) or None,
             broke_off=tuple(broke_off) or None,
+            full=tuple(one + base for one in full) or None,
         ),
         passes="timed" if rate else "instant",
         rate=rate or 1,
@@ -200,7 +202,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
         overdue=kill + 60 * over, epoch=epoch + base, phase=phase, rate=rate,
         given=None if given is None else [int(one) for one in given], turns=turns,
-        broke_off=broke_off,
+        broke_off=broke_off, full=full,
         age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0, first_tick=first_tick,
         bf_window=60 * words.get("bf_window", 1440), windows=windows, limits=list(amounts.values()),
         array_limits={name: c for c, name in enumerate(amounts)},

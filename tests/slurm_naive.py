@@ -28,7 +28,8 @@ class Play:
     def run(self) -> None:
         site, first = self.site, min(job.submit for job in self.jobs)
         interval = max(1, site.sched_interval)
-        last_main, wanted, next_main = -site.batch_sched_delay, FOREVER, first + site.sched_interval
+        last_main, wanted = -site.batch_sched_delay, FOREVER
+        next_main = min((one for one in site.full if one >= first), default=first + site.sched_interval)
         next_pass, last_pass, changed, blocked = first + site.phase, first - 1, first, 0
         next_tick, given = site.first_tick if site.period else FOREVER, list(site.given or ())
         cleared: set[int] = set()
@@ -36,7 +37,7 @@ class Play:
         before, self.now, quiet = -1, -1, 0
         for job in self.jobs:
             job.since, job.moment = job.submit, max(job.submit, job.earliest)
-        last = max([*(job.submit for job in self.jobs), *(job.cancel or 0 for job in self.jobs), *given,
+        last = max([*(job.submit for job in self.jobs), *(job.cancel or 0 for job in self.jobs), *given, *site.full,
                     *(end for job in self.jobs for _, end in job.held),
                     *(edge for one in site.windows for edge in (one.begin, one.end) if edge < FOREVER)])  # fmt: skip
         while quiet < 700:
@@ -88,6 +89,8 @@ class Play:
                 elif moment is not None and moment <= now:
                     job.moment, joined = moment, True
                     self._prioritise(job, now)
+                    if not self.waiting:
+                        next_main = min((one for one in site.full if one >= now), default=next_main)
                     while not self.waiting and next_main < now:
                         next_main += interval
                     self.waiting.append(job)
@@ -102,7 +105,8 @@ class Play:
                 main_pass(self, now, len(self.jobs) if next_main <= now else site.default_queue_depth)
                 last_main = now
                 wanted = FOREVER if wanted <= now else wanted
-                next_main = now + interval if next_main <= now else next_main
+                later = min((one for one in site.full if one > now), default=now + interval)
+                next_main = later if next_main <= now else next_main
             if not site.backfill:
                 continue
             if site.given is not None:

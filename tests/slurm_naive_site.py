@@ -103,6 +103,7 @@ class Site:
     phase: int = 0
     rate: int = 0  # tests a second; 0: passes take no time
     given: list[int] | None = None  # when backfill passes are
+    full: list[int] = field(default_factory=list)  # when main passes over all jobs are
     turns: list[list[int]] = field(default_factory=list)  # of each, how many jobs it has tested as a second turns
     broke_off: list[int | None] = field(default_factory=list)  # and after how many it breaks off
     age: int = 0  # weight; with that of the size: priorities change at ticks

@@ -255,6 +255,7 @@ def test_clocks_are_read_and_checked(tmp_path: Path) -> None:
     for text, said in (("{", "no JSON"), ("{}", "no epoch"), ('{"epoch": 1, "x": 2}', "'x' is none of"),
                        ('{"epoch": 1.5}', "whole number"),
                        ('{"epoch": 1, "backfill_passes_that_started_a_job": 3}', "a list"),
+                       ('{"epoch": 1, "main_passes_over_all_jobs": 3}', "a list"),
                        ('{"epoch": 1, "jobs_tested_as_the_second_turned": [3]}', "a list of lists"),
                        ('{"epoch": 1, "jobs_tested_before_it_broke_off": 3}', "a list of numbers")):  # fmt: skip
         path.write_text(text)
@@ -262,12 +263,28 @@ def test_clocks_are_read_and_checked(tmp_path: Path) -> None:
             Clocks.read(path)
     with pytest.raises(TraceError, match="must be finite"):
         Clocks(passes=(np.inf,))
+    with pytest.raises(TraceError, match="full=nan must be finite"):
+        Clocks(full=(np.nan,))
     with pytest.raises(TraceError, match="turns has 2 passes, but there are 1"):
         Clocks(passes=(1.0,), turns=((), (3,)))
     with pytest.raises(TraceError, match="turns has -1"):
         Clocks(passes=(1.0,), turns=((-1,),))
     with pytest.raises(TraceError, match="broke_off has"):
         Clocks(passes=(1.0,), broke_off=(1.5,))  # type: ignore[arg-type]
+
+
+def test_main_passes_over_all_are_when_they_are_given(conf: Path) -> None:
+    """Whom no event passes by, as nobody ends and the queue before it is long, waits for one over all."""
+    said = conf.read_text(encoding="utf-8")
+    alone = said + "SchedulerType=sched/builtin\nSchedulerParameters=default_queue_depth=0,sched_interval=60\n"
+    conf.write_text(alone, encoding="utf-8")
+    starts = {}
+    for full in (None, (37.0, 500.0), (41.5,)):
+        policy = fs.policies.Slurm(conf, clocks=Clocks(full=full))
+        starts[full] = [*on_four(conf, policy, submit=[0, 0, 0], tasks=[1, 1, 1], runtime=[600, 600, 600]).start]
+    assert starts == {None: [0.0, 60.0, 60.0], (37.0, 500.0): [0.0, 37.0, 37.0], (41.5,): [0.0, 41.0, 41.0]}
+    with pytest.raises(ValueError, match="clocks= says that"):
+        fs.policies.Slurm(conf, clocks=Clocks(full=(5.0,)), ensemble=2)
 
 
 def test_what_clocks_say_of_a_pass_stays_with_it(tmp_path: Path) -> None:

@@ -185,12 +185,13 @@ class Machine(NamedTuple):
 
 @by_reference
 class Passes(NamedTuple):
-    """When backfill passes are, where that is given, and how many jobs each has tested as seconds turn in it."""
+    """When passes are, where that is given, and how many jobs each of backfill has tested as seconds turn in it."""
 
     second: Ints
     first: Ints  # of each pass, the place of its first turn; of no size where nothing is known of any but its second
     tested: Ints
     most: Ints  # how many jobs each tests before it breaks off
+    full: Ints  # when the main passes over all jobs are, where that is given
 
 
 @by_reference

@@ -20,7 +20,8 @@ PASSES = "backfill_passes_that_started_a_job"
 TICKS = "decay_thread_started"
 TURNS = "jobs_tested_as_the_second_turned"
 BROKE_OFF = "jobs_tested_before_it_broke_off"
-KNOWN = ("epoch", PASSES, TICKS, TURNS, BROKE_OFF)
+FULL = "main_passes_over_all_jobs"
+KNOWN = ("epoch", PASSES, TICKS, TURNS, BROKE_OFF, FULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ class Clocks:
     broke_off
         Of each pass, after how many jobs it broke off, as one does that has yielded its locks while something changed;
         None = that one did not, or no pass did.
+    full
+        When the main scheduler's passes over all jobs began; after the last one they keep their own time, as they do
+        where this is None.
     """
 
     epoch: int = 0
@@ -48,9 +52,11 @@ class Clocks:
     ticks: float | None = None
     turns: tuple[tuple[int, ...], ...] | None = None
     broke_off: tuple[int | None, ...] | None = None
+    full: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name, values in (("epoch", (self.epoch,)), ("passes", self.passes or ()), ("ticks", (self.ticks or 0,))):
+        for name, values in (("epoch", (self.epoch,)), ("passes", self.passes or ()), ("ticks", (self.ticks or 0,)),
+                             ("full", self.full or ())):  # fmt: skip
             odd = [one for one in values if not is_number(one)]
             if odd:
                 raise TraceError(f"Clocks: {name}={odd[0]!r} must be finite seconds.")
@@ -60,6 +66,8 @@ class Clocks:
         order = sorted(range(len(passes)), key=lambda k: passes[k])
         if self.passes is not None:
             object.__setattr__(self, "passes", tuple(float(passes[k]) for k in order))
+        if self.full is not None:
+            object.__setattr__(self, "full", tuple(map(float, sorted(self.full))))
         if turns:
             object.__setattr__(self, "turns", tuple(tuple(sorted(turns[k])) for k in order))
         if broke_off:
@@ -76,9 +84,10 @@ class Clocks:
             raise TraceError(f"{path}: it has no epoch, the seconds since 1970 at second 0; add that.")
         if unknown := [name for name in words if name not in KNOWN]:
             raise TraceError(f"{path}: {unknown[0]!r} is none of {', '.join(KNOWN)}; leave it out.")
-        passes = words.get(PASSES)
-        if passes is not None and not isinstance(passes, list):
-            raise TraceError(f"{path}: {PASSES} must be a list of seconds.")
+        passes, full = words.get(PASSES), words.get(FULL)
+        for name, seconds in ((PASSES, passes), (FULL, full)):
+            if seconds is not None and not isinstance(seconds, list):
+                raise TraceError(f"{path}: {name} must be a list of seconds.")
         epoch = words["epoch"]
         if not isinstance(epoch, int):
             raise TraceError(f"{path}: epoch={epoch!r} must be a whole number of seconds.")
@@ -93,12 +102,18 @@ class Clocks:
             ticks=words.get(TICKS),
             turns=None if turns is None else tuple(map(tuple, turns)),
             broke_off=None if broke_off is None else tuple(broke_off),
+            full=tuple(full) if full else None,
         )
 
     @property
     def seconds_of_passes(self) -> list[int]:
         """Return the seconds that the passes take for now: Slurm's clock has whole ones."""
         return [math.floor(one) for one in self.passes or ()]
+
+    @property
+    def seconds_of_full(self) -> list[int]:
+        """Return those of the main passes over all jobs."""
+        return [math.floor(one) for one in self.full or ()]
 
 
 def _check_counts(name: str, of_passes: Sequence[object], counts: Iterable[object], passes: int) -> None:

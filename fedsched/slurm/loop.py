@@ -32,7 +32,8 @@ def begin(problem: Problem, state: State) -> int:
     counter, settings = state.counter, problem.settings
     counter[Counter.LAST_MAIN] = -settings[Setting.BATCH_SCHED_DELAY]
     counter[Counter.WANTED_MAIN] = NEVER
-    counter[Counter.NEXT_MAIN] = first + settings[Setting.SCHED_INTERVAL]
+    given = _given_full(problem, first)
+    counter[Counter.NEXT_MAIN] = given if given < NEVER else first + settings[Setting.SCHED_INTERVAL]
     counter[Counter.NEXT_BACKFILL] = first + settings[Setting.PHASE]
     counter[Counter.LAST_BACKFILL] = first - 1
     counter[Counter.CHANGED] = first
@@ -240,6 +241,9 @@ def _take_due(problem: Problem, state: State, now: int) -> bool:
 def _skip_idle_intervals(problem: Problem, state: State, now: int) -> None:
     """Let the main passes of all be forgotten that came while nobody waited."""
     counter, interval = state.counter, max(1, problem.settings[Setting.SCHED_INTERVAL])
+    given = _given_full(problem, now)
+    if given < NEVER:
+        counter[Counter.NEXT_MAIN] = given
     if counter[Counter.NEXT_MAIN] < now:
         late = now - counter[Counter.NEXT_MAIN]
         counter[Counter.NEXT_MAIN] += (late + interval - 1) // interval * interval
@@ -257,8 +261,17 @@ def _main_if_due(problem: Problem, state: State, now: int, freed: bool) -> None:
     if wanted:
         counter[Counter.WANTED_MAIN] = NEVER
     if of_interval:
-        counter[Counter.NEXT_MAIN] = now + max(1, settings[Setting.SCHED_INTERVAL])
+        given = _given_full(problem, now + 1)
+        counter[Counter.NEXT_MAIN] = given if given < NEVER else now + max(1, settings[Setting.SCHED_INTERVAL])
         counter[Counter.LAST_FULL] = now
+
+
+@part
+def _given_full(problem: Problem, moment: int) -> int:
+    """Return when the first main pass over all jobs is from a moment on, where that is given."""
+    full = problem.passes.full
+    place = np.searchsorted(full, moment)
+    return full[place] if place < full.size else NEVER
 
 
 @part

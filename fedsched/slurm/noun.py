@@ -99,7 +99,7 @@ class Slurm:
         }  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
-        if self.ensemble > 1 and known is not None and known.passes is not None:
+        if self.ensemble > 1 and known is not None and (known.passes is not None or known.full is not None):
             raise ValueError(
                 f"Slurm: ensemble={self.ensemble} draws when passes are, and clocks= says that; leave one out."
             )

@@ -161,16 +161,19 @@ def pack(
 def _passes(slurm: Slurm, base: int) -> Passes:
     """Return the passes that are given, of one second the first; a second turns in the midst of some."""
     clocks = slurm.clocks
+    full = np.unique(np.array([] if clocks is None else clocks.seconds_of_full, dtype=np.int64) - base)
+    full = full[full >= 0]
     given = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
     seconds, rows = np.unique(given, return_index=True)
     seconds, rows = seconds[seconds >= 0], rows[seconds >= 0]
     if clocks is None or (clocks.turns is None and clocks.broke_off is None):
-        return Passes(_ints(seconds), _ints([]), _ints([]), _ints([]))
+        return Passes(_ints(seconds), _ints([]), _ints([]), _ints([]), _ints(full))
     turns = [() if clocks.turns is None else clocks.turns[row] for row in rows.tolist()]
     broke_off = [None if clocks.broke_off is None else clocks.broke_off[row] for row in rows.tolist()]
     most = [NEVER if one is None else one for one in broke_off]
     first = np.cumsum([0, *map(len, turns)])
-    return Passes(_ints(seconds), _ints(first), _ints([one for each in turns for one in each]), _ints(most))
+    tested = [one for each in turns for one in each]
+    return Passes(_ints(seconds), _ints(first), _ints(tested), _ints(most), _ints(full))
 
 
 def asked_of(
