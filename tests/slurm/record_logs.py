@@ -112,6 +112,7 @@ def watched(text: str, begin: int, rows: list[dict[str, object]]) -> dict[str, o
         "passes": [second - begin for second in passes],
         "turns": [one.turns for one in passes.values()],
         "broke_off": [one.broke_off for one in passes.values()],
+        "full": [second - begin for second in told.over_all()],
     }
 
 

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 LINE = re.compile(r"\[(\S+)\.(\d+)\] (.*)")
-MAIN = re.compile(r"debug:  sched: Running job scheduler")
+MAIN = re.compile(r"debug:  sched: Running job scheduler( for full queue)?")
 BACKFILL = re.compile(r"sched/backfill: _attempt_backfill: beginning")
 TEST = re.compile(r"sched/backfill: _attempt_backfill: BACKFILL: test for JobId=")
 YIELDS = re.compile(r"sched/backfill: _attempt_backfill: yielding locks after testing \d+\(\d+\) jobs( tested)?")
@@ -41,6 +41,7 @@ class Pass:
     turns: list[int] = field(default_factory=list)
     started: list[int] = field(default_factory=list)  # jobs
     broke_off: int | None = None
+    full: bool = False  # of the main scheduler's, over all jobs
 
     @property
     def now(self) -> int:
@@ -76,8 +77,8 @@ class Told:
                 continue
             moment = SECOND * calendar.timegm(time.strptime(parts[1], "%Y-%m-%dT%H:%M:%S")) + int(parts[2])
             what = parts[3]
-            if MAIN.match(what) or BACKFILL.match(what):
-                one = Pass(moment, "backfill" in what, moment // SECOND)
+            if (main := MAIN.match(what)) or BACKFILL.match(what):
+                one = Pass(moment, "backfill" in what, moment // SECOND, full=bool(main and main[1]))
                 told.passes.append(one)
                 last[one.backfill] = one
             elif job := SUBMITTED.match(what):
@@ -108,6 +109,10 @@ class Told:
         """Return backfill's passes, by their seconds."""
         return {one.second: one for one in self.passes if one.backfill}
 
+    def over_all(self) -> list[int]:
+        """Return the seconds of the main passes over all jobs."""
+        return [one.second for one in self.passes if one.full]
+
     def seen(self, job: int) -> dict[str, int]:
         """Return when a job came, began and was gone, and when its nodes were clear."""
         came, done, began = self.came[job], self.done[job], self.by[job]
@@ -134,11 +139,15 @@ class Told:
         return self.passes[max(0, place - 3) : place]
 
     def _seen_at(self, moment: int) -> int:
-        """Return the second of the first pass that began after a moment, where that was soon."""
+        """Return the second of the first pass that began after a moment, where that was soon.
+
+        It is none in which one started somebody before that.
+        """
         place = bisect_right(self.passes, moment, key=lambda one: one.begin)
+        second = moment // SECOND
         if place < len(self.passes) and self.passes[place].begin - moment < SOON:
-            return self.passes[place].second
-        return moment // SECOND
+            second = self.passes[place].second
+        return max([second, *(one.now + 1 for one in self._before(moment) if one.started)])
 
 
 def _next(moments: list[int], moment: int) -> int:
