@@ -167,7 +167,7 @@ def _on_slurm(
     reading = reading.settled("simulate")
     if sharing is None:
         workload = in_nodes(workload, cluster)
-        return scheduled(shaped(workload, cluster, reading), cluster, policy, reading, progress)
+        return scheduled(shaped(as_asked(workload, cluster), cluster, reading), cluster, policy, reading, progress)
     from fedsched.sharing import NodeSharing
 
     workload = shaped(as_asked(workload, cluster), cluster, reading)
