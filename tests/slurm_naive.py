@@ -231,6 +231,11 @@ class Play:
         """Return those that are free once these jobs are over, and those that complete."""
         return nodes - (self.busy - self.completing - {n for job in over for n in job.nodes})
 
+    @property
+    def of_whole_nodes(self) -> bool:
+        """Return whether jobs ask for nodes."""
+        return True
+
     def fits(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> bool:
         """Return whether a job fits on the nodes, these others being over."""
         return len(nodes) >= job.tasks

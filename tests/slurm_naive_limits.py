@@ -11,10 +11,32 @@ if TYPE_CHECKING:
     from slurm_naive_site import Job, Site
 
 
+JOBS, AMOUNTS = ("jobs",), ("node", "cpu")
+ALL = JOBS + AMOUNTS
+
+
 def is_full(site: Site, job: Job, held: list[Job]) -> bool:
-    """Return whether one more job like this beside those that run would be over a limit."""
-    own = any(part + sum(one.limits.get(c, 0) for one in held) > site.limits[c] for c, part in job.limits.items())
-    return own or (bool(site.accounts) and _is_over_of_accounts(site, job, held))
+    """Return whether one more job like this beside those that run would be over a limit of an array, or another one."""
+    return any(part + sum(one.limits.get(c, 0) for one in held) > site.limits[c] for c, part in job.limits.items())
+
+
+def is_still_over(site: Site, job: Job, held: list[Job]) -> bool:
+    """Return the same, or that a job that was over a limit of accounts is over one of how many run."""
+    if is_full(site, job, held):
+        return True
+    job.limited = job.limited and is_over(site, job, held, JOBS)
+    return job.limited
+
+
+def has_too_many_jobs(site: Site, job: Job, held: list[Job]) -> bool:
+    """Return the same of every job, whether it was over one or not."""
+    return is_full(site, job, held) or is_over(site, job, held, JOBS)
+
+
+def is_over(site: Site, job: Job, held: list[Job], what: tuple[str, ...]) -> bool:
+    """Return whether one more job would be over a limit of accounts, of how many run or of what they have."""
+    job.limited = bool(site.accounts) and _is_over_of_accounts(site, job, held, what)
+    return job.limited
 
 
 def left_of_array(site: Site, job: Job, held: list[Job]) -> int:
@@ -37,7 +59,7 @@ def _above(site: Site, account: str) -> list[str]:
     return [account, *(_above(site, up) if up else ())]
 
 
-def _is_over_of_accounts(site: Site, job: Job, held: list[Job]) -> bool:
+def _is_over_of_accounts(site: Site, job: Job, held: list[Job], kinds: tuple[str, ...]) -> bool:
     """Return whether one more job like this would be over a limit of its QOS, its user or an account."""
     qualities, above = _qualities(site, job), _above(site, job.account)
 
@@ -50,7 +72,7 @@ def _is_over_of_accounts(site: Site, job: Job, held: list[Job]) -> bool:
     def same(one: Job, whose: str) -> bool:
         return {"": True, "user": one.user == job.user, "account": one.account == job.account}[whose]
 
-    for what in ("jobs", "node", "cpu"):
+    for what in kinds:
         for kind, whose in (("grp", ""), ("pu", "user"), ("pa", "account")):
             name = f"{kind}{what}"
             q = next((q for q in qualities if name in site.qos[q]), None)

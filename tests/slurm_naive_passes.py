@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slurm_naive_limits import is_full, left_of_array
+from slurm_naive_limits import ALL, AMOUNTS, has_too_many_jobs, is_full, is_over, is_still_over, left_of_array
 from slurm_naive_site import FOREVER
 
 if TYPE_CHECKING:
@@ -49,10 +49,7 @@ def main_pass(play: Play, now: int, depth: int) -> None:
             continue
         if head.reservation is not None and (head.reservation in failed_in or not play.in_time(head, now)):
             continue
-        if is_full(site, head, play.running()):
-            if site.limits_stop and head.reservation is None:
-                failed.add(head.partition)
-                withdrawn |= site.partitions[head.partition]
+        if is_still_over(site, head, play.running()):
             continue
         if site.partition_job_depth and of_part.get(head.partition, 0) >= site.partition_job_depth:
             continue
@@ -60,8 +57,20 @@ def main_pass(play: Play, now: int, depth: int) -> None:
         depth -= 1
         job: Job | None = head
         while job is not None and not is_full(site, job, play.running()):
+            left = site.partitions[job.partition] - withdrawn
+            if job.reservation is None and play.of_whole_nodes and len(left) < job.tasks:
+                failed.add(job.partition)
+                withdrawn |= site.partitions[job.partition]
+                break
             up = set(job.may) - play.closed(job, now)[0]
             free = play.idle(up) - withdrawn
+            if is_over(site, job, play.running(), ALL):
+                if site.limits_stop and job.reservation is not None:
+                    failed_in.add(job.reservation)
+                elif site.limits_stop and play.holds_up(job, now):
+                    failed.add(job.partition)
+                    withdrawn |= site.partitions[job.partition]
+                break
             if play.fits(free, job):
                 play.begin(job, now, play.chosen(play.first_lines(free, job), job), "main")
                 started += 1
@@ -107,7 +116,7 @@ class BackfillPass:
                 return
             if looked >= site.bf_max_job_test or (site.rate and play.tests - before >= site.bf_max_time * site.rate):
                 return
-            if is_full(site, job, play.running()) or not play.in_time(job, self.now):
+            if has_too_many_jobs(site, job, play.running()) or not play.in_time(job, self.now):
                 continue
             if site.bf_max_job_part:
                 if of_part.get(job.partition, 0) >= site.bf_max_job_part:
@@ -154,6 +163,9 @@ class BackfillPass:
         most = site.bf_job_part_count_reserve
         may_reserve = play.holds_up(job, now) and "noreserve" not in site.qos.get(job.qos, ())
         may_reserve = may_reserve and (not most or self.reserved_in.get(job.partition, 0) < most)
+        if is_over(site, job, play.running(), AMOUNTS):
+            play.tests += 1
+            return "nothing"
         later: int | None = now
         while later is not None:
             play.tests += 1
@@ -181,6 +193,8 @@ class BackfillPass:
             time = max(time, since)
             if time <= now and nodes & play.completing:
                 time, later = now + 1, None
+            if time <= now and is_over(site, job, play.running(), ALL):
+                return "nothing"
             if time <= now:
                 play.begin(job, now, play.chosen_at_last(avail, job, nodes), "backfill")
                 return "started"

@@ -43,6 +43,10 @@ class SharedPlay(Play):
     def left(self, nodes: set[int], over: list[Job]) -> set[int]:
         return nodes
 
+    @property
+    def of_whole_nodes(self) -> bool:
+        return False
+
     def fits(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> bool:
         ask = self.asks[id(job)]
         room = [self.room(node, job, over) for node in nodes]

@@ -40,6 +40,7 @@ class Job:
     number: int = 0  # to priority/basic
     cpus: int = 0  # where nodes are shared, all that its tasks take
     least: int = 0  # and on how many nodes it is at least
+    limited: bool = False  # it was over a limit of accounts when it was last looked at
     freed: int | None = None  # when it is, or was, let go by a hold that took it out of the queue
 
     def released(self, moment: int) -> int:

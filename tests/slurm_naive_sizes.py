@@ -18,6 +18,10 @@ class SizedPlay(Play):
     cpus: list[int] = field(default_factory=list)  # of each node
     wanted: dict[int, int] = field(default_factory=dict)  # CPUs, by each job that does not ask for nodes
 
+    @property
+    def of_whole_nodes(self) -> bool:
+        return not self.wanted
+
     def fits(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> bool:
         if id(job) not in self.wanted:
             return super().fits(nodes, job, over)

@@ -107,6 +107,7 @@ class Jobs(NamedTuple):
     limit: Ints
     planned: Ints  # seconds that were asked for: limits are of whole minutes
     runtime: Ints  # whole seconds, until its end is seen
+    charged: Ints  # whole seconds that it has run by then: its end is in the second before where that is within one
     completing: Ints  # seconds that its nodes stay busy after its end
     user: Ints
     association: Ints
@@ -170,6 +171,7 @@ class Limits(NamedTuple):
     weight: Ints
     binds: Ints  # 0: it counts, but another limit goes before this one
     array: Ints  # of each job, the counter of its array; -1: none
+    kind: Ints  # 0: of arrays and the federation; of accounts 1: of jobs, 2: of what they have
 
 
 @by_reference
@@ -223,6 +225,7 @@ class Waiting(NamedTuple):
     since: Ints  # when the record came into Slurm's list
     inside: Ints  # 1: it waits in the queue, or stands behind a task there
     away: Ints  # 1: it did, and is held
+    limited: Ints  # 1: it was over a limit of accounts when it was last looked at
 
 
 @by_reference
@@ -321,6 +324,7 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
             since=jobs.submit.copy(),
             inside=ints(many if problem.holds.first.size else 0),
             away=ints(many if problem.holds.first.size else 0),
+            limited=ints(many),
         ),
         left=problem.limits.amount.copy(),
         visible=ints(problem.windows.begin.size),

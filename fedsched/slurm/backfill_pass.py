@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.slurm.arrays import By, Counter, Setting
-from fedsched.slurm.limits import is_full, left_of_array
+from fedsched.slurm.limits import OF_AMOUNTS, OTHERS, has_too_many_jobs, is_found_over, is_over, left_of_array
 from fedsched.slurm.node_sets import meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up
 from fedsched.slurm.records import NONE_LATER, begin_table, has_room, is_reserved, limit_to_records, reserve, rounded
@@ -47,11 +47,12 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
             while last >= place and not has_room(problem, state, state.queue[last], now):
                 last -= 1
             if last < place:
+                _note_limits(problem, state, place, now, tested, most)
                 break  # none of the others can start now, and reservations end with the pass
         if tested >= most or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
-        if is_full(problem, state, job) or not ends_in_time(problem, job, now):
+        if has_too_many_jobs(problem, state, job) or not ends_in_time(problem, job, now):
             continue
         if not _is_within_limits(problem, state, job):
             continue
@@ -64,10 +65,34 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
 
 
 @part
+def _note_limits(problem: Problem, state: State, place: int, now: int, tested: int, most: int) -> None:
+    """Note who is over a limit of accounts of those whom the pass would look at from a place on."""
+    if problem.limits.kind.size == 0:
+        return
+    for behind in range(place, state.counter[Counter.WAITING]):
+        if tested >= most:
+            break
+        job = state.queue[behind]
+        if has_too_many_jobs(problem, state, job) or not ends_in_time(problem, job, now):
+            continue
+        if _is_within_limits(problem, state, job):
+            tested += 1
+            _has_too_much(problem, state, job)
+
+
+@part
+def _has_too_much(problem: Problem, state: State, job: int) -> bool:
+    """Return whether a job is over a limit of what jobs of an account have, and note it."""
+    over = is_over(problem, state, job, OF_AMOUNTS)
+    state.waiting.limited[job] = over
+    return over
+
+
+@part
 def _test_tasks(problem: Problem, state: State, place: int, now: int, started: int) -> int:
     """Test a job, of an array task after task; return how many have started in the pass by then."""
     settings, job, reserved = problem.settings, state.queue[place], 0
-    while job >= 0 and not is_full(problem, state, job):
+    while job >= 0 and not is_over(problem, state, job, OTHERS):
         outcome = _test(problem, state, job, now)
         if outcome == STARTED:
             started += 1
@@ -147,6 +172,9 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
     """Start the job now, or reserve nodes for it, or neither."""
     jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
     limit, chosen = jobs.limit[job], scratch.chosen
+    if _has_too_much(problem, state, job):
+        state.counter[Counter.TESTS] += 1
+        return NOTHING
     reserves = _may_reserve(problem, state, job, now)
     later = now
     while True:
@@ -171,6 +199,8 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         if moment <= now and meet(chosen, state.completing):
             moment, later = now + 1, NONE_LATER  # it waits for those nodes
         if moment <= now:
+            if is_found_over(problem, state, job):
+                return NOTHING
             place_at_last(state.shared, problem, state, job)
             start(problem, state, job, now, chosen, BACKFILL)
             return STARTED

@@ -35,6 +35,7 @@ class Part(NamedTuple):
     amount: float
     weight: float
     binds: bool  # no other limit goes before it
+    kind: int = 2  # 1: it is of jobs, 2: of what they have
 
 
 def are_enforced(slurm: Slurm) -> bool:
@@ -57,7 +58,7 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
     parts = Parts(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
     place: dict[str, int] = {}
     amounts: list[float] = []
-    rows: list[tuple[int, int, float, int]] = []
+    rows: list[tuple[int, int, float, int, int]] = []
     for job, one in enumerate(asked):
         for part in parts.of(one):
             if part.binds and part.weight > part.amount:
@@ -68,9 +69,9 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
             if part.of not in place:
                 place[part.of] = limits.amount.size + len(amounts)
                 amounts.append(part.amount)
-            rows.append((job, place[part.of], part.weight, int(part.binds)))
+            rows.append((job, place[part.of], part.weight, int(part.binds), part.kind))
     before = np.repeat(np.arange(len(asked)), np.diff(limits.first))
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), 4)  # whole numbers far below 2^53
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), 5)  # whole numbers far below 2^53
     owner = np.concatenate([before, table[:, 0]])
     order = np.argsort(owner, kind="stable")
     return limits._replace(
@@ -79,6 +80,7 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
         counter=_ints(np.concatenate([limits.counter, table[:, 1]])[order]),
         weight=_ints(np.concatenate([limits.weight, np.ceil(table[:, 2])])[order]),
         binds=_ints(np.concatenate([limits.binds, table[:, 3]])[order]),
+        kind=_ints(np.concatenate([limits.kind, table[:, 4]])[order]),
     )
 
 
@@ -130,13 +132,13 @@ class Parts:
             bound = True
             for one in qualities:
                 if (value := one.limits.get(name)) is not None:
-                    yield Part(f"{name} of QOS {one.name!r}{of[each]}", _number(value), 1.0, bound)
+                    yield Part(f"{name} of QOS {one.name!r}{of[each]}", _number(value), 1.0, bound, 1)
                     bound = False
             if name == "maxjobspu" and (own := self._inherited(place, "maxjobs")) is not None:
-                yield Part(f"maxjobs of {mine.user!r} in {mine.account!r}", _number(own), 1.0, bound)
+                yield Part(f"maxjobs of {mine.user!r} in {mine.account!r}", _number(own), 1.0, bound, 1)
             for k in self._above(place) if name == "grpjobs" else ():
                 if (value := members[k].limits.get(name)) is not None:
-                    yield Part(f"{name} of {self._called(k)}", _number(value), 1.0, bound)
+                    yield Part(f"{name} of {self._called(k)}", _number(value), 1.0, bound, 1)
         for name, each in OF_AMOUNTS.items():
             for resource in AMOUNTS:
                 bound, amount = True, float(job.amounts.get(resource, 0.0))

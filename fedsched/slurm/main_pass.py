@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import By, Counter, Setting
-from fedsched.slurm.limits import is_full
+from fedsched.slurm.limits import OTHERS, is_found_over, is_over, is_still_over
 from fedsched.slurm.lines import keep_first_lines
-from fedsched.slurm.node_sets import meet
+from fedsched.slurm.node_sets import meet, ones
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up, order
 from fedsched.slurm.running import start
 from fedsched.slurm.shared_nodes import closed, fits_now, place_now
@@ -43,7 +43,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
             continue
         scratch.of_partition[partition] += 1
         tested += 1
-        while job >= 0 and not is_full(problem, state, job):  # task after task of an array
+        while job >= 0 and not is_over(problem, state, job, OTHERS):  # task after task of an array
             outcome = _test(problem, state, job, now)
             if outcome != STARTED:
                 failed += outcome == FAILED
@@ -63,24 +63,29 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
 
 @part
 def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether somebody of its partition or its reservation failed before, or it is over a limit or its time."""
+    """Return whether one of its partition or its reservation failed before, or it waits for a limit or its time."""
     reservation = problem.jobs.reservation[job]
     if reservation < 0:
         failed = state.scratch.failed[problem.jobs.partition[job]] == 1
     else:
         failed = state.scratch.failed_in[reservation] == 1 or not ends_in_time(problem, job, now)
-    if failed or not is_full(problem, state, job):
-        return failed
-    if problem.settings[Setting.ASSOC_LIMIT_STOP] == 1 and reservation < 0:
-        _withdraw(problem, state, job)
-    return True
+    return failed or is_still_over(problem, state, job)
 
 
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
-    """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them."""
+    """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them.
+
+    Whoever is over a limit does where `assoc_limit_stop` is set, and who finds too few nodes that are not withdrawn.
+    """
     jobs, machine, scratch = problem.jobs, problem.machine, state.scratch
     reservation, mine = jobs.reservation[job], machine.sets[jobs.nodes[job]]
+    if reservation < 0 and _is_withdrawn(problem, state, job):
+        _withdraw(problem, state, job)
+        return FAILED
+    if is_found_over(problem, state, job):
+        stops = problem.settings[Setting.ASSOC_LIMIT_STOP] == 1
+        return _fail(problem, state, job, now) if stops else PASSED
     for k in range(mine.size):
         scratch.usable[k] = mine[k]
     close(problem, state, job, now, scratch.usable)
@@ -93,8 +98,26 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         return STARTED
     if not fits_now(state.shared, problem, scratch.usable, job) and not meet(scratch.usable, state.busy):
         return PASSED
+    return _fail(problem, state, job, now)
+
+
+@part
+def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
+    """Return whether fewer nodes of a job's partition are left to the pass than it asks for."""
+    if state.shared is not None or problem.sizes is not None:
+        return False
+    left, partition = 0, problem.machine.partitions[problem.jobs.partition[job]]
+    for k in range(partition.size):
+        left += ones(partition[k] & ~state.scratch.withdrawn[k])
+    return left < problem.jobs.tasks[job]
+
+
+@part
+def _fail(problem: Problem, state: State, job: int, now: int) -> int:
+    """Keep others off the nodes of a job's partition, or of its reservation, if it may."""
+    reservation = problem.jobs.reservation[job]
     if reservation >= 0:
-        scratch.failed_in[reservation] = 1
+        state.scratch.failed_in[reservation] = 1
         return PASSED
     if not holds_others_up(problem, state, job, now):
         return PASSED

@@ -126,6 +126,7 @@ def pack(
         limit=_ints(limit[rows]),
         planned=_ints(np.ceil(reading.planned(workload))[rows]),
         runtime=_ints(np.maximum(np.ceil(length), 1.0)[rows]),
+        charged=_ints(np.floor(length)[rows]),
         completing=_ints(_completing(workload, slurm)[rows]),
         user=users,
         association=priorities.association if slurm.assoc is not None else users,

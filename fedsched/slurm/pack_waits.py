@@ -114,6 +114,7 @@ def limits_of(workload: Workload, federation: Federation, rows: Ints) -> Limits:
         weight=_ints(counters.weight[by_job]),
         binds=np.ones(mine.size, dtype=np.int64),
         array=_ints(array),
+        kind=np.zeros(mine.size, dtype=np.int64),
     )
 
 

@@ -64,7 +64,7 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
         job = what // 2
         if what % 2 == 0:
             _leave(state, job)
-            ended(state.priorities, job, float(time), state.start)
+            ended(state.priorities, job, state.start[job] + problem.jobs.charged[job], state.start)
             give_back(problem, state, job)
             let_go(state.shared, job)
             settle(problem, state, job, time, problem.conditions.end[job])
