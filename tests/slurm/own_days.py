@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 COMPLETING = 1  # measured: the shortest from an end to the next start on the same nodes
 
 
-def clocks_of_passes(recording: Recording) -> Clocks | None:
-    """Return when backfill started somebody, where it did; None: passes keep their own time."""
+def clocks_of_day(recording: Recording, *, own: bool = False) -> Clocks:
+    """Return when backfill started somebody, where it did and passes do not keep their `own` time, and the ticks."""
     passes = {job.start for job in recording.jobs if job.started_by == "Backfill" and job.start is not None}
-    return Clocks(passes=tuple(passes)) if passes else None
+    ticks = None
+    if recording.tick is not None:
+        period = 60 * int(re.findall(r"PriorityCalcPeriod=(\d+)", recording.settings)[0])
+        ticks = float(recording.tick % period - period)
+    return Clocks(epoch=recording.epoch, passes=None if own else tuple(passes) or None, ticks=ticks)
 
 
 def clearing(recording: Recording) -> dict[int, int]:
@@ -36,14 +41,22 @@ def clearing(recording: Recording) -> dict[int, int]:
 
 def on_slurm(recording: Recording, *, own_clocks: bool = False) -> fs.Schedule:
     """Return what Slurm's own scheduler makes of a recorded day, by the recording's backfill passes or its own."""
-    clocks = None if own_clocks else clocks_of_passes(recording)
-    nodes = [f"NodeName=n{k} CPUs=1" for k in range(1, recording.nodes + 1)]  # a line each, as it was recorded
-    lines = [recording.settings, *nodes, "PartitionName=p Nodes=ALL Default=YES"]
+    each = recording.each or ("CPUs=1",) * recording.nodes
+    nodes = [f"NodeName=n{k} {words}" for k, words in enumerate(each, 1)]  # a line each, as it was recorded
+    lines = [recording.settings, *nodes, recording.partitions or "PartitionName=p Nodes=ALL Default=YES"]
     with TemporaryDirectory() as folder:
-        conf = Path(folder) / "slurm.conf"
+        conf, script = Path(folder) / "slurm.conf", Path(folder) / "accounts.script"
         conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        policy = fs.policies.Slurm(conf, completing=clearing(recording), clocks=clocks)
-        return fs.simulate(workload_of(recording), federation_of(recording), policy)
+        script.write_text("\n".join(recording.accounts) + "\n", encoding="utf-8")
+        policy = fs.policies.Slurm(
+            conf,
+            assoc=script if recording.accounts else None,
+            completing=clearing(recording),
+            clocks=clocks_of_day(recording, own=own_clocks),
+        )
+        plain = not (recording.each or recording.partitions)
+        machine = federation_of(recording) if plain else fs.read_federation(conf)
+        return fs.simulate(workload_of(recording), machine, policy)
 
 
 def own_starts(recording: Recording, *, own_clocks: bool = False) -> list[Start]:

@@ -60,6 +60,7 @@ class Played:
             clocks=Clocks(
                 epoch=said["epoch"], passes=tuple(said["passes"]), turns=tuple(map(tuple, said["turns"])),
                 broke_off=tuple(said["broke_off"]), ticks=float(said["tick"] % PERIOD - PERIOD),
+                full=tuple(said["full"]),
             ),
             clear=tuple((of["clear"] - of["gone"]).tolist()),
         )  # fmt: skip

@@ -14,32 +14,34 @@ from typing import TYPE_CHECKING
 from slurm.asking import asked_of, parser_of, tried
 from slurm.compared import NAMES as COMPARED
 from slurm.compared import RECORDED
+from slurm.conf_days import OF_CONF
 from slurm.days import DAYS
 from slurm.parameter_days import RECORDED as WITH_ONE
-from slurm.parameter_days import TRIED
+from slurm.parameter_days import TRIED as OF_SCHEDULERS
 from slurm.recorder import record, settings_of
 
 if TYPE_CHECKING:
     from slurm.script import Day
 
+TRIED = OF_SCHEDULERS | OF_CONF
 NAMES = [*COMPARED, "course-builtin", "corners-backfill", *TRIED]
 FACTOR = 50.0
 
 
-def asked_for(name: str) -> tuple[Day, str, Path]:
-    """Return what a name asks for: a day, the lines of its slurm.conf, and where its recording goes."""
+def asked_for(name: str) -> tuple[Day, dict[str, object], Path]:
+    """Return what a name asks for: a day, what its slurm.conf and accounts say, and where its recording goes."""
     if name in TRIED:
-        return TRIED[name].day, TRIED[name].settings, WITH_ONE / name
+        return TRIED[name].day, TRIED[name].said, WITH_ONE / name
     day, _, scheduler = name.partition("-")
-    return DAYS[day](), settings_of(scheduler), RECORDED / name
+    return DAYS[day](), {"settings": settings_of(scheduler)}, RECORDED / name
 
 
 def recorded(name: str, factor: float) -> None:
     """Play a day once, and keep what becomes of it."""
-    day, settings, path = asked_for(name)
+    day, said, path = asked_for(name)
     command = f"PYTHONPATH=tests python -m slurm.record {name} --factor {factor:g}"
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
-        made = record(day, Path(folder), settings=settings, factor=factor, command=command)
+        made = record(day, Path(folder), factor=factor, command=command, **said)  # type: ignore
     made.write(path)
     slowest = f"the slowest command took {made.slowest_command:g} s of Slurm's clock"
     print(f"{name}: {len(made.jobs)} jobs; {slowest}", flush=True)

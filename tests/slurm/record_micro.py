@@ -82,6 +82,7 @@ def record(name: str, factor: float, kept: Path | None) -> None:
             "passes": [second - begin for second in told.of_backfill()],
             "turns": [one.turns for one in told.of_backfill().values()],
             "broke_off": [one.broke_off for one in told.of_backfill().values()],
+            "full": [second - begin for second in told.over_all()],
         }
         for row in rows:
             row.update((name, second - begin) for name, second in told.seen(int(str(row["job"]))).items())

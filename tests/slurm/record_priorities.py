@@ -11,10 +11,14 @@ import struct
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurm.accounted import AccountedCluster, missing
 from slurm.asking import asked_of, parser_of
 from slurm.priority_days import ACCOUNTS, COMMON, DEVICES, NODE, NODES, PARTITIONS, SETTINGS, Submit, jobs
+
+if TYPE_CHECKING:
+    from slurm.cluster import SlurmCluster
 
 RECORDED = Path(__file__).parent / "recorded" / "priorities"
 FACTOR = 50.0
@@ -33,7 +37,7 @@ TOLD = {
 }
 
 
-def last_tick(slurm: AccountedCluster) -> int:
+def last_tick(slurm: SlurmCluster) -> int:
     """Return when the last tick was, in seconds since 1970; 0: there was none."""
     try:
         kept = (slurm.folder / "state" / "priority_last_decay_ran").read_bytes()

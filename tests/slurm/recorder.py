@@ -8,7 +8,9 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from slurm.cluster import InvalidRun, SlurmCluster
+from slurm.accounted import AccountedCluster
+from slurm.cluster import ALL, InvalidRun, SlurmCluster
+from slurm.record_priorities import last_tick
 from slurm.recording import Job, Maintenance, Recording
 from slurm.script import MINUTE, Cancel, Day, Reserve, Submit
 
@@ -56,9 +58,15 @@ def record(
     command: str = "",
     beside: Beside = lambda *_: nullcontext(),
     cluster: type[SlurmCluster] = SlurmCluster,
+    partitions: str = "",
+    each: tuple[str, ...] = (),
+    accounts: tuple[str, ...] = (),
 ) -> Recording:
     """Play a day on a Slurm of its own in a folder, with these lines of slurm.conf, and something beside it."""
-    with cluster(folder, nodes=day.nodes, settings=settings, factor=factor) as slurm:
+    made: dict[str, object] = {"nodes": day.nodes, "settings": settings, "factor": factor}
+    made |= {"partitions": partitions or ALL} | ({"node": list(each)} if each else {})
+    slurm = AccountedCluster(folder, accounts=accounts, **made) if accounts else cluster(folder, **made)  # type: ignore
+    with slurm:
         begin = float(int(slurm.clock.now() + LEAD))
         numbers: dict[str, str] = {}
         with beside(slurm, begin, numbers):
@@ -79,6 +87,11 @@ def record(
                 _maintenance(slurm, one, begin, numbers) for one in day.events if isinstance(one, Reserve)
             ),
             jobs=tuple(sorted(_jobs(day, jobs, numbers, begin), key=lambda job: (job.job, job.task or 0))),
+            partitions=partitions,
+            each=each,
+            accounts=accounts,
+            epoch=int(begin),
+            tick=last_tick(slurm) - int(begin) if last_tick(slurm) else None,
         )
 
 
@@ -146,6 +159,10 @@ def _jobs(day: Day, told: list[dict[str, str]], numbers: dict[str, str], begin: 
                 on=job["NodeList"].replace("(null)", ""),
                 reservation=asked.reservation,
                 user=asked.user,
+                partition=asked.partition,
+                account=asked.account,
+                qos=asked.qos,
+                features=asked.features,
             )
         )
     return found

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+SELDOM = ("partitions", "each", "accounts", "epoch", "tick")
+GROUPS = (("reservation", "user"), ("partition", "account", "qos", "features"))  # columns that only some days have
+
 
 @dataclass(frozen=True)
 class Job:
@@ -35,6 +38,10 @@ class Job:
     on: str
     reservation: str = ""
     user: str = ""
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    features: str = ""
 
     @property
     def called(self) -> str:
@@ -56,7 +63,7 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class Recording:
-    """A day's jobs, and what decisions depended on beside them."""
+    """A day's jobs, and what decisions depended on beside them; the last of it where it is not as usual."""
 
     command: str
     version: str
@@ -66,6 +73,11 @@ class Recording:
     slowest_command: float  # seconds of Slurm's clock: what happened within less cannot be told apart
     maintenance: tuple[Maintenance, ...]
     jobs: tuple[Job, ...]
+    partitions: str = ""  # the lines of slurm.conf
+    each: tuple[str, ...] = ()  # what each node has
+    accounts: tuple[str, ...] = ()  # the commands of sacctmgr
+    epoch: int = 0  # of the day's begin
+    tick: int | None = None  # a moment at which priorities were computed anew
 
     def write(self, stem: Path) -> None:
         """Write both files."""
@@ -73,10 +85,13 @@ class Recording:
         del said["jobs"]
         said["maintenance"] = [{k: v for k, v in one.items() if k != "user" or v} for one in said["maintenance"]]
         said["settings"] = self.settings.split("\n")
+        said = {name: value for name, value in said.items() if name not in SELDOM or value not in (None, "", 0, ())}
         stem.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
         with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
-            kept = any(job.reservation or job.user for job in self.jobs)
-            names = [field.name for field in fields(Job) if kept or field.name not in ("reservation", "user")]
+            said_of = {name for group in GROUPS if any(getattr(job, name) for job in self.jobs for name in group)
+                       for name in group}  # fmt: skip
+            left_out = {name for group in GROUPS for name in group} - said_of
+            names = [field.name for field in fields(Job) if field.name not in left_out]
             table = csv.DictWriter(file, names, lineterminator="\n", extrasaction="ignore")
             table.writeheader()
             table.writerows({name: _cell(value) for name, value in asdict(job).items()} for job in self.jobs)
@@ -87,6 +102,7 @@ class Recording:
         said = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
         said["settings"] = "\n".join(said["settings"])
         said["maintenance"] = tuple(Maintenance(**one) for one in said["maintenance"])
+        said |= {name: tuple(said[name]) for name in ("each", "accounts") if name in said}
         with stem.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
             return cls(**said, jobs=tuple(_job(row) for row in csv.DictReader(file)))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from slurm.recording import Job, Recording
 
 COMPLETED = 1
+LABELS = ("user", "account", "qos", "partition", "features")
 TASKS = 1000  # no array has more
 STATUS = {"COMPLETED": COMPLETED, "FAILED": FAILED, "TIMEOUT": FAILED, "CANCELLED": CANCELLED}
 
@@ -26,22 +27,26 @@ def workload_of(recording: Recording) -> fs.Workload:
     Jobs that were cancelled before they started are left out, as they are when a log of Slurm's is read.
     """
     jobs = compared(recording)
+    runs = [max(job.end - job.start, 1.0) if job.start is not None else job.limit for job in jobs]  # type: ignore[operator]
     return fs.Workload(
         id=[number(job) for job in jobs],
         submit=[job.submit for job in jobs],
         tasks=[job.nodes for job in jobs],
-        runtime=[max(job.end - job.start, 1.0) if job.start is not None else job.limit for job in jobs],  # type: ignore[operator]
-        estimate=[job.limit for job in jobs],
-        user=[0] * len(jobs),
+        runtime=runs,
+        estimate=[job.limit or ran for job, ran in zip(jobs, runs, strict=True)],
+        user=np.unique([job.user for job in jobs], return_inverse=True)[1],
         after=[_in_our_numbers(job.after, jobs) for job in jobs],
         begin=[job.begin or 0.0 for job in jobs],
         labels={
             "name": [job.name for job in jobs],
-            "array": [f"{job.job}%{job.at_once}" if job.at_once else "" for job in jobs],
+            "array": [array_of(job) for job in jobs],
             "reservation": [job.reservation for job in jobs],
-            "user": [job.user for job in jobs],
+            **{name: [getattr(job, name) for job in jobs] for name in LABELS},
         },
-        log={"status": [STATUS.get(job.state, COMPLETED) for job in jobs]},
+        log={
+            "status": [STATUS.get(job.state, COMPLETED) for job in jobs],
+            "requested_time": [job.limit or -1 for job in jobs],
+        },
     )
 
 
@@ -67,6 +72,11 @@ def federation_of(recording: Recording) -> fs.Federation:
 def compared(recording: Recording) -> list[Job]:
     """Return the jobs that are replayed."""
     return [job for job in recording.jobs if job.start is not None or job.state != "CANCELLED"]
+
+
+def array_of(job: Job) -> str:
+    """Return the array that a job is a task of, with how many of its tasks may run at once."""
+    return "" if job.task is None else f"{job.job}%{job.at_once}" if job.at_once else f"{job.job}"
 
 
 def number(job: Job) -> int:

@@ -14,7 +14,7 @@ class Submit:
     key: str
     at: float  # seconds since the day began
     nodes: int
-    minutes: int  # its time limit
+    minutes: int  # its time limit; 0: it asks for none
     runs: float  # seconds, which a start and an end on a busy machine make a little longer
     after: str = ""
     begin: float | None = None  # not before so many seconds after the submit
@@ -24,11 +24,16 @@ class Submit:
     reservation: str = ""
     user: str = ""  # whose it is, if it is not the one's who plays the day
     partition: str = ""  # if it is not the usual one
+    account: str = ""
+    qos: str = ""
+    features: str = ""  # that its nodes must have
 
     def command(self, numbers: dict[str, str]) -> list[str]:
         """Return how it is submitted, where Slurm calls the jobs before it by these numbers."""
         words = ["sbatch", "--parsable", "--output=/dev/null", f"--job-name={self.name or self.key}"]
-        words += [f"--nodes={self.nodes}", f"--time={self.minutes}"]
+        words.append(f"--nodes={self.nodes}")
+        if self.minutes:
+            words.append(f"--time={self.minutes}")
         if self.after:
             words.append(f"--dependency={self.after.format(**numbers)}")
         if self.begin is not None:
@@ -37,8 +42,8 @@ class Submit:
             words.append(f"--array={self.array}")
         if self.reservation:
             words.append(f"--reservation={self.reservation}")
-        if self.partition:
-            words.append(f"--partition={self.partition}")
+        told = {name: getattr(self, name) for name in ("partition", "account", "qos")} | {"constraint": self.features}
+        words += [f"--{name}={text}" for name, text in told.items() if text]
         if self.user:
             words += [f"--uid={self.user}", "--chdir=/"]
         return [*words, f"--wrap=sleep {self.runs:g}{'; exit 1' if self.fails else ''}"]

@@ -26,7 +26,7 @@ STARTED = re.compile(r"sched(?:/backfill)?: (?:_start_job: Started|Allocate) Job
 RESPONDED = re.compile(r"debug2: node_did_resp n(\d+)")
 DONE = re.compile(r"_job_complete: JobId=(\d+) done|Time limit exhausted for JobId=(\d+)")
 SECOND = 1000  # moments are in milliseconds
-SOON = 4 * SECOND  # after a submission, or when nodes are clear, there is a pass
+SOON = 6 * SECOND  # after a submission, or when nodes are clear, there is a pass
 
 
 @dataclass
@@ -130,8 +130,8 @@ class Told:
         responded = max(_next(self.responded.get(node, []), done) for node in nodes)
         for one in self.passes[bisect_right(self.passes, done, key=lambda one: one.begin) :]:
             if one.begin > responded or any(set(nodes) & set(self.where[other]) for other in one.started):
-                return one.second if one.begin - done < SOON else done // SECOND
-        return done // SECOND
+                return one.second if one.begin - responded < SOON else responded // SECOND
+        return responded // SECOND
 
     def _before(self, moment: int) -> list[Pass]:
         """Return the last passes that began before a moment."""

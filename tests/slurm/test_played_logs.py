@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from slurm.logs import LOGS
+from slurm.logs import AGAIN, LOGS, LONG_LOGS
 from slurm.played_logs import CLOSE, Played
+
+RECORDED_LONG = [name for name in LONG_LOGS if AGAIN not in name]
 
 
 @pytest.mark.parametrize("name", [*LOGS])
@@ -16,6 +20,25 @@ def test_a_log_goes_as_recorded(name: str) -> None:
     apart = played.apart(schedule)
     assert (apart <= CLOSE).mean() >= 0.99
     assert apart.mean() <= 10.0
+
+
+@pytest.mark.parametrize("name", RECORDED_LONG)
+def test_five_hundred_jobs_go_as_recorded(name: str) -> None:
+    """With the moments of its passes each starts within a second of Slurm's start, on the very nodes."""
+    played = Played.read(name)
+    schedule = played.on_ours()
+    schedule.verify()
+    assert len(played.start) == 500
+    assert played.apart(schedule).max() <= 1.0
+    assert [{node + 1 for node in schedule.nodes_of(row)} for row in range(500)] == list(played.nodes)
+    assert (played.start - played.jobs.submit > 600.0).mean() >= 0.25
+
+
+def test_main_passes_over_all_decide() -> None:
+    """After a tick nobody looks at the queue before the next one of them: with a clock of their own all goes apart."""
+    played = Played.read("multifactor_500")
+    without = replace(played, clocks=replace(played.clocks, full=None))
+    assert (played.apart(without.on_ours()) <= CLOSE).mean() < 0.9
 
 
 @pytest.mark.parametrize("name", [*LOGS])
