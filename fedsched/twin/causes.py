@@ -10,9 +10,9 @@ import numpy as np
 
 from fedsched.errors import FedschedError
 from fedsched.simulate import simulate
-from fedsched.twin.givens import BEFORE, GIVENS, matters, subjects
+from fedsched.twin.givens import BEFORE, GIVENS, LIMIT, matters, subjects
 from fedsched.twin.limits import other_limits
-from fedsched.twin.problem import SLURM, is_slurm, problem_of
+from fedsched.twin.problem import SLURM, is_slurm, keeps_limits, problem_of
 from fedsched.twin.replaying import Replayed, replay
 
 if TYPE_CHECKING:
@@ -124,14 +124,16 @@ def explain(
         settle(alone[name], name, mine[name] & (~waited_before if name == BEFORE else everybody))
     for name in names:
         settle(alone[name], name, ~waited_before if name == BEFORE else everybody)
+    # Who keeps the limits and is told of them as well keeps jobs back twice.
+    together = [name for name in names if name != LIMIT or not keeps_limits(site, policy)]
     steps, full, last = [("nothing", plain.share)], plain, plain
-    for k in range(1, len(names) + 1):
-        last = alone[names[0]] if k == 1 else again(*names[:k])
-        if names[k - 1] != BEFORE:
+    for k in range(1, len(together) + 1):
+        last = alone[together[0]] if k == 1 else again(*together[:k])
+        if together[k - 1] != BEFORE:
             full = last
-        steps.append((names[k - 1], float(_equal(last, rows).mean()) if rows.size else 1.0))
+        steps.append((together[k - 1], float(_equal(last, rows).mean()) if rows.size else 1.0))
         if k > 1:
-            settle(last, SEVERAL, ~waited_before if BEFORE in names[:k] else everybody)
+            settle(last, SEVERAL, ~waited_before if BEFORE in together[:k] else everybody)
     told_of = []
     facts = full.given
     for other in other_limits(site, plain):

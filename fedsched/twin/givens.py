@@ -31,15 +31,18 @@ GIVENS = {
     "preempted": "when preempted runs ended",
     "submitted before the dump": "when jobs began that waited already as the dump begins",
 }
-BEFORE = "submitted before the dump"
+BEFORE, LIMIT = "submitted before the dump", "limit reached"
 JITTER = 1.0  # seconds by which Slurm's times of one event may differ
 # What a reason must hold for its limit to be one of nodes rather than of jobs.
 OF_SIZES = ("cpu", "node", "tres", "mem", "gres", "billing")
 
 
-def usual(site: Site, *, clocks: bool = True) -> tuple[str, ...]:
-    """Return the facts that a replay takes as given where nobody says otherwise: those that tell anything here."""
-    left = {BEFORE} if clocks else {BEFORE, "clocks"}
+def usual(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
+    """Return the facts that a replay takes as given where nobody says otherwise: those that tell anything here.
+
+    Clocks are given to Slurm's own scheduler alone, and what limits did to whoever does not keep them himself.
+    """
+    left = {BEFORE, *(() if clocks else ("clocks",)), *(() if limits else (LIMIT,))}
     return tuple(name for name in GIVENS if name not in left and matters(site, name))
 
 

@@ -20,6 +20,7 @@ from fedsched.model.workload import Workload
 from fedsched.policies import policy_named
 from fedsched.slurm import Clocks, Slurm
 from fedsched.slurm.associations import Associations
+from fedsched.slurm.limits_of_accounts import are_enforced
 from fedsched.slurm.pack import refuse_what_is_not_here
 from fedsched.text import counted, first_of
 from fedsched.twin.calendar import reservation_meant
@@ -75,6 +76,12 @@ def policy_of(site: Site, policy: str | Policy | Slurm = SLURM) -> Policy | Slur
 def is_slurm(policy: str | Policy | Slurm) -> bool:
     """Return whether a policy is Slurm's own scheduler."""
     return isinstance(policy, Slurm) or (isinstance(policy, str) and policy.lower() == SLURM)
+
+
+def keeps_limits(site: Site, policy: str | Policy | Slurm) -> bool:
+    """Return whether a policy itself keeps the limits of QOS and accounts, so that nobody needs to be told of them."""
+    chosen = policy_of(site, policy)
+    return isinstance(chosen, Slurm) and are_enforced(chosen)
 
 
 def lacks(policy: str | Policy | Slurm) -> tuple[str, ...]:

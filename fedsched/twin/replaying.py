@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.simulate import simulate
 from fedsched.twin.givens import known_givens, usual
-from fedsched.twin.problem import SLURM, is_slurm, problem_of
+from fedsched.twin.problem import SLURM, is_slurm, keeps_limits, problem_of
 from fedsched.twin.site import Site, read_site
 
 if TYPE_CHECKING:
@@ -75,12 +75,15 @@ def replay(
         "slurm" is Slurm's own scheduler by the dump's own configuration; any other policy of `simulate`.
     given
         Which recorded facts are taken as given, of `fedsched.twin.GIVENS`. None: all that tell anything, but for the
-        starts of jobs that were submitted before the dump begins.
+        starts of jobs that were submitted before the dump begins, and for limits where the policy keeps them itself.
     progress
         As in `fedsched.simulate`.
     """
     site = dump if isinstance(dump, Site) else read_site(dump)
-    taken = usual(site, clocks=is_slurm(policy)) if given is None else known_givens(given)
+    if given is None:
+        taken = usual(site, clocks=is_slurm(policy), limits=not keeps_limits(site, policy))
+    else:
+        taken = known_givens(given)
     problem = problem_of(site, policy, given=taken)
     schedule = simulate(problem.workload, problem.federation, problem.policy, progress=progress)
     return Replayed(site, problem, schedule, taken)

@@ -12,6 +12,7 @@ import pytest
 from fedsched.errors import UnknownNameError
 from fedsched.twin import explain, made_dump, read_site, replay
 from fedsched.twin.causes import UNEXPLAINED
+from fedsched.twin.givens import matters
 from fedsched.twin.made_limits import reason_of
 from fedsched.twin.made_queue import node_lists
 
@@ -84,11 +85,13 @@ def test_every_start_is_found_again(site: Site) -> None:
 
 
 def test_every_start_has_a_cause(site: Site) -> None:
-    """Tests that nothing is left unexplained, and that limits of accounts are facts where there are some."""
+    """Tests that nothing is left unexplained, and that limits are facts that a policy which keeps them is not told."""
     found = explain(site)
     assert found.counts()[UNEXPLAINED] == (0, 0)
     limited = set(site.records.reason.tolist()) >= LIMITS
-    assert ("limit reached" in found.full.given) == limited == (site.accounts is not None and _limits(site) > 0)
+    assert matters(site, "limit reached") == limited == (site.accounts is not None and _limits(site) > 0)
+    assert "limit reached" not in (*found.full.given, *replay(site).given)
+    assert found.full.share == replay(site).share == 1.0
 
 
 def _limits(site: Site) -> int:
