@@ -10,8 +10,11 @@ import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from bench_machine import chained, in_two_partitions, windows, with_licences
 from instances import FOUR_SPEEDS
 from measuring import Report, optional_log, record
 
@@ -37,7 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--smoke", action="store_true", help="tiny sizes and budgets; the figures mean nothing")
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="jobs (default: %(default)s)")
     parser.add_argument("--seconds", type=float, nargs="*", default=BUDGETS, help="budgets (default: %(default)s)")
-    parser.add_argument("--only", help="one part: methods, islands, objectives or packages")
+    parser.add_argument("--only", help="one part: methods, islands, objectives, packages or beyond")
     return parser.parse_args()
 
 
@@ -129,6 +132,31 @@ def packages(asked: Asked, sizes: tuple[int, ...]) -> None:
         asked(f"packages of {package}", jobs, machine, FEW_SECONDS, objectives="makespan", package=package)
 
 
+def beyond(asked: Asked, sizes: tuple[int, ...], budgets: tuple[float, ...]) -> None:
+    """Ask where kernels are others than those of the plain model: closed nodes, conditions, prices, shared nodes."""
+    one, prices = fs.Federation.homogeneous(240), fs.Signal((0.0, 43_200.0), (20.0, 90.0), "EUR/MWh", until=86_400.0,
+                                                            beyond="repeat")  # fmt: skip
+    site = fs.Federation((fs.Cluster("site", (fs.NodeGroup(240, resources={"cpu": 16}),)),))
+    for size in sizes:
+        jobs = jobs_of(size)
+        brief, parts = in_two_partitions(jobs, one)
+        few, licences = with_licences(jobs, one)
+        cores = replace(jobs, demand={"cpu": np.random.default_rng(4).integers(1, 17, size)})
+        cases: dict[str, tuple[fs.Workload, fs.Federation, dict[str, Any]]] = {
+            "windows": (jobs, windows(jobs, one, count=50, seconds=3_600.0), {}),
+            "conditions": (chained(jobs, 4), one, {}),
+            "partitions": (brief, parts, {}),
+            "licences": (few, licences, {}),
+            "a cap on power": (jobs, replace(one, signals=(fs.Signal((0.0,), (40_000.0,), "W", beyond="last"),)), {}),
+            "prices": (replace(jobs, slack=14_400.0), replace(one, signals=(prices,)),
+                       {"objectives": "cost", "submits": "keep", "method": "ga"}),
+            "shared nodes": (cores, site, {"sharing": "first", "method": "ga"}),
+        }  # fmt: skip
+        for seconds in budgets:
+            for name, (workload, machine, how) in cases.items():
+                asked(name, workload, machine, seconds, **how)
+
+
 def main() -> None:
     """Print the tables."""
     options = arguments()
@@ -141,6 +169,7 @@ def main() -> None:
         "islands": lambda: islands(asked, sizes, budgets),
         "objectives": lambda: objectives(asked, sizes, budgets),
         "packages": lambda: packages(asked, sizes),
+        "beyond": lambda: beyond(asked, sizes, budgets),
     }
     for name, part in parts.items():
         if options.only in (None, name):

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 import fedsched
-from fedsched.model.federation import Federation
+from fedsched.model.calendar import Downtime
+from fedsched.model.federation import Federation, NodeGroup
 from fedsched.model.metrics import NAMES
+from fedsched.model.reading import Reading
 from fedsched.model.workload import Workload
 from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
 from fedsched.optimize.scoring import baselines_of, comparable, front_of
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="DataclassInstance")
 AMPLE = 1e6  # seconds: no search of three jobs is cut by that
+WARMING = 2000  # evaluations of three jobs, in which every side of a method has its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +105,45 @@ def problem_of(
     )
 
 
-def tiny_problem(search: Search) -> SearchProblem:
-    """Return three jobs on four nodes; making it loads what every problem needs."""
-    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
+def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchProblem:
+    """Return three jobs on four nodes; making it loads what every problem needs.
+
+    It runs in the kernels of the problem that it is to be like: others are compiled for nodes that close or whatever
+    else is beyond the plain model, for jobs that choose their shapes or are put off, and for nodes that jobs share.
+    """
     wanted = len(search.objectives.names)  # so many metrics stand for what this machine has not, or is not to see
     objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
-    return SearchProblem(workload, Federation.of(2, 2), objectives)
+    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 2], runtime=[1.0, 2.0, 3.0])
+    machine, reading = Federation.of(2, 2), Reading()
+    if like is None:
+        return SearchProblem(workload, machine, objectives)
+    if like.problem.extras is not None:
+        name = machine.clusters[0].name
+        machine = replace(machine, calendar=(Downtime(name, 4.0, 5.0, "1 of all", "maintenance"),))
+    if like.shapes is not None:
+        workload, reading = replace(workload, alternatives={1: [(1, 1.0), (2, 0.6)]}), Reading(alternatives="free")
+    if like.delays is not None:
+        workload = replace(workload, slack=np.ones(3))
+    if search.settings.sharing is not None:
+        machine = Federation((replace(machine.clusters[0], groups=(NodeGroup(4, resources={"cpu": 2}),)),))
+        workload = replace(workload, demand={"cpu": [1, 1, 2]})
+    return problem_for(
+        workload,
+        machine,
+        objectives,
+        sharing=search.settings.sharing,
+        reading=reading,
+        delays=like.delays is not None,
+    )
 
 
-def warm_up(search: Search) -> None:
-    """Compile and import what the method needs, on three jobs: no clock is to count it."""
-    problem = tiny_problem(search)
+def warm_up(search: Search, like: SearchProblem) -> None:
+    """Compile and import what the method needs for a problem, on three jobs: no clock is to count it."""
+    problem = tiny_problem(search, like)
     if search.settings.seconds is not None:
         yardsticks(problem, ("fcfs",), Clock(None))
     reference = np.ones(len(search.objectives.names))
-    run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
+    run = Run(problem, 0, [MaxEvaluations(WARMING)], reference, structured_seeds(problem, limit=MOST_SEEDS), 0.0 * reference)
     drive(run, search.info.make(run))
     if search.settings.seconds is not None and search.executor is not None:  # its workers begin now, and load as much
         rules: list[StoppingRule] = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]
@@ -150,7 +177,7 @@ def search_once(
         refuse_hopeless(problem.objectives.latest, measures.known_bounds.makespan)
     run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
-        _try_one(run, clock.seconds, clock.elapsed)
+        _try_one(run, clock.seconds, clock)
     sharing = 1 if clock.seconds is None else search.islands  # what there is time for they have together
     most = min(MOST_SEEDS, max(((run.prospect or MOST_SEEDS) - run.evaluations) // sharing, 1))
     made = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock, most=most)
@@ -162,19 +189,16 @@ def search_once(
         if isinstance(method, Archipelago):
             method.executor = executor
             method.may_be_left, method.saves = search.executor is not None, saved.saves
-        if clock.seconds is None:
-            run.begin_clock()
-        else:
-            run.begin_clock(clock.elapsed)
+        run.begin_clock(clock.part(1) if clock.seconds is None else clock)
         reason = drive(run, method, after_step=saved.save_sometimes)
         if isinstance(method, Archipelago) and method.late:
             left_out += (f"the last epoch of {counted(method.late, 'island')}",)
     return Found(problem, run, reason, replace(measures, left_out=measures.left_out + left_out))
 
 
-def _try_one(run: Run, seconds: float, gone: float) -> None:
+def _try_one(run: Run, seconds: float, clock: Clock) -> None:
     """Evaluate a plan, where there is time: how long that takes says how many more there is time for."""
-    run.begin_clock(gone)
+    run.begin_clock(clock)
     run.cut_at = seconds
     order = np.argsort(run.problem.problem.arrival_rank, kind="stable")
     with suppress(BudgetSpent):

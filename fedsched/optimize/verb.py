@@ -244,7 +244,7 @@ def optimize(
         how = info.title if search.alone else f"{info.title} × {islands}"
         saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed, islands=islands)
         with clock.warming_up():
-            warm_up(search)
+            warm_up(search, problem)
         if package is None:
             found = search_once(search, problem, saved, clock, initial=initial)
             return undisturbed(lambda: result_of(found, search, clock))

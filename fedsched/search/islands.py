@@ -15,8 +15,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from fedsched.compilation import compiling
 from fedsched.executors import LateError, result_of, unknown_to_workers
 from fedsched.io.trees import Saved, pack, unpack
+from fedsched.search.clock import Clock
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor, Future
 
+    from fedsched.compilation import Compilation
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain
     from fedsched.search.methods import Method, MethodInfo
@@ -312,7 +315,8 @@ class Raised:
 def live(epoch: Epoch) -> Landing | Raised:
     """Return an island after an epoch, or what the search raised; this is what workers run."""
     try:
-        return _lived(epoch)
+        with compiling() as compiled:
+            return _lived(epoch, Turn(epoch, compiled))
     except MemoryError:
         raise  # the worker's loss: another may have more
     except Exception as error:
@@ -320,36 +324,37 @@ def live(epoch: Epoch) -> Landing | Raised:
 
 
 class Turn:
-    """The time of one epoch, by the clock of the machine where its turn has come."""
+    """The time of one epoch, by the clock of the machine where its turn has come: what it compiles does not count."""
 
-    def __init__(self, epoch: Epoch) -> None:
+    def __init__(self, epoch: Epoch, compiled: Compilation) -> None:
         machine, asked = epoch.since
         waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # elsewhere are other clocks
-        self._came = self._ended = time.perf_counter()
-        self._over = math.inf if epoch.left is None else self._came + epoch.left - waited - epoch.home
+        self.clock = Clock(None, compiled)
+        self._over = math.inf if epoch.left is None else epoch.left - waited - epoch.home
+        self._ended = 0.0
         self.before = 0.0  # seconds that it took to set the island down
 
     @property
     def left(self) -> float:
         """Return the seconds that are left for searching; inf without an end."""
-        return self._over - time.perf_counter()
+        return self._over - self.clock.elapsed
 
     def begin(self) -> None:
         """Begin to search."""
-        self.before = time.perf_counter() - self._came
+        self.before = self.clock.elapsed
 
     def end(self) -> None:
         """End the search."""
-        self._ended = time.perf_counter()
+        self._ended = self.clock.elapsed
 
     @property
     def since_end(self) -> float:
         """Return the seconds since the search ended."""
-        return time.perf_counter() - self._ended
+        return self.clock.elapsed - self._ended
 
 
-def _lived(epoch: Epoch) -> Landing:
-    island, turn = epoch.island, Turn(epoch)
+def _lived(epoch: Epoch, turn: Turn) -> Landing:
+    island = epoch.island
     if turn.left <= 0.0:
         return Landing(island)
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
@@ -358,6 +363,7 @@ def _lived(epoch: Epoch) -> Landing:
     problem = epoch.problem.anew()
     seeds = _rows(Saved(unpack(epoch.seeds), own=True), problem)
     run = Run(problem, island.seed, rules, epoch.reference, seeds, epoch.bounds, plan_takes=epoch.plan_takes)
+    run.begin_clock(turn.clock)
     if island.state:
         method = _set_down(Saved(unpack(island.state), own=True), run, epoch.info)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from fedsched.engine.batch import plans_in_a_slice
 from fedsched.search.archive import Archive
+from fedsched.search.clock import Clock
 from fedsched.search.crowding import least_crowded
 from fedsched.search.interruptible import LONG, LOOK
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
@@ -70,7 +70,7 @@ class Run:
     improved_at: int = 0
     steps: int = 0
     history: list[Moment] = field(default_factory=list)
-    _begun: float = field(default_factory=time.perf_counter)
+    _clock: Clock = field(default_factory=lambda: Clock(None))
     _seconds_before: float = 0.0
     plan_takes: float = 0.0  # seconds, of late; 0: not known
     too_few: bool = False  # whether there was no time to make all plans that a method begins with: it cannot go on
@@ -81,16 +81,16 @@ class Run:
     def __post_init__(self) -> None:
         self.archive = Archive(len(self.problem.objectives.names))
 
-    def begin_clock(self, gone: float = 0.0) -> None:
-        """Count seconds from now, or from so many ago."""
-        self._begun = time.perf_counter() - gone
+    def begin_clock(self, clock: Clock | None = None) -> None:
+        """Count seconds from now, or as a clock does that has begun before and knows what is compiled."""
+        self._clock = Clock(None) if clock is None else clock
 
     # ---- budget -------------------------------------------------------------------------------------------------
 
     @property
     def seconds(self) -> float:
-        """Return the seconds searched so far, those before a checkpoint included."""
-        return self._seconds_before + time.perf_counter() - self._begun
+        """Return the seconds searched so far, those before a checkpoint included, and none of compiling."""
+        return self._seconds_before + self._clock.elapsed
 
     @property
     def left(self) -> int:
@@ -299,7 +299,7 @@ class Run:
         self.steps = saved.whole("steps")
         self.history = history_of(saved.part("history"), len(self.problem.objectives.names))
         self._seconds_before = saved.number("seconds")
-        self._begun = time.perf_counter()
+        self.begin_clock(self._clock.part(1))
         self._volume = (-1, 0.0)
 
 
