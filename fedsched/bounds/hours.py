@@ -132,6 +132,8 @@ class _Hours:
         alone = self._span(makespan, latest, self._work(latest, None))
         last, work = makespan, math.inf
         for _ in range(DOUBLINGS):
+            if time.perf_counter() >= self.until:
+                break
             last *= 2.0
             work = work if work < math.inf else self._priced(last)
             if work < math.inf and self._idle(last) - self._idle(makespan) >= work - alone.work:
@@ -187,13 +189,15 @@ class _Hours:
         room, jobs = self.rooms[p], self.relaxation
         release = jobs.t0 + jobs.release
         if last == math.inf:
-            return room.rate * _cheapest(room.curve, release, room.lasts)
+            return room.rate * _cheapest(room.curve, release, room.lasts, self.until)
         end = jobs.t0 + last
         edges = np.append(room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges)
         latest = end - room.lasts + ROUNDING * max(1.0, abs(end))
-        found = np.full(release.size, np.inf)
+        found = np.where(release <= latest, room.rate * _at_least(room.curve, room.lasts), np.inf)
         step = max(1, AT_ONCE // (2 * edges.size + 2))
         for rows in np.array_split(np.arange(release.size), math.ceil(release.size / step)):
+            if time.perf_counter() >= self.until:
+                break
             first, length, final = release[rows, None], room.lasts[rows, None], latest[rows, None]
             begins = np.concatenate([first, final, np.tile(edges, (rows.size, 1)), edges - length], axis=1)
             begins = np.where((begins >= first) & (begins <= final), begins, first)
@@ -205,19 +209,30 @@ class _Hours:
         return found
 
 
-def _cheapest(curve: Curve, release: Floats, lasts: Floats) -> Floats:
+def _at_least(curve: Curve, lasts: Floats) -> Floats:
+    # What no integral over a stretch of each length is below.
+    return np.asarray((1.0 - ROUNDING) * curve.values.min() * lasts)
+
+
+def _cheapest(curve: Curve, release: Floats, lasts: Floats, until: float) -> Floats:
     # The least integral over a stretch of each length from its release on. It changes its slope only where the stretch
     # begins or ends at a step, so the least is at one of these, at the release, or as late as the signal reaches.
-    signal = curve.signal
+    # For whom there is no time, all is as cheap as anything ever is.
+    signal, steps = curve.signal, curve.times
     assert signal.until is not None
-    found = np.empty(release.size)
-    steps = np.unique(np.append(curve.times, signal.until if math.isfinite(signal.until) else curve.times[-1]))
-    period = signal.until - signal.times[0]
-    for j, (first, length) in enumerate(zip(release.tolist(), lasts.tolist(), strict=True)):
-        edges = steps
-        if signal.beyond == "repeat" and math.isfinite(period):
-            edges = np.append(curve.changes(first, first + period + length + 1.0), first + period)
-        begins = np.concatenate([[first], edges, edges - length])
-        begins = begins[begins >= first]
-        found[j] = (curve.integral(begins + length) - curve.integral(begins)).min()
-    return np.maximum(found, 0.0)
+    if signal.beyond == "repeat" and math.isfinite(signal.until):  # all of a period is to come, whatever the release
+        length, which = np.unique(lasts, return_inverse=True)
+        first = steps[0] - length
+    else:
+        length, which, first = lasts, np.arange(lasts.size), release
+        steps = np.unique(np.append(steps, signal.until if math.isfinite(signal.until) else steps[-1]))
+    found = _at_least(curve, length)
+    step = max(1, AT_ONCE // (2 * steps.size + 1))
+    for rows in np.array_split(np.arange(length.size), math.ceil(length.size / step)):
+        if time.perf_counter() >= until:
+            break
+        earliest, long = first[rows, None], length[rows, None]
+        begins = np.concatenate([earliest, np.tile(steps, (rows.size, 1)), steps - long], axis=1)
+        begins = np.maximum(begins, earliest)
+        found[rows] = (curve.integral(begins + long) - curve.integral(begins)).min(axis=1)
+    return np.maximum(found, 0.0)[which]

@@ -15,6 +15,7 @@ from fedsched.model.admission import usable_groups
 from fedsched.model.calendar import closures_of
 from fedsched.model.counters import counters_of
 from fedsched.model.eligible import ready_since
+from fedsched.model.least_tree import EMPTY, next_of, room_for, stands
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
 from fedsched.model.shortest import least_stretch
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
 STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
 NONE = constant(-1)
+BLOCK = constant(256)  # events
 
 
 @by_reference
@@ -55,13 +57,14 @@ class Told(NamedTuple):
     job: Ints  # of each wait; the first ones are of runs, in their order
     start: Floats  # of each run
     counts: Ints  # run × group
-    asked: Ints  # wait, 1: of everybody's queue
     closing: Ints  # of each closure: its group
     closed: Ints  # and how many nodes
     begin: Floats
     known_from: Floats
     tasks: Ints  # of each job
     duration: Floats  # what it is planned to run at least
+    longest: Ints  # the waits of everybody's queue by that, the longest first,
+    rank: Ints  # where each stands there, or -1
     wanted: Ints  # and how many places, where nodes hold different numbers of its tasks [76]; else nodes
     places: Ints  # job × group, of a node: one, or as many as tasks; 0: it may not use the group
     needs: Ints  # job × pool
@@ -83,8 +86,7 @@ class Now(NamedTuple):
     closed: Ints
     pools: Ints  # what is left
     limits: Ints
-    waiting: Ints  # the waits, in no order
-    place: Ints  # of each wait among them, or -1
+    waiting: Ints  # the tasks of those who wait, by their ranks: the least of them
     fits: Ints  # those whose nodes are followed
     least: Ints  # what has stayed free of each group
     ahead: Ints  # held of each group by then
@@ -93,6 +95,8 @@ class Now(NamedTuple):
     lost: Ints  # of each group, until then
     first: Ints  # [0]: the first event to come of a closure, or of a run whose job runs or waits now; -1 is none
     after: Ints  # of each event: the next such
+    to_come: Ints  # 1: it is such an event
+    block: Ints  # how many such events each block of them has
 
 
 OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # of what is so now
@@ -115,11 +119,12 @@ def drain_loss(schedule: Schedule) -> float:
     now = Now(
         pools=np.array([pool.amount for pool in schedule.federation.pools], dtype=np.int64),
         limits=np.array(counters_of(schedule.workload, schedule.federation).amount, dtype=np.int64),
-        waiting=np.zeros(waits, dtype=np.int64),
-        place=np.full(waits, -1),
+        waiting=room_for(told.longest.size),
         fits=np.zeros(waits, dtype=np.int64),
         first=np.full(1, NONE, dtype=np.int64),
         after=np.full(told.events.time.size, NONE, dtype=np.int64),
+        to_come=np.zeros(told.events.time.size, dtype=np.int64),
+        block=np.zeros(told.events.time.size // BLOCK + 1, dtype=np.int64),
         **of_groups,
     )
     return float(lost_until(told, now, schedule.t0, last))
@@ -161,20 +166,24 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     usable = usable_groups(workload, federation)
     counters = counters_of(workload, federation)
     by_job = np.argsort(counters.job, kind="stable")
-    planned = schedule.reading.planned(workload) * least_stretch(workload, federation, usable)
+    planned = np.asarray(schedule.reading.planned(workload) * least_stretch(workload, federation, usable))
+    asked = np.flatnonzero(~in_reservations(workload, federation)[jobs])
+    longest, rank = asked[np.argsort(-planned[jobs[asked]], kind="stable")], np.full(jobs.size, NONE, dtype=np.int64)
+    rank[longest] = np.arange(longest.size)
     told = Told(
         events=events,
         nodes=np.array([group.count for group in federation.groups], dtype=np.int64),
         job=jobs,
         start=start,
         counts=np.ascontiguousarray(np.vstack([schedule.counts[begun], lost.counts])),
-        asked=(~in_reservations(workload, federation)[jobs]).astype(np.int64),
         closing=closures.group,
         closed=closures.nodes,
         begin=closures.begin,
         known_from=closures.known_from,
         tasks=np.array(workload.tasks, dtype=np.int64),
-        duration=np.asarray(planned, dtype=np.float64),
+        duration=planned.astype(np.float64),
+        longest=longest,
+        rank=rank,
         wanted=np.array(counted_tasks(workload), dtype=np.int64),
         places=np.ascontiguousarray(usable * together_on(workload, federation), dtype=np.int64),
         needs=np.ascontiguousarray(needs_on(workload, federation), dtype=np.int64),
@@ -222,6 +231,7 @@ def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
     for e in range(size - 1, -1, -1):
         if told.events.kind[e] in (CLOSES, OPENS):
             now.after[e], now.first[0] = now.first[0], e
+            _note(now, e)
     while i < size and time[i] < last:
         instant = time[i]
         while coming < told.begins.size and told.begin[told.begins[coming]] <= instant:
@@ -229,12 +239,12 @@ def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
         while i < size and time[i] == instant:
             if now.first[0] == i:
                 now.first[0] = now.after[i]
-            waiting = _happens(told, now, told.events.kind[i], told.events.which[i], waiting)
+            waiting = _happens(told, now, i, waiting)
             i += 1
         if waiting > 0 and i < size and instant >= t0:
             begin = _next_known(told, instant, coming)
             if begin < np.inf:
-                total += _lost_now(told, now, instant, waiting, begin) * (min(time[i], last) - instant)
+                total += _lost_now(told, now, instant, begin) * (min(time[i], last) - instant)
     return total
 
 
@@ -250,17 +260,20 @@ def _taken(told: Told, k: int, run: int) -> int:
 
 
 @inlined
-def _happens(told: Told, now: Now, kind: int, which: int, waiting: int) -> int:
+def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
     # Takes an event; returns how many wait then.
+    kind, which = told.events.kind[i], told.events.which[i]
     if kind == WAITS:
-        now.waiting[waiting], now.place[which] = which, waiting
+        if told.rank[which] != NONE:
+            stands(now.waiting, told.rank[which], told.tasks[told.job[which]])
         if which < told.start.size:
-            _is_to_come(now, told.started[which])
-            _is_to_come(now, told.ended[which])
+            for event in (told.started[which], told.ended[which]):
+                if event > i:  # an end that is a start, too, has been
+                    _is_to_come(now, event)
         return waiting + 1
     if kind in (STARTS, LEAVES):
-        at, moved = now.place[which], now.waiting[waiting - 1]
-        now.waiting[at], now.place[moved] = moved, at
+        if told.rank[which] != NONE:
+            stands(now.waiting, told.rank[which], EMPTY)
         waiting -= 1
     if kind in (STARTS, ENDS):
         sign = 1 if kind == STARTS else -1
@@ -287,36 +300,49 @@ def _next_known(told: Told, instant: float, coming: int) -> float:
 @inlined
 def _is_to_come(now: Now, event: int) -> None:
     # Puts an event among those that are looked ahead to.
-    if event == NONE:
-        return
-    before, after = NONE, now.first[0]
-    while after != NONE and after < event:
-        before, after = after, now.after[after]
-    now.after[event] = after
-    if before == NONE:
-        now.first[0] = event
+    before = _last_before(now, event)
+    if before < now.first[0] or now.first[0] == NONE:  # nothing that is still to come
+        now.after[event], now.first[0] = now.first[0], event
     else:
-        now.after[before] = event
+        now.after[event], now.after[before] = now.after[before], event
+    _note(now, event)
+
+
+@inlined
+def _note(now: Now, event: int) -> None:
+    now.to_come[event] = 1
+    now.block[event // BLOCK] += 1
+
+
+@inlined
+def _last_before(now: Now, event: int) -> int:
+    # The last event before one that was ever put among those to come; NONE where there is none.
+    e = event - 1
+    while e >= 0 and now.to_come[e] == 0:
+        e -= BLOCK if e % BLOCK == BLOCK - 1 and now.block[e // BLOCK] == 0 else 1
+    return e
 
 
 @part
-def _lost_now(told: Told, now: Now, instant: float, waiting: int, begin: float) -> int:
+def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
     # How many nodes are lost from now until the next event, where the next known downtime begins then.
     most = 0
     for g in range(told.nodes.size):
         now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
         now.least[g] = max(0, told.nodes[g] - now.held[g] - now.closed[g])
         most += now.least[g]
-    fits, until = 0, instant
-    for k in range(waiting):
-        w = now.waiting[k]
+    fits, until, at = 0, instant, next_of(now.waiting, 0, most)
+    while at < told.longest.size:
+        w = told.longest[at]
         j = told.job[w]
         end = instant + told.duration[j]
-        may = told.tasks[j] <= most and end > begin and told.asked[w] == 1
-        if may and _room(told, now.least, j) and not _held_up(told, now, j):
+        if end <= begin:
+            break  # and so it is with those who come after
+        if _room(told, now.least, j) and not _held_up(told, now, j):
             now.fits[fits] = w
             fits += 1
             until = max(until, end)
+        at = next_of(now.waiting, at + 1, most)
     tasks, e = 0, now.first[0]
     while fits > 0 and e != NONE and told.events.time[e] < until:
         time, less, closes = told.events.time[e], False, False

@@ -6,7 +6,7 @@ import platform
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from fedsched.search.deadline import refuse_hopeless, refuse_late
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.islands import Archipelago
 from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
 from fedsched.search.run import BudgetSpent, Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.shared import problem_for
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from fedsched.result import Settings
     from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.methods import Method, MethodInfo
+    from fedsched.search.problem import SearchProblem
     from fedsched.search.stopping import StoppingRule
     from fedsched.simulate import RunningJobs
 
@@ -113,27 +113,24 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
     """
     wanted = len(search.objectives.names)  # so many metrics stand for what this machine has not, or is not to see
     objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
-    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 2], runtime=[1.0, 2.0, 3.0])
-    machine, reading = Federation.of(2, 2), Reading()
-    if like is None:
-        return SearchProblem(workload, machine, objectives)
-    if like.problem.extras is not None:
-        name = machine.clusters[0].name
-        machine = replace(machine, calendar=(Downtime(name, 4.0, 5.0, "1 of all", "maintenance"),))
-    if like.shapes is not None:
-        workload, reading = replace(workload, alternatives={1: [(1, 1.0), (2, 0.6)]}), Reading(alternatives="free")
-    if like.delays is not None:
-        workload = replace(workload, slack=np.ones(3))
-    if search.settings.sharing is not None:
-        machine = Federation((replace(machine.clusters[0], groups=(NodeGroup(4, resources={"cpu": 2}),)),))
-        workload = replace(workload, demand={"cpu": [1, 1, 2]})
+    machine, reading, more = Federation.of(2, 2), Reading(), dict[str, Any]()
+    if like is not None and like.problem.extras is not None:
+        window = Downtime(machine.clusters[0].name, 4.0, 5.0, "1 of all", "maintenance")
+        machine = replace(machine, calendar=(window,))
+    if like is not None and like.shapes is not None:
+        more["alternatives"], reading = {1: [(1, 1.0), (2, 0.6)]}, Reading(alternatives="free")
+    if like is not None and like.delays is not None:
+        more["slack"] = [1.0, 1.0, 1.0]
+    if like is not None and search.settings.sharing is not None:
+        machine = Federation((replace(machine.clusters[0], groups=(NodeGroup(4, resources=(("cpu", 2),)),)),))
+        more["demand"] = {"cpu": [1, 1, 2]}
     return problem_for(
-        workload,
+        Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 2], runtime=[1.0, 2.0, 3.0], **more),
         machine,
         objectives,
-        sharing=search.settings.sharing,
+        sharing=None if like is None else search.settings.sharing,
         reading=reading,
-        delays=like.delays is not None,
+        delays="slack" in more,
     )
 
 
@@ -142,8 +139,8 @@ def warm_up(search: Search, like: SearchProblem) -> None:
     problem = tiny_problem(search, like)
     if search.settings.seconds is not None:
         yardsticks(problem, ("fcfs",), Clock(None))
-    reference = np.ones(len(search.objectives.names))
-    run = Run(problem, 0, [MaxEvaluations(WARMING)], reference, structured_seeds(problem, limit=MOST_SEEDS), 0.0 * reference)
+    reference, seeds = np.ones(len(search.objectives.names)), structured_seeds(problem, limit=MOST_SEEDS)
+    run = Run(problem, 0, [MaxEvaluations(WARMING)], reference, seeds, 0.0 * reference)
     drive(run, search.info.make(run))
     if search.settings.seconds is not None and search.executor is not None:  # its workers begin now, and load as much
         rules: list[StoppingRule] = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]

@@ -16,8 +16,11 @@ from fedsched.model.metrics import PRICED
 from fedsched.model.reservations import earliest_starts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.engine.arrays import Floats, Ints, Problem
     from fedsched.model.federation import Federation
+    from fedsched.model.signal import Curve
     from fedsched.model.workload import Workload
     from fedsched.search.layout import PlanLayout
     from fedsched.search.methods import MethodInfo
@@ -28,6 +31,7 @@ MOVED = 0.35  # of the moves of a mutation: how many put off a job anew, beside 
 NEAR = 0.4  # of these: how many by little more or less than before
 AT_ONCE = 0.2  # and how many not at all
 REACH = 0.1  # how much is little: this share of the slack
+MANY = 1000  # jobs whose begins are looked at together
 STREAM = 71  # of random numbers, beside those of the kernels
 CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --put-off 0)"
 
@@ -90,20 +94,33 @@ def cheapest_delays(problem: PackedProblem) -> list[Ints]:
     delays, pricing = problem.delays, problem.pricing
     if delays is None or pricing is None:
         return []
-    found = []
+    found, first = [], np.maximum(delays.since, delays.earliest)
     for metric in (name for name in problem.objectives.names if name in pricing.tariffs):
-        chosen = np.zeros_like(delays.slack)
-        curves = pricing.tariffs[metric].curves
-        for job in delays.choosers.tolist():
-            first, slack = float(max(delays.since[job], delays.earliest[job])), int(delays.slack[job])
-            length = float(problem.problem.runtime[job])
-            steps = np.concatenate([curve.changes(first, first + slack + length) for curve in curves]) - first
-            begins = np.concatenate([[0.0, slack], steps, steps - length])
-            begins = np.unique(np.rint(begins[(begins >= 0.0) & (begins <= slack)])).astype(np.int64)
-            spans = [curve.integral(first + begins + length) - curve.integral(first + begins) for curve in curves]
-            chosen[job] = begins[np.argmin(np.sum(spans, axis=0))]
+        chosen, curves = np.zeros_like(delays.slack), pricing.tariffs[metric].curves
+        for jobs in np.array_split(delays.choosers, delays.choosers.size // MANY + 1):
+            length = problem.problem.runtime[jobs].astype(np.float64)
+            chosen[jobs] = _cheapest_begins(curves, first[jobs], delays.slack[jobs], length)
         found.append(chosen)
     return found
+
+
+def _cheapest_begins(curves: Sequence[Curve], first: Floats, slack: Ints, length: Floats) -> Ints:
+    # By how much each job is put off to where all curves together have least of it; of equals the earliest.
+    end = first + slack + length
+    jobs, begins = [np.arange(first.size)] * 2, [np.zeros(first.size), slack.astype(np.float64)]
+    for curve in curves:
+        steps = curve.changes(float(first.min()), float(end.max()))
+        begun, ended = np.searchsorted(steps, first, side="right"), np.searchsorted(steps, end, side="left")
+        job = np.repeat(np.arange(first.size), ended - begun)
+        step = steps[np.arange(job.size) + (begun - np.cumsum(ended - begun) + (ended - begun))[job]] - first[job]
+        jobs, begins = [*jobs, job, job], [*begins, step, step - length[job]]
+    job, begin = np.concatenate(jobs), np.concatenate(begins)
+    able = (begin >= 0.0) & (begin <= slack[job])
+    job, begin = job[able], np.rint(begin[able])
+    since = first[job] + begin
+    cost = np.sum([curve.integral(since + length[job]) - curve.integral(since) for curve in curves], axis=0)
+    order = np.lexsort((begin, cost, job))
+    return begin[order[np.searchsorted(job[order], np.arange(first.size))]].astype(np.int64)
 
 
 def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints, *, seed: int, generation: int) -> None:

@@ -171,7 +171,7 @@ class Costly:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, making: float = 0.0, evaluating: float = 1.0) -> None:
         self.clock = Ticking()
-        monkeypatch.setattr("fedsched.search.run.time", self.clock)
+        monkeypatch.setattr("fedsched.search.clock.time", self.clock)
         monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
         costs = {"random_rows": making, "rows_of_keys": making, "values": evaluating, "values_unless": evaluating}
         for name, seconds in costs.items():
@@ -302,7 +302,7 @@ def test_room_goes_by_what_plans_took_of_late(problem: SearchProblem, monkeypatc
 def test_a_walker_makes_no_trial_that_may_end_too_late(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that trials are counted by what plans took, and none begins when the slowest would end beyond the time."""
     clock = Ticking()
-    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.clock.time", clock)
     monkeypatch.setattr("fedsched.search.run.LONG", 1)
     run = a_run(problem)
     run.cut_at = 10.0
@@ -327,7 +327,7 @@ def test_a_long_plan_is_ended_in_its_midst(threads: int, monkeypatch: pytest.Mon
     """Tests that the clock is looked at within a long plan, and that what has not ended by then counts for nothing."""
     problem = SearchProblem(JOBS, MACHINE, Objectives(("makespan", "energy")), threads=threads)
     clock = Ticking()
-    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.clock.time", clock)
     monkeypatch.setattr("fedsched.search.interruptible.time", clock)
     monkeypatch.setattr("fedsched.search.run.LONG", 1)
     usual = interruptible.run
@@ -443,7 +443,7 @@ def test_plans_to_begin_with_are_made_while_there_is_time(
 def test_random_plans_leave_time_to_evaluate_them(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the first random plans take half of what is left, not all of it."""
     clock = Ticking()
-    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.clock.time", clock)
     monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
     usual = SearchProblem.random_rows
 
