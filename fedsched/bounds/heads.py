@@ -78,15 +78,19 @@ def _released(relaxation: Relaxation, precedence: Precedence, cancellations: Can
     shortest = np.maximum(relaxation.shortest - relaxation.tick, 0.0)  # as a clock may show it
     gone = np.full(release.size, np.inf)
     gone[cancellations.job] = cancellations.time - relaxation.t0
-    left = np.bincount(precedence.follower, minlength=release.size)
-    ready = np.flatnonzero(left == 0).tolist()
+    open_ = np.bincount(precedence.follower, minlength=release.size)
+    ready, left, first = np.flatnonzero(open_ == 0).tolist(), open_.tolist(), precedence.first.tolist()
+    follower_of, awaits, lag = precedence.follower.tolist(), precedence.awaits.tolist(), precedence.lag.tolist()
+    soonest, begun, at_start = release.tolist(), relaxation.begun.tolist(), int(Awaits.START)
+    length, leaves = shortest.tolist(), gone.tolist()
     for on in ready:  # it grows on the way
-        for i in range(precedence.first[on], precedence.first[on + 1]):
-            follower = precedence.follower[i]
-            at_start = precedence.awaits[i] == Awaits.START
-            since = release[on] - relaxation.begun[on] if at_start else min(release[on] + shortest[on], gone[on])
-            release[follower] = max(release[follower], since + precedence.lag[i] - relaxation.tick)
+        start, end = soonest[on] - begun[on], min(soonest[on] + length[on], leaves[on])
+        for i in range(first[on], first[on + 1]):
+            follower = follower_of[i]
+            since = (start if awaits[i] == at_start else end) + lag[i] - relaxation.tick
+            soonest[follower] = max(soonest[follower], since)
             left[follower] -= 1
             if left[follower] == 0:
-                ready.append(int(follower))
+                ready.append(follower)
+    release = np.array(soonest)
     return replace(relaxation, release=release, late=relaxation.late + (release - relaxation.release))

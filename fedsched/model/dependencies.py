@@ -299,8 +299,8 @@ def never_start(
     going = may_be_cancelled(workload)
     hopeless[going] = False
     if hopeless.any():
-        for job, on in in_order(workload, edges):
-            hopeless[job] |= hopeless[on] and not going[job]
+        for edge in in_order(workload, edges):
+            hopeless[edges.job[edge]] |= hopeless[edges.on[edge]] and not going[edges.job[edge]]
     return hopeless
 
 
@@ -330,20 +330,20 @@ def broken_edges(
     return broken
 
 
-def in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:
-    """Return (job, whom it waits for) so that whoever is waited for comes before as the first of its pairs.
+def in_order(workload: Workload, edges: Edges) -> list[int]:
+    """Return the edges so that all of a job come before those of who waits for it.
 
     Jobs that wait for each other in a circle are refused by name.
     """
     open_ = np.bincount(edges.job, minlength=len(workload))
     by_on = np.argsort(edges.on, kind="stable")
     begin = np.searchsorted(edges.on[by_on], np.arange(len(workload) + 1)).tolist()
-    job_of = edges.job[by_on].tolist()
+    job_of, edge_of = edges.job[by_on].tolist(), by_on.tolist()
     ready = np.flatnonzero(open_ == 0).tolist()
-    left, pairs = open_.tolist(), []
+    left, order = open_.tolist(), list[int]()
     for on in ready:  # it grows on the way
+        order += edge_of[begin[on] : begin[on + 1]]
         for job in job_of[begin[on] : begin[on + 1]]:
-            pairs.append((job, on))
             left[job] -= 1
             if left[job] == 0:
                 ready.append(job)
@@ -353,7 +353,7 @@ def in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:
             f"Job {circle[0]}: it waits for itself, by way of {first_of(circle)} (after); take one of these "
             "conditions away."
         )
-    return pairs
+    return order
 
 
 def _circle(edges: Edges, among: set[int]) -> list[int]:

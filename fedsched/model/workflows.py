@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -106,17 +107,17 @@ def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
     if workload.held is not None:  # followers too, whose submits are known by now
         begin = workload.held.released(begin)
     run = _least_runs(schedule)
-    end = np.maximum(begin + run, np.nextafter(begin, np.inf))
-    conditions: dict[tuple[int, int], list[tuple[int, float]]] = {}
-    for job, on, kind, lag in zip(*(column.tolist() for column in edges), strict=True):
-        conditions.setdefault((job, on), []).append((kind, lag))
-    for job, on in in_order(workload, edges):
-        for kind, lag in conditions[job, on]:
-            begin[job] = max(begin[job], (begin if kind == Kind.AFTER else end)[on] + lag)
-        if workload.held is not None:
-            begin[job] = workload.held.since(job, begin[job], begin[job])
-        end[job] = max(begin[job] + run[job], np.nextafter(begin[job], np.inf))
-    return end
+    begins, ends = begin.tolist(), np.maximum(begin + run, np.nextafter(begin, np.inf)).tolist()
+    runs, after, held = run.tolist(), int(Kind.AFTER), workload.held
+    jobs, ons, kinds, lags = (column.tolist() for column in edges)
+    for edge in in_order(workload, edges):
+        job, on = jobs[edge], ons[edge]
+        since = max(begins[job], (begins if kinds[edge] == after else ends)[on] + lags[edge])
+        if held is not None:
+            since = held.since(job, since, since)
+        begins[job] = since
+        ends[job] = max(since + runs[job], math.nextafter(since, math.inf))
+    return np.array(ends)
 
 
 def _earliest_begins(schedule: Schedule) -> NDArray[np.float64]:
