@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="DataclassInstance")
 AMPLE = 1e6  # seconds: no search of three jobs is cut by that
-WARMING = 2000  # evaluations of three jobs, in which every side of a method has its turn
+WARMING = 300  # evaluations of three jobs for each side of a method, in which it has its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def warm_up(search: Search, like: SearchProblem) -> None:
     if search.settings.seconds is not None:
         yardsticks(problem, ("fcfs",), Clock(None))
     reference, seeds = np.ones(len(search.objectives.names)), structured_seeds(problem, limit=MOST_SEEDS)
-    run = Run(problem, 0, [MaxEvaluations(WARMING)], reference, seeds, 0.0 * reference)
+    run = Run(problem, 0, [MaxEvaluations(WARMING * search.info.sides)], reference, seeds, 0.0 * reference)
     drive(run, search.info.make(run))
     if search.settings.seconds is not None and search.executor is not None:  # its workers begin now, and load as much
         rules: list[StoppingRule] = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]

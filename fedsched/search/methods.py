@@ -55,6 +55,7 @@ class MethodInfo:
     encoding: str = ""  # the one chosen, where that is not the usual one
     rows: bool = True  # whether its plans are rows from first to last, which may choose shapes; else keys
     walks: bool = False  # whether it runs plans within its own kernels, which know what the engine does
+    sides: int = 1  # that take turns, each with kernels of its own
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
@@ -98,7 +99,7 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
         info.name: info
         for info in (
             MethodInfo("memetic", "late-acceptance walks, crossed, over structured seeds; compiled whole",
-                       ("makespan", "energy"), "memetic:Memetic", walks=True),
+                       ("makespan", "energy"), "memetic:Memetic", walks=True, sides=4),
             MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "genetic:ga", ENCODINGS),
             MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
                        ("makespan", "flow"), "genetic:ga_mf", ENCODINGS),
