@@ -320,10 +320,10 @@ def test_no_state_is_packed_that_nobody_asks_for(jobs: fs.Workload, monkeypatch:
             self.now += 1.0
             return self.now
 
-    for left, saves, packed in ((4.5, False, False), (4.5, True, True), (1e6, False, True), (None, False, True)):
+    for left, saves, packed in ((12.5, False, False), (12.5, True, True), (1e6, False, True), (None, False, True)):
         epoch = replace(an_epoch(jobs), left=left, since=("another machine", 0.0), saves=saves)
         with monkeypatch.context() as patch:
-            patch.setattr("fedsched.search.islands.time", Ticking())
+            patch.setattr("fedsched.search.clock.time", Ticking())
             landing: Any = live(epoch)
         assert bool(landing.island.state) == packed
         assert landing.island.ended or packed  # else it would begin anew
@@ -335,7 +335,7 @@ def test_an_island_that_is_set_down_too_late_goes_back(jobs: fs.Workload, monkey
     """Tests that no search begins where setting the island down took what was left."""
     now = iter(range(100))
     epoch = replace(an_epoch(jobs), left=2.5, since=("another machine", 0.0))
-    monkeypatch.setattr("fedsched.search.islands.time", SimpleNamespace(perf_counter=lambda: float(next(now))))
+    monkeypatch.setattr("fedsched.search.clock.time", SimpleNamespace(perf_counter=lambda: float(next(now))))
     monkeypatch.setattr("fedsched.search.islands.drive", lambda run, method: pytest.fail("it has begun"))
     assert live(epoch) == Landing(epoch.island)
     assert next(now) > 3
