@@ -119,7 +119,7 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
         machine = replace(machine, calendar=(window,))
     if like is not None and like.shapes is not None:
         more["alternatives"], reading = {1: [(1, 1.0), (2, 0.6)]}, Reading(alternatives="free")
-    if like is not None and like.delays is not None:
+    if like is not None and like.delays is not None and not search.info.walks:  # walks refuse them by name
         more["slack"] = [1.0, 1.0, 1.0]
     if like is not None and search.settings.sharing is not None:
         machine = Federation((replace(machine.clusters[0], groups=(NodeGroup(4, resources=(("cpu", 2),)),)),))
