@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.errors import FedschedError, InfeasibleError, TwinError
 from fedsched.io.slurm_conf import Line, SlurmConf
 from fedsched.io.slurm_machine import federation_of
+from fedsched.io.wall_clock import wall_time_of
 from fedsched.model.admission import refusals
 from fedsched.model.calendar import RESERVATION, Downtime
 from fedsched.model.cancellations import may_be_cancelled
@@ -210,11 +211,20 @@ def _at_recorded_passes(site: Site, policy: Slurm) -> Slurm:
     before = np.arange(0.0, float(passes.min(initial=site.begin)), interval)
     after = float(passes.max(initial=site.end)) + interval * np.arange(1, FURTHER)
     given = np.concatenate([before, passes, after]).tolist()
-    clocks = Clocks(epoch=int(site.zero), passes=tuple(given))
+    clocks = Clocks(epoch=int(site.zero), passes=tuple(given), ticks=_last_tick_before(site, policy))
     return Slurm(
         policy.conf, assoc=policy.assoc, clocks=clocks, passes=policy.passes, rate=policy.rate,
         completing=policy.completing, epoch=policy.epoch,
     )  # fmt: skip
+
+
+def _last_tick_before(site: Site, policy: Slurm) -> float | None:
+    """Return when usage was last aged before second 0: in step with slurmctld's start; None where nobody tells that."""
+    booted = wall_time_of(site.machine.conf.parameters.get("boot_time", "Unknown"))
+    if booted is None or np.isnan(booted.seconds) or not policy.priority.multifactor:
+        return None
+    period = policy.priority.calc_period
+    return (booted.seconds - site.zero) % period - period
 
 
 def _run_times(site: Site, notes: list[str]) -> Column:
