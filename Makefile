@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-
 # Both refuse the same indexes (tests/engine/test_compiled.py); compiled there are four times as many random cases.
 KERNELS = tests/engine tests/search tests/gang tests/market tests/gym tests/rolling tests/slurm tests/sharing \
   tests/test_matrix.py tests/test_metrics.py tests/test_power_saving.py tests/test_switch_rates.py tests/test_simulate.py \
-  tests/test_slurm.py tests/test_uneven_nodes.py tests/test_properties.py tests/test_examples.py
+  tests/test_slurm.py tests/test_least_tree.py tests/test_uneven_nodes.py tests/test_properties.py tests/test_examples.py
 # What these test is processes, files, clocks and results: other tests ask as much of the kernels, in less time.
 BESIDE = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \
   tests/search/test_optimize.py tests/search/test_adapters.py tests/rolling/test_checkpoint.py \

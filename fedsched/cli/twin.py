@@ -91,8 +91,7 @@ def command(
     out
         replay: write the schedule (.csv, .swf, .json). report: the page (.html). Default: twin.html in the folder.
     kind
-        example: of a cluster with one queue (plain, when not given), many queues that share nodes (cerit), or limits
-        of QOS and accounts (ub).
+        example: a cluster of one queue (plain, when not given), many on shared nodes (cerit), limits of accounts (ub).
     jobs
         example: how many. Default: 2000.
     nodes

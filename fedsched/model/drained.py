@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
 STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
-NONE = constant(-1)
+NONE, FIRST = constant(-1), constant(0)
 BLOCK = constant(256)  # events
 
 
@@ -331,7 +331,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
         now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
         now.least[g] = max(0, told.nodes[g] - now.held[g] - now.closed[g])
         most += now.least[g]
-    fits, until, at = 0, instant, next_of(now.waiting, 0, most)
+    fits, until, at = 0, instant, next_of(now.waiting, FIRST, most)
     while at < told.longest.size:
         w = told.longest[at]
         j = told.job[w]

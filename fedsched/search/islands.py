@@ -339,10 +339,6 @@ class Turn:
         """Return the seconds that are left for searching; inf without an end."""
         return self._over - self.clock.elapsed
 
-    def begin(self) -> None:
-        """Begin to search."""
-        self.before = self.clock.elapsed
-
     def end(self) -> None:
         """End the search."""
         self._ended = self.clock.elapsed
@@ -379,7 +375,7 @@ def _lived(epoch: Epoch, turn: Turn) -> Landing:
     run.cut_at = run.seconds + turn.left
     if turn.left <= 0.0:
         return Landing(island)
-    turn.begin()
+    turn.before = turn.clock.elapsed
     drive(run, method)
     turn.end()
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None

@@ -27,7 +27,7 @@ NOBODY = constant(0)
 def backfill_pass(problem: Problem, state: State, now: int) -> None:
     """Make one pass over the queue, and note how many tests that took; a second may turn in its midst."""
     settings, counter, scratch, turns = problem.settings, state.counter, state.scratch, problem.passes
-    before, tested, started = counter[Counter.TESTS], 0, NOBODY
+    before, tested, started = counter[Counter.TESTS], NOBODY, NOBODY
     turn, last_turn, most = NOBODY, NOBODY, settings[Setting.BF_MAX_JOB_TEST]
     if turns.first.size > 0:
         given = counter[Counter.GIVEN]
