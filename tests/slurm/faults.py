@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,8 @@ class Squeue:
 
 
 def kill_controller(slurm: SlurmCluster) -> None:
-    """End slurmctld as one ends what does not listen."""
+    """End slurmctld as one ends what does not listen, once it has written its jobs: it forgets who came since."""
+    slurm._wait_for("jobs that are written", lambda: _has_written(slurm))
     [controller] = [running for name, running in slurm._daemons if name == "slurmctld"]
     controller.kill()
     controller.wait()
@@ -73,6 +75,13 @@ def _knows_nodes(slurm: SlurmCluster) -> bool:
         return any(node.is_up for node in read_queue(Beside(slurm), clocks=False).nodes)
     except (SlurmError, SteerError):
         return False
+
+
+def _has_written(slurm: SlurmCluster) -> bool:
+    """Return whether each name of a job that it knows stands as often in what a next controller would read."""
+    written = (slurm.folder / "state" / "job_state").read_bytes()
+    names = Counter(slurm.ask("squeue", "-h", "-t", "all", "-o", "%j").splitlines())
+    return all(written.count(name.encode() + b"\0") >= many for name, many in names.items())
 
 
 @contextmanager
