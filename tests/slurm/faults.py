@@ -79,7 +79,10 @@ def _knows_nodes(slurm: SlurmCluster) -> bool:
 
 def _has_written(slurm: SlurmCluster) -> bool:
     """Return whether each name of a job that it knows stands as often in what a next controller would read."""
-    written = (slurm.folder / "state" / "job_state").read_bytes()
+    try:
+        written = (slurm.folder / "state" / "job_state").read_bytes()
+    except FileNotFoundError:  # for a moment, as Slurm puts the next one in its place
+        return False
     names = Counter(slurm.ask("squeue", "-h", "-t", "all", "-o", "%j").splitlines())
     return all(written.count(name.encode() + b"\0") >= many for name, many in names.items())
 
