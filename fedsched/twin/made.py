@@ -106,8 +106,8 @@ def made_dump(
     work = lublin(jobs, nodes, load=load, seed=seed)
     begin, end = np.quantile(np.floor(work.submit), [before, 0.98])
     target.mkdir()
-    since = clock(np.array([EPOCH + begin]))[0]
-    write_machine(target, site, nodes, clock(np.array([EPOCH + end]))[0], priority)
+    booted, since, taken = clock(np.array([np.floor(work.submit.min()), begin, end]) + EPOCH)
+    write_machine(target, site, nodes, booted, taken, priority)
     (target / commands.JOBS).touch()
     (target / commands.MANIFEST).write_text(f"fedsched dump 1\nsince {since}\n", encoding="utf-8")
     facts = drawn_facts(site, work, nodes, rng, policy, troubles=troubles)

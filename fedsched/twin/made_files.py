@@ -25,6 +25,7 @@ FACULTIES = 2
 CONFIG = """\
 Configuration data as of {taken}
 AccountingStorageEnforce = {enforced}
+BOOT_TIME               = {booted}
 ClusterName             = {cluster}
 KillWait                = 30 sec
 OverTimeLimit           = 0 min
@@ -56,11 +57,11 @@ def account_of(user: int) -> str:
     return f"a{user % ACCOUNTS}"
 
 
-def write_machine(folder: Path, site: MadeSite, nodes: int, taken: str, priority: str) -> None:
+def write_machine(folder: Path, site: MadeSite, nodes: int, booted: str, taken: str, priority: str) -> None:
     """Write what scontrol prints of the configuration, the nodes and the queues, and sacctmgr of the QOS."""
     weight = 500 if len(site.queues) > 1 else 0
     config = CONFIG.format(
-        taken=taken, cluster=CLUSTER, priority=priority, enforced=site.enforced, partitions=weight
+        taken=taken, booted=booted, cluster=CLUSTER, priority=priority, enforced=site.enforced, partitions=weight
     )  # fmt: skip
     (folder / commands.CONFIG).write_text(config, encoding="utf-8")
     bounds = {queue.name: queue.of(nodes) for queue in site.queues}

@@ -151,6 +151,7 @@ def problem_of(
     submit, start = records.submit - site.zero, records.start - site.zero
     running = start < site.begin
     begin = begins_of(site, given)
+    waited = (records.submit < site.since) & ~running & (begin == site.begin)
     queued = submit
     if "held" in given and isinstance(chosen, Slurm) and not chosen.priority.multifactor:
         queued = np.where(released(site), records.eligible - site.zero, submit)  # [73]
@@ -178,7 +179,7 @@ def problem_of(
         labels=labels,
         after=None if after is None or not (after != "").any() else Dependencies.of(after.tolist(), records.id),
         begin=np.where(running, 0.0, begin),
-        nice=records.nice if records.nice.any() else None,
+        nice=nice if (nice := records.nice - _aged(site, chosen, waited, begin)).any() else None,
         cancel_at=cancel,
         demand={name.partition(".")[2]: _whole(values) for name, values in records.demand.items()} or None,
         log={"wait": np.where(np.isnan(start), -1.0, np.maximum(start - submit, 0.0)) * ~running - running,
@@ -216,6 +217,15 @@ def _at_recorded_passes(site: Site, policy: Slurm) -> Slurm:
         policy.conf, assoc=policy.assoc, clocks=clocks, passes=policy.passes, rate=policy.rate,
         completing=policy.completing, epoch=policy.epoch,
     )  # fmt: skip
+
+
+def _aged(site: Site, policy: Policy | Slurm, waited: NDArray[np.bool_], begin: Column) -> NDArray[np.int64]:
+    """Return the points that age had given who waited as the dump begins, for it counts from 0 where they may begin."""
+    if not isinstance(policy, Slurm) or not policy.priority.multifactor:
+        return np.zeros(len(waited), dtype=np.int64)
+    seconds = np.where(waited, np.maximum(0.0, begin - (site.records.eligible - site.zero)), 0.0)
+    points = policy.priority.age * np.minimum(1.0, seconds / policy.priority.max_age)
+    return np.round(points).astype(np.int64)
 
 
 def _last_tick_before(site: Site, policy: Slurm) -> float | None:

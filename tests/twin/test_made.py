@@ -15,6 +15,7 @@ from fedsched.twin.causes import UNEXPLAINED
 from fedsched.twin.givens import matters
 from fedsched.twin.made_limits import reason_of
 from fedsched.twin.made_queue import node_lists
+from fedsched.twin.problem import problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.compiled
 FACTS = ("reservation", "requeued", "dependency", "held")
+AGE, WEEK = 1000, 604_800.0  # what a made site gives an age of so many seconds
 LIMITS = {"QOSMaxCpuPerUserLimit", "AssocGrpCpuLimit"}
 
 
@@ -43,6 +45,23 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def site(made: Path) -> Site:
     """Return what the dump says."""
     return read_site(made)
+
+
+@pytest.mark.parametrize("kind", ["plain", "cerit"])
+def test_who_waited_before_has_the_age_that_he_had(kind: str, tmp_path: Path) -> None:
+    """Of a dump that begins as many wait every start is found again: they are ahead of who comes later."""
+    site = read_site(made_dump(tmp_path / "made", kind=kind, jobs=400, nodes=32, seed=1, before=0.3))
+    records = site.records
+    waited = (records.submit < site.since) & ~(records.start < site.since)
+    assert waited.sum() > 20
+    assert replay(site).share == 1.0
+    slurm = problem_of(site)
+    assert slurm.workload.nice is not None
+    older = waited[slurm.rows] & (records.eligible < site.since)[slurm.rows]
+    assert (slurm.workload.nice.given[~older] == 0).all()
+    age = np.minimum((site.since - records.eligible[slurm.rows][older]) / WEEK, 1.0)
+    assert np.abs(slurm.workload.nice.given[older] + AGE * age).max() <= 0.5
+    assert problem_of(site, "easy").workload.nice is None
 
 
 def test_every_run_is_read_as_it_was_put_in(made: Path, site: Site) -> None:
