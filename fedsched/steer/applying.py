@@ -98,26 +98,34 @@ class Hand:
 
     def _taken_back(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
         """Return the error, having given each job back what it had before this plan."""
-        left = []
-        for job in reversed(done):
-            try:
-                self.run(give_nice(job.target, job.nice))
-            except CommandError:
-                left.append(job.target)
+        left = self._not_given_back(done[::-1])
         if isinstance(error, SetByHandError) and not left:
             return error
         if left:
             return SteerError(
                 f"{error} Of what was given before, {counted(len(left), 'job')} could not be given back what they had "
-                f"({first_of(left)}); the undo file {self.undo.path} has it: fedsched apply --undo."
+                f"({first_of([job.target for job in left])}); the undo file {self.undo.path} has it: fedsched apply --undo."
             )
         return SteerError(f"{error} What was given before is taken back.")
+
+    def _not_given_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
+        """Give jobs the Nice that they had before this plan, and return those of whom that failed."""
+        left = []
+        for k, job in enumerate(jobs):
+            try:
+                self.run(give_nice(job.target, job.nice))
+            except CommandError as error:
+                if error.finds_nobody:
+                    return left + jobs[k:]
+                left.append(job)
+        return left
 
     def restore(self) -> tuple[int, list[SlurmJob]]:
         """Undo all that there is to undo; return of how many jobs, and those that somebody else has changed since.
 
-        Where a command fails, the others are run, the file stays, and the failure is the error. Who has a begin time
-        that is over by the controller's clock alone stays in the file, for that may be set back.
+        Where a command fails, the others are run unless no controller answers, the file stays, and the failure is the
+        error. Who has a begin time that is over by the controller's clock alone stays in the file, for that may be set
+        back.
         """
         queue = read_queue(self.runner, clocks=False)
         others = self.undo.follow(queue.jobs)
@@ -129,6 +137,8 @@ class Hand:
                 undone.add(job.number)
             except CommandError as error:
                 failed = error
+                if error.finds_nobody:
+                    break
         if failed is not None:
             raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
         here = self.runner.now()

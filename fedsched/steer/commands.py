@@ -23,6 +23,8 @@ SECONDS = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
 NO_JSON = ("unrecognized option", "invalid option", "serializer", "json", "plugin")
 # What is said of a job that has ended or begun meanwhile: nothing is left to do for it.
 OVER = ("already finished", "invalid job id", "no longer pending", "already been requested")
+# And where no controller answers, which a command notices after ten seconds or more; the other is `scontrol update`.
+NOBODY = ("unable to contact slurm controller", "unexpected message received for job")
 
 
 class CommandError(SteerError):
@@ -41,6 +43,11 @@ class CommandError(SteerError):
     def is_too_late(self) -> bool:
         """Return whether it failed because the job that it is about has ended or begun meanwhile."""
         return any(mark in self.said.lower() for mark in OVER)
+
+    @property
+    def finds_nobody(self) -> bool:
+        """Return whether it failed because no controller answers, so that others will fail as slowly."""
+        return any(mark in self.said.lower() for mark in NOBODY)
 
 
 class Runner(Protocol):

@@ -142,6 +142,31 @@ def test_a_controller_that_has_gone_is_said_with_the_undo_file(tmp_path: Path) -
     assert is_as_before(fake, before)
 
 
+def test_a_controller_that_has_gone_is_asked_no_more(tmp_path: Path) -> None:
+    """Each command looks for it for ten seconds: after the first to find nobody no other update is tried."""
+    fake = crowd(1)
+    before = dict(fake.jobs)
+    found = planned(fake)
+    missed: list[Command] = []
+
+    def nobody_there(command: Command) -> str | None:
+        if not is_update(command) or len(fake.changed) < 2:
+            return None
+        missed.append(command)
+        return "Unexpected message received for job 7"  # what `scontrol update` of a real Slurm says then
+
+    fake.fails = nobody_there
+    with pytest.raises(SteerError, match="could not be given back"):
+        hand_of(fake, tmp_path / "undo.json").apply(found)
+    assert len(missed) == 2  # a change, and the first to be taken back
+    with pytest.raises(SteerError, match="still to be undone"):
+        hand_of(fake, tmp_path / "undo.json").restore()
+    assert len(missed) == 3
+    fake.fails = lambda _: None
+    hand_of(fake, tmp_path / "undo.json").restore()
+    assert is_as_before(fake, before)
+
+
 @pytest.mark.parametrize("lease", [None, 200.0])
 def test_what_was_given_is_taken_back_whatever_clocks_show(lease: float | None, tmp_path: Path) -> None:
     """Nobody plans by clocks that differ, or were set back; to undo needs none of them."""
