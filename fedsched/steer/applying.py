@@ -102,9 +102,10 @@ class Hand:
         if isinstance(error, SetByHandError) and not left:
             return error
         if left:
+            which = first_of([job.target for job in left])
             return SteerError(
                 f"{error} Of what was given before, {counted(len(left), 'job')} could not be given back what they had "
-                f"({first_of([job.target for job in left])}); the undo file {self.undo.path} has it: fedsched apply --undo."
+                f"({which}); the undo file {self.undo.path} has it: fedsched apply --undo."
             )
         return SteerError(f"{error} What was given before is taken back.")
 
