@@ -111,7 +111,7 @@ class Hand:
 
     def _not_given_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
         """Give jobs the Nice that they had before this plan, and return those of whom that failed."""
-        left = []
+        left: list[SlurmJob] = []
         for k, job in enumerate(jobs):
             try:
                 self.run(give_nice(job.target, job.nice))
