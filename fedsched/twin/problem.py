@@ -29,7 +29,7 @@ from fedsched.twin.commands import ACCOUNTS, QOS
 from fedsched.twin.folder import Dump
 from fedsched.twin.givens import begins_of, passes_of, released
 from fedsched.twin.machine import machine_of
-from fedsched.twin.site import open_to_all
+from fedsched.twin.site import open_to_all, qos_of_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -147,7 +147,8 @@ def problem_of(
     if "clocks" in given and isinstance(chosen, Slurm):
         chosen = _at_recorded_passes(site, chosen)
     machine = open_to_all(site.federation if federation is None else federation)
-    notes: list[str] = []
+    keeps_them = isinstance(chosen, Slurm) and are_enforced(chosen)
+    notes = [] if keeps_them else [f"not modelled of the machine: {one}" for one in qos_of_partitions(site.machine)]
     submit, start = records.submit - site.zero, records.start - site.zero
     running = start < site.begin
     begin = begins_of(site, given)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fedsched.twin.machine import Machine
     from fedsched.twin.records import Records
 
+QOS_OF_PARTITIONS = "QOS of "
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -146,7 +148,13 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
 def _of_machine(machine: Machine) -> list[str]:
     """Return what the model does not have of the machine; that of the scheduler the policy says itself."""
     facts = (*left_out_of(machine.federation.partitions), *assumed_of(machine.federation.partitions))
-    return [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
+    mine = [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
+    return [one for one in mine if not one.startswith(QOS_OF_PARTITIONS)]
+
+
+def qos_of_partitions(machine: Machine) -> list[str]:
+    """Return which partitions have a QOS, whose limits Slurm's own policy keeps and others do not."""
+    return [one for one in left_out_of(machine.federation.partitions) if one.startswith(QOS_OF_PARTITIONS)]
 
 
 def open_to_all(federation: Federation) -> Federation:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fedsched.errors import UnknownNameError
+from fedsched.slurm import Slurm
 from fedsched.twin import explain, made_dump, read_site, replay
 from fedsched.twin.causes import UNEXPLAINED
 from fedsched.twin.givens import matters
@@ -45,6 +46,15 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def site(made: Path) -> Site:
     """Return what the dump says."""
     return read_site(made)
+
+
+def test_a_partitions_qos_is_left_out_where_nobody_keeps_it(tmp_path: Path) -> None:
+    """Slurm's own policy keeps its limits, where limits are enforced; another one's notes say that it does not."""
+    site = read_site(made_dump(tmp_path / "made", kind="ub", jobs=100, nodes=32, seed=1))
+    said = "not modelled of the machine: QOS of 1 partition (debug)"
+    assert said not in replay(site).notes
+    assert said in replay(site, "easy").notes
+    assert said in replay(site, Slurm(site.machine.conf)).notes  # who knows no accounts
 
 
 @pytest.mark.parametrize("kind", ["plain", "cerit"])
