@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.steer import Aims, Undo, Watch, plan, read_queue
 from fedsched.steer.commands import Shell
+from fedsched.steer.recorded import Recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,16 +37,19 @@ def steer(folder: str | Path, lease: float | None, tell: Callable[[str], None]) 
     """Steer for ever, and tell what is done."""
     told = json.loads(Path(folder, ENVIRONMENT).read_text(encoding="utf-8"))
     runner = OnItsClock(told)
-    plan(read_queue(runner), AIMS)  # its kernels are loaded, so that moments after this are those of watching
-    watch = Watch(
-        runner, Undo.open(Path(folder, UNDO), "referee"), AIMS, interval=10.0, lease=lease, told=tell
-    )
+    watch = Watch(runner, Undo.open(Path(folder, UNDO), "referee"), AIMS, interval=10.0, lease=lease, told=tell)
+
+    def pause(_: float) -> None:
+        tell("looked")
+        time.sleep(PAUSE)
+
     tell("ready")
-    watch.run(lambda _: time.sleep(PAUSE))
+    watch.run(pause)
 
 
 def main(folder: str, lease: str = "") -> None:
     """Steer for ever, and print what is done."""
+    plan(read_queue(Recorded("sample")), AIMS)  # its kernels are loaded: moments after "ready" are those of watching
     steer(folder, float(lease) if lease else None, lambda line: print(line, flush=True))
 
 

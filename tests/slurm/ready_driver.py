@@ -1,0 +1,8 @@
+"""What a server of processes reads before it forks drivers: so they have all that is compiled, and begin at once."""
+
+from slurm.driver import AIMS
+
+from fedsched.steer import plan, read_queue
+from fedsched.steer.recorded import Recorded
+
+plan(read_queue(Recorded("sample")), AIMS)
