@@ -152,7 +152,7 @@ def problem_of(
     submit, start = records.submit - site.zero, records.start - site.zero
     running = start < site.begin
     begin = begins_of(site, given)
-    waited = (records.submit < site.since) & ~running & (begin == site.begin)
+    waited = (records.submit < site.since) & ~running
     queued = submit
     if "held" in given and isinstance(chosen, Slurm) and not chosen.priority.multifactor:
         queued = np.where(released(site), records.eligible - site.zero, submit)  # [73]
@@ -221,10 +221,11 @@ def _at_recorded_passes(site: Site, policy: Slurm) -> Slurm:
 
 
 def _aged(site: Site, policy: Policy | Slurm, waited: NDArray[np.bool_], begin: Column) -> NDArray[np.int64]:
-    """Return the points that age had given who waited as the dump begins, for it counts from 0 where they may begin."""
+    """Return the points that age has given who waited as the dump begins, for it counts from when they may begin on."""
     if not isinstance(policy, Slurm) or not policy.priority.multifactor:
         return np.zeros(len(waited), dtype=np.int64)
-    seconds = np.where(waited, np.maximum(0.0, begin - (site.records.eligible - site.zero)), 0.0)
+    seconds = begin - (site.records.eligible - site.zero)
+    seconds = np.where(waited & (seconds > 0.0), seconds, 0.0)  # 0 where nobody tells since when it was eligible
     points = policy.priority.age * np.minimum(1.0, seconds / policy.priority.max_age)
     return np.round(points).astype(np.int64)
 
