@@ -228,7 +228,8 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             workload,
             demand={"cpu": [one.cores for one in asks], "memory": [one.memory * (one.memory != 100 * one.cores)
                                                                    for one in asks]},
-            layout={"tasks_per_node": [one.together for one in asks], "exclusive": [int(one.alone) for one in asks]},
+            layout={"tasks_per_node": [one.together for one in asks], "exclusive": [int(one.alone) for one in asks],
+                    "nodes": [tasks[k] // one.together if one.names else 0 for k, one in enumerate(asks)]},
         )  # fmt: skip
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
     for k in range(jobs):
@@ -260,7 +261,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         )
         for place, k in enumerate(order):
             naive[place].cpus = tasks[k] * asks[k].cores
-            naive[place].least = -(-tasks[k] // asks[k].together) if asks[k].together else 1
+            naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
     return Case(workload, policy, machine, play)
 
 
@@ -271,7 +272,8 @@ def ask_of(draw: random.Random, tasks: int, *, alone: bool) -> Ask:
     together = draw.choice((0, 0, 1, 2)) if 2 * cores <= 2 and 2 * memory <= MEMORY else draw.choice((0, 1))
     together = min(together, tasks)
     usual = memory == 100 * cores
-    return Ask(cores, memory, together, alone and draw.random() < 0.1, by_node=together > 0 and not usual)
+    alone, names = alone and draw.random() < 0.1, together > 0 and tasks % together == 0 and draw.random() < 0.5
+    return Ask(cores, memory, together, alone, by_node=together > 0 and not usual, names=names)
 
 
 class People(NamedTuple):

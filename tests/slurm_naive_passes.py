@@ -173,15 +173,20 @@ class BackfillPass:
             until = max(since, now) + job.limit
             shut, reserved = play.closed(job, since)
             may = set(job.may) - shut
-            avail = set(may)
+            own = [
+                one.nodes for one in site.windows if job.reservation is not None and one.reservation == job.reservation
+            ]
+            within = site.partitions[job.partition].intersection(*own) - shut
+            avail, there = set(may), set(within)
             for k, (begin, end, left) in enumerate(self.records):
                 if end <= since:
                     continue
-                if later is None and k + 1 < len(self.records) and may & self.records[k + 1][2] - (avail & left):
+                if later is None and k + 1 < len(self.records) and within & self.records[k + 1][2] - (there & left):
                     later = end
                 if begin > until:
                     break
                 avail &= left
+                there &= left
             over = self._next_end(since) if reserved else None
             if over is not None and over < now + site.bf_window and (later is None or over < later):
                 later = over

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Ask:
     """What a task takes, how many of them stand together, and whether nobody else may be there.
 
-    Memory that is asked of a node says of no other cores there that they are of no use.
+    Who names how many nodes has as many tasks on each. Memory that is asked of a node says of no other cores there that
+    they are of no use.
     """
 
     cores: int
@@ -25,6 +26,7 @@ class Ask:
     together: int = 0
     alone: bool = False
     by_node: bool = False
+    names: bool = False  # for how many nodes it asks
 
 
 @dataclass

@@ -53,6 +53,7 @@ class Sent(NamedTuple):
     memory: int
     gpus: int
     together: int
+    nodes: int
     exclusive: int
     labels: dict[str, str]
 
@@ -90,6 +91,7 @@ def read_events(path: str | PathLike[str]) -> Workload:
         },
         layout={
             "tasks_per_node": [job.together for job in sent],
+            "nodes": [job.nodes for job in sent],
             "exclusive": [job.exclusive for job in sent],
         },
         labels={name: np.array(texts) for name, texts in labels.items() if any(texts)} or None,
@@ -128,6 +130,7 @@ def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
         memory=memory,
         gpus=gpus,
         together=together,
+        nodes=_count(said, "nodes", where),
         exclusive=int("exclusive" in said),
         labels={name: said.get(option, "") for option, name in _LABELS.items()},
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.workload import Workload
 
-PER_NODE, EXCLUSIVE, ON_NODES = "tasks_per_node", "exclusive", "tasks_on_nodes"
+PER_NODE, EXCLUSIVE, ON_NODES, NODES = "tasks_per_node", "exclusive", "tasks_on_nodes", "nodes"
 
 
 class NodeLayout(JobAmounts):
@@ -25,11 +25,12 @@ class NodeLayout(JobAmounts):
 
     Of a job whose `tasks` count whole nodes already `tasks_on_nodes` is how many tasks stand on these; 0: of no other.
     Where such a job does not say how many stand on each, nodes hold different numbers: its `tasks` are the fewest.
+    For how many nodes a job has asked is `nodes`; 0: for no number. Where its tasks stand `tasks_per_node` says.
     """
 
     __slots__ = ()
     PREFIX = "layout."
-    NAMES = (PER_NODE, EXCLUSIVE, ON_NODES)
+    NAMES = (PER_NODE, EXCLUSIVE, ON_NODES, NODES)
     FIELD, OF, WHAT = "layout", "column", "how tasks stand on nodes"
 
     @classmethod
@@ -48,6 +49,9 @@ class NodeLayout(JobAmounts):
         there = columns.get(ON_NODES, none)
         for row in np.flatnonzero((there > 0) & (columns.get(PER_NODE, none) == 0) & (alone == 0))[:1].tolist():
             raise ValueError(f"Job {ids[row]}: {ON_NODES}={there[row]} says nothing without {PER_NODE} or {EXCLUSIVE}.")
+        named = columns.get(NODES, none)
+        for row in np.flatnonzero((named > 0) & (columns.get(PER_NODE, none) == 0))[:1].tolist():
+            raise ValueError(f"Job {ids[row]}: {NODES}={named[row]} says nothing without {PER_NODE}.")
         return found
 
 
@@ -56,6 +60,12 @@ def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
     return columns.get(PER_NODE, none), columns.get(EXCLUSIVE, none) > 0
+
+
+def nodes_asked(workload: Workload) -> NDArray[np.int64]:
+    """Return for how many nodes each job asks by their number, 0 of those that do not."""
+    none = np.zeros(len(workload), dtype=np.int64)
+    return none if workload.layout is None else workload.layout.columns().get(NODES, none)
 
 
 def tasks_on_nodes(workload: Workload) -> NDArray[np.int64]:

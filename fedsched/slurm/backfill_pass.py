@@ -13,7 +13,7 @@ from fedsched.slurm.records import NONE_LATER, begin_table, has_room, is_reserve
 from fedsched.slurm.running import start
 from fedsched.slurm.shared_nodes import may_fit, place_at_last
 from fedsched.slurm.will_run import UNKNOWN, will_run
-from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
+from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations, open_nodes
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Ints, Problem, State
@@ -186,6 +186,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         over = NEVER
         if close(problem, state, job, since, scratch.usable):
             over = next_end_of_reservations(problem, state, since)
+        open_nodes(problem, state, job, since, scratch.within)
         later = limit_to_records(state, since, max(since, now) + limit)
         if over < now + settings[Setting.BF_WINDOW] and (later == NONE_LATER or over < later):
             later = over

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.io.slurm_values import whole_of
-from fedsched.model.layout import layout_of
+from fedsched.model.layout import layout_of, nodes_asked
 from fedsched.model.resources import NodeDemands
 from fedsched.model.shares import CORES
 
@@ -88,11 +88,10 @@ def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
 
 
 def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return on how many nodes each job must be at least, as far as it says, and its cores, memory and whole GPUs."""
+    """Return how many nodes of each job count, one unless it says how many, and its cores, memory and whole GPUs."""
     columns = {} if workload.demand is None else workload.demand.columns()
     none = np.zeros(len(workload), dtype=np.int64)
-    together = layout_of(workload)[0]
-    nodes = np.where(together > 0, -(-workload.tasks // np.maximum(together, 1)), 1)
+    nodes = np.maximum(nodes_asked(workload), 1)
     cores = np.maximum(columns.get(CORES, none), 1)
     memory, gpus = (workload.tasks * columns.get(name, none) for name in (MEMORY, "gpu"))
     return nodes, workload.tasks * cores, memory, gpus

@@ -42,23 +42,24 @@ def begin_table(problem: Problem, state: State, now: int) -> None:
 def limit_to_records(state: State, after: int, until: int) -> int:
     """Keep of the usable nodes those that every record between two times has.
 
-    Return when the first record begins that has others of them than the one before it; NONE_LATER where none has.
+    Return when the first record begins that has others of the open nodes than there were; NONE_LATER where none has.
     """
     table, usable, many = state.table, state.scratch.usable, state.counter[Counter.RECORDS]
-    within, later = state.scratch.within, NONE_LATER
+    within, left, later = state.scratch.within, state.scratch.line, NONE_LATER
     for k in range(usable.size):
-        within[k] = usable[k]  # all that the job may have
+        left[k] = within[k]
     for record in range(many):
         if table.end[record] <= after:
             continue
         if record + 1 < many and later == NONE_LATER:
             for k in range(usable.size):
-                if within[k] & table.left[record + 1, k] & ~(usable[k] & table.left[record, k]) != NONE:
+                if within[k] & table.left[record + 1, k] & ~(left[k] & table.left[record, k]) != NONE:
                     later = table.end[record]
                     break
         if table.begin[record] > until:
             break
         for k in range(usable.size):
+            left[k] &= table.left[record, k]
             usable[k] &= table.left[record, k]
     return later
 

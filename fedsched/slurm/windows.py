@@ -61,6 +61,23 @@ def close(problem: Problem, state: State, job: int, since: int, usable: Words) -
 
 
 @part
+def open_nodes(problem: Problem, state: State, job: int, since: int, found: Words) -> None:
+    """Find the nodes of a job's partition, within its reservation, that are not closed while it would run from then on.
+
+    Some of them it may not have, as they lack features or are too small.
+    """
+    windows, reservation = problem.windows, problem.jobs.reservation[job]
+    partition = problem.machine.partitions[problem.jobs.partition[job]]
+    for k in range(found.size):
+        found[k] = partition[k]
+    for w in range(windows.begin.size):
+        if reservation >= 0 and windows.reservation[w] == reservation:
+            for k in range(found.size):
+                found[k] &= windows.nodes[w, k]
+    close(problem, state, job, since, found)
+
+
+@part
 def ends_in_time(problem: Problem, job: int, now: int) -> bool:
     """Return whether a job that starts now ends within its reservation."""
     reservation = problem.jobs.reservation[job]

@@ -41,7 +41,7 @@ def test_options_become_columns(tmp_path: Path) -> None:
         "cpu": [32, 1, 4, 2, 1], "memory": [512_000, 0, 0, 2000, 0], "gpu": [0, 0, 2, 0, 0],
     }  # fmt: skip
     assert {name: amounts.tolist() for name, amounts in jobs.layout.columns().items()} == {
-        "tasks_per_node": [1, 12, 1, 0, 3], "exclusive": [0, 0, 1, 0, 1],
+        "tasks_per_node": [1, 12, 1, 0, 3], "exclusive": [0, 0, 1, 0, 1], "nodes": [1, 0, 2, 0, 2],
     }  # fmt: skip
     for name, texts in {
         "user": ["u1", "u2", "", "", ""], "account": ["", "a", "", "", ""], "partition": ["p", "", "", "", ""],

@@ -34,11 +34,13 @@ class Job:
     exclusive: bool
     minutes: int
     runs: int
+    nodes: int = 0  # as many as it says; 0: it does not
 
     def command(self) -> list[str]:
         """Return how it is submitted."""
         words = ["sbatch", "--parsable", "--output=/dev/null", "--error=/dev/null", "--chdir=/"]
         words += [f"-n{self.tasks}", f"-c{self.cores}", f"--time={self.minutes}"]
+        words += [f"--nodes={self.nodes}"] if self.nodes else []
         if self.per_node:
             words += [f"--ntasks-per-node={self.per_node}", f"--mem={self.memory}"]
         elif self.memory:
@@ -51,11 +53,14 @@ class Log:
     """What a slurm.conf says, and how many jobs come."""
 
     settings: str
-    seed: int
-    many: int
+    seed: int = 0
+    many: int = 0
+    given: tuple[Job, ...] = ()
 
     def jobs(self) -> list[Job]:
         """Return the jobs, one submitted after the other."""
+        if self.given:
+            return list(self.given)
         rng = random.Random(self.seed)
         return [self._job(rng, 16.0 * k) for k in range(self.many)]
 
@@ -85,3 +90,17 @@ LOGS = {
 }
 AGAIN = "_again"  # a log that was recorded a second time, for how far two recordings are from one another
 LOGS |= {f"{name}{AGAIN}": log for name, log in LOGS.items()}
+# Three jobs, no two of which find room beside one another, wait for one that has all nodes: who has the largest size?
+BY_SIZE = """\
+PriorityType=priority/multifactor
+PriorityWeightJobSize=10000
+PriorityCalcPeriod=5"""
+SIZES = (
+    Job(0.0, 64, 1, 0, 0, False, 5, 180), Job(30.0, 16, 3, 2000, 2, False, 2, 60),
+    Job(60.0, 56, 1, 0, 0, False, 2, 60), Job(90.0, 6, 8, 2000, 1, False, 2, 60, nodes=6),
+)  # fmt: skip
+SMALL = {
+    "memory_sizes": Log(
+        f"SchedulerType=sched/backfill\n{WHOLE}\n{COMMON.replace('PriorityType=priority/basic', BY_SIZE)}", given=SIZES
+    ),
+}

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-from slurm.memory_logs import AGAIN, CORES, LOGS, MEMORY, NODE, NODES, PARTITION
+from slurm.memory_logs import AGAIN, CORES, LOGS, MEMORY, NODE, NODES, PARTITION, SMALL
 
 import fedsched as fs
 from fedsched.slurm import Clocks
@@ -48,7 +48,8 @@ class Played:
         run, each = of["gone"] - of["began"], np.maximum(of["per_node"], 1)
         jobs = fs.Workload(
             submit=of["came"], tasks=of["tasks"], runtime=run, estimate=of["limit"], id=of["job"],
-            name=name, layout={"tasks_per_node": of["per_node"], "exclusive": of["exclusive"]},
+            name=name, layout={"tasks_per_node": of["per_node"], "exclusive": of["exclusive"],
+                               "nodes": of.get("nodes", 0 * run)},
             demand={"cpu": of["cores"], "memory": np.where(of["per_node"] > 0, of["memory"] // each,
                                                            of["memory"] * of["cores"])},
         )  # fmt: skip
@@ -72,7 +73,7 @@ class Played:
         Without `memory` nodes have as much of it as anybody may ask for.
         """
         node = NODE if memory else re.sub(r"RealMemory=\d+", "RealMemory=10000000", NODE)
-        lines = [LOGS[self.name].settings, *(f"NodeName=n{k} {node}" for k in range(1, NODES + 1)), PARTITION]
+        lines = [(LOGS | SMALL)[self.name].settings, *(f"NodeName=n{k} {node}" for k in range(1, NODES + 1)), PARTITION]
         with TemporaryDirectory() as folder:
             conf = Path(folder) / "slurm.conf"
             conf.write_text("\n".join(lines) + "\n", encoding="utf-8")

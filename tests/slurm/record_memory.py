@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slurm.asking import asked_of, parser_of, tried
 from slurm.cluster import InvalidRun, SlurmCluster
-from slurm.memory_logs import LOGS, NODE, NODES, PARTITION, Log
+from slurm.memory_logs import LOGS, NODE, NODES, PARTITION, SMALL, Log
 from slurm.record_packing import placed
 from slurm.seen import Told
 
@@ -23,9 +23,10 @@ LEAD = 20.0
 LATE = 60.0  # seconds of Slurm's clock by which a command may be slow
 LOOK = 5.0  # seconds of the world: looking through a long log takes the machine from those who write it
 FIELD = re.compile(r"(\S+?)=(\S*)")
+ALL = LOGS | SMALL
 TOLD = "DebugFlags=Backfill\nSlurmctldDebug=debug2"
-COLUMNS = ("job", "tasks", "cores", "memory", "per_node", "exclusive", "limit", "runs", "submit", "start", "end", "by",
-           "where", "came", "began", "gone", "clear")  # fmt: skip
+COLUMNS = ("job", "tasks", "cores", "memory", "per_node", "nodes", "exclusive", "limit", "runs", "submit", "start",
+           "end", "by", "where", "came", "began", "gone", "clear")  # fmt: skip
 
 
 def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]]]:
@@ -44,15 +45,16 @@ def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]]]:
             raise InvalidRun(f"job {told['JobId']} is {told['JobState']}")
         job = asked[told["JobId"]]
         times = [_second(told[name]) - begin for name in ("SubmitTime", "StartTime", "EndTime")]
-        said = (told["JobId"], job.tasks, job.cores, job.memory, job.per_node, int(job.exclusive), 60 * job.minutes,
-                job.runs, *times, told.get("Scheduler", ""), placed(line) or told["NodeList"])  # fmt: skip
+        said = (told["JobId"], job.tasks, job.cores, job.memory, job.per_node, job.nodes, int(job.exclusive),
+                60 * job.minutes, job.runs, *times, told.get("Scheduler", ""),
+                placed(line) or told["NodeList"])  # fmt: skip
         rows.append(dict(zip(COLUMNS, said, strict=False)))
     return begin, sorted(rows, key=lambda row: int(str(row["job"])))
 
 
 def record(name: str, factor: float, kept: Path | None) -> None:
     """Record a log; what slurmctld tells of backfill's plans is kept in a folder, where one is given."""
-    log = LOGS[name]
+    log = ALL[name]
     settings = f"{log.settings}\n{TOLD}"
     with (
         tempfile.TemporaryDirectory(prefix="slurm-") as folder,
@@ -104,9 +106,9 @@ def _second(text: str) -> int:
 
 def main() -> None:
     """Record what is asked for."""
-    parser = parser_of(__doc__, LOGS, FACTOR)
+    parser = parser_of(__doc__, ALL, FACTOR)
     parser.add_argument("--log", type=Path, metavar="FOLDER", help="keep what slurmctld tells of backfill's plans")
-    asked = asked_of(parser, LOGS)
+    asked = asked_of(parser, ALL)
     for name in asked.names:
         tried(name, partial(record, name, asked.factor, asked.log))
 

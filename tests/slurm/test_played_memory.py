@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from slurm.memory_logs import AGAIN
@@ -23,6 +25,25 @@ def test_it_is_slurms_day(name: str) -> None:
     assert apart.mean() <= 10.0
     assert played.on_the_same(schedule) >= 0.99
     assert (played.apart(played.on_ours(memory=False)) <= CLOSE).mean() < 0.5  # memory decides
+
+
+def test_a_job_is_as_many_nodes_large_as_it_says() -> None:
+    """Tests that Slurm takes three jobs by size, of which one says for how many nodes it asks, and ours by the same.
+
+    Each comes in another turn if none says so, or both that stand on several do.
+    """
+    played = Played.read("memory_sizes")
+    schedule = played.on_ours()
+    schedule.verify()
+    assert played.start.argsort().tolist() == [0, 3, 2, 1]
+    assert played.apart(schedule).max() <= 1.0
+    assert played.on_the_same(schedule) == 1.0
+    assert played.jobs.layout is not None
+    columns = played.jobs.layout.columns()
+    assert columns["nodes"].tolist() == [0, 0, 0, 6]
+    for said, turns in (([0, 0, 0, 0], [0, 2, 1, 3]), ([0, 8, 0, 6], [0, 1, 3, 2])):
+        others = replace(played.jobs, layout={**columns, "nodes": said})  # type: ignore[arg-type]
+        assert replace(played, jobs=others).on_ours().start.argsort().tolist() == turns
 
 
 def test_that_a_second_turns_within_a_pass_decides() -> None:
