@@ -209,10 +209,13 @@ def undone(runner: Beside, path: Path) -> bool:
 
 
 def all_end(slurm: SlurmCluster) -> None:
-    """Wait until all jobs have ended, and assert that each has by itself."""
+    """Wait until all jobs have ended, and assert that each has by itself; nodes that Slurm drained are resumed."""
     while left := slurm.ask("squeue", "-h", "-o", "%i %T %r"):
         if "launch failed" in left or "requeued_held" in left:
             raise InvalidRun(f"Slurm itself holds a job that it could not begin: {left}")
+        # Nodes on which a controller that was killed had begun a job, and the next one began it again.
+        if "DRAINED" in left and (drained := slurm.ask("sinfo", "-h", "-N", "-t", "drain", "-o", "%N").split()):
+            slurm.ask("scontrol", "update", f"NodeName={','.join(drained)}", "State=RESUME")
         time.sleep(0.3)
     ended = re.findall(r" JobState=(\w+)", slurm.ask("scontrol", "-o", "show", "job"))
     assert len(ended) > JOBS
