@@ -12,6 +12,7 @@ from fedsched.engine.codes import QueueKey
 from fedsched.engine.moldable import asked_estimate, asked_tasks
 from fedsched.engine.precedence import eligible_since, submitted_at
 from fedsched.engine.reserved import waits_for_another_turn
+from fedsched.least_tree import next_within, put
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
@@ -40,23 +41,9 @@ def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
 @inlined
 def set_path(tree: Ints, times: Floats, position: int, tasks: int, shortest: float) -> None:
     """Put a job's numbers at a leaf of two trees and mend the paths above it."""
-    node = (tree.size >> 1) + position
-    tree[node] = tasks
-    while node > 1:
-        node >>= 1
-        least = min(tree[2 * node], tree[2 * node + 1])
-        if tree[node] == least:
-            break
-        tree[node] = least
+    put(tree, position, tasks)
     if times.size > 0:
-        node = (times.size >> 1) + position
-        times[node] = shortest
-        while node > 1:
-            node >>= 1
-            soonest = min(times[2 * node], times[2 * node + 1])
-            if times[node] == soonest:
-                break
-            times[node] = soonest
+        put(times, position, shortest)
 
 
 @inlined
@@ -89,21 +76,7 @@ def next_small(queue: Queue, position: int, free: int) -> int:
 @step
 def next_small_leaf(tasks: Ints, position: int, free: int) -> int:
     """Return the first leaf of a tree from `position` on whose job needs at most `free` nodes, or -1."""
-    size = tasks.size >> 1
-    if position >= size:
-        return -1
-    node = size + position
-    while True:
-        if tasks[node] <= free:
-            if node >= size:
-                return node - size
-            node *= 2
-        else:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return -1
-            node += 1
+    return next_within(tasks, position, free)
 
 
 @inlined

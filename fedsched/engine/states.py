@@ -39,6 +39,7 @@ from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
 from fedsched.engine.sleepers import Sleepers
+from fedsched.least_tree import places_for
 from fedsched.model.node_stack import new_stacks
 
 if TYPE_CHECKING:
@@ -47,12 +48,8 @@ if TYPE_CHECKING:
     from fedsched.engine.reserved import Reserved
 
 
-def _leaves_for(jobs: int) -> int:
-    return 1 << max(jobs - 1, 0).bit_length()
-
-
 def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
-    leaves = _leaves_for(jobs)
+    leaves = places_for(jobs)
     return Queue(
         order=np.zeros(jobs, dtype=np.int64),
         position=np.zeros(jobs, dtype=np.int64),
@@ -67,7 +64,7 @@ def _new_classes(jobs: int, groups: int, pools: int, needs: Needs, extras: Extra
     # Pages that are never touched cost no memory. Classes know jobs by the nodes they take.
     room = jobs >= LONG_QUEUE and Needs.CLASSES in needs and (extras is None or not extras.standing.row.size)
     whole, other = room_for(jobs, groups, pools) if room else (len(ClassNumber), 0)
-    leaves = _leaves_for(jobs) if groups + pools > 1 and Needs.CLASSES in needs else 0
+    leaves = places_for(jobs) if groups + pools > 1 and Needs.CLASSES in needs else 0
     return Classes(
         number=np.zeros(whole, dtype=np.int64),
         other=np.empty(other),

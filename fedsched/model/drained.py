@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.least_tree import NOBODY, next_within, places_for, put
 from fedsched.model.admission import usable_groups
 from fedsched.model.calendar import closures_of
 from fedsched.model.counters import counters_of
 from fedsched.model.eligible import ready_since
-from fedsched.model.least_tree import EMPTY, next_of, room_for, stands
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
 from fedsched.model.shortest import least_stretch
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
 STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
 NONE, FIRST = constant(-1), constant(0)
+ABSENT = constant(np.iinfo(np.int64).max)  # tasks at a place where nobody waits
 BLOCK = constant(256)  # events
 
 
@@ -119,7 +120,7 @@ def drain_loss(schedule: Schedule) -> float:
     now = Now(
         pools=np.array([pool.amount for pool in schedule.federation.pools], dtype=np.int64),
         limits=np.array(counters_of(schedule.workload, schedule.federation).amount, dtype=np.int64),
-        waiting=room_for(told.longest.size),
+        waiting=np.full(2 * places_for(told.longest.size), ABSENT),
         fits=np.zeros(waits, dtype=np.int64),
         first=np.full(1, NONE, dtype=np.int64),
         after=np.full(told.events.time.size, NONE, dtype=np.int64),
@@ -265,7 +266,7 @@ def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
     kind, which = told.events.kind[i], told.events.which[i]
     if kind == WAITS:
         if told.rank[which] != NONE:
-            stands(now.waiting, told.rank[which], told.tasks[told.job[which]])
+            put(now.waiting, told.rank[which], told.tasks[told.job[which]])
         if which < told.start.size:
             for event in (told.started[which], told.ended[which]):
                 if event > i:  # an end that is a start, too, has been
@@ -273,7 +274,7 @@ def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
         return waiting + 1
     if kind in (STARTS, LEAVES):
         if told.rank[which] != NONE:
-            stands(now.waiting, told.rank[which], EMPTY)
+            put(now.waiting, told.rank[which], ABSENT)
         waiting -= 1
     if kind in (STARTS, ENDS):
         sign = 1 if kind == STARTS else -1
@@ -331,8 +332,8 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
         now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
         now.least[g] = max(0, told.nodes[g] - now.held[g] - now.closed[g])
         most += now.least[g]
-    fits, until, at = 0, instant, next_of(now.waiting, FIRST, most)
-    while at < told.longest.size:
+    fits, until, at = 0, instant, next_within(now.waiting, FIRST, most)
+    while at != NOBODY:
         w = told.longest[at]
         j = told.job[w]
         end = instant + told.duration[j]
@@ -342,7 +343,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
             now.fits[fits] = w
             fits += 1
             until = max(until, end)
-        at = next_of(now.waiting, at + 1, most)
+        at = next_within(now.waiting, at + 1, most)
     tasks, e = 0, now.first[0]
     while fits > 0 and e != NONE and told.events.time[e] < until:
         time, less, closes = told.events.time[e], False, False

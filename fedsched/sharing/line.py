@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.least_tree import next_within, put
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.stock import ALL
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, State
     from fedsched.sharing.arrays import Floats, Ints, Line, Sharing, Work
 
-NOBODY = constant(-1)
 TOP = constant(0)
 
 
@@ -28,44 +28,12 @@ def empty(work: Work) -> None:
 
 
 @inlined
-def _set(tree: Floats, place: int, value: float) -> None:
-    node = (tree.size >> 1) + place
-    tree[node] = value
-    while node > 1:
-        node >>= 1
-        least = min(tree[2 * node], tree[2 * node + 1])
-        if tree[node] == least:
-            return
-        tree[node] = least
-
-
-@inlined
-def _next_within(tree: Floats, place: int, most: float) -> int:
-    # The first leaf from a place on that is at most so long.
-    size = tree.size >> 1
-    if place >= size:
-        return NOBODY
-    node = size + place
-    while True:
-        if tree[node] <= most:
-            if node >= size:
-                return node - size
-            node *= 2
-        else:
-            while node & 1:
-                node >>= 1
-            if node == 0:
-                return NOBODY
-            node += 1
-
-
-@inlined
 def join(sharing: Sharing, work: Work, j: int, place: int, shortest: float) -> None:
     """Let a job wait at a place among those of its kind."""
     line, kind = work.line, sharing.kinds.of_job[j]
     line.job[place] = j
     line.place[j] = place
-    _set(line.shortest, place, shortest)
+    put(line.shortest, place, shortest)
     if line.waiting[kind] == 0:
         at = work.number[Number.KINDS]
         line.kinds[at] = kind
@@ -91,7 +59,7 @@ def joins(plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> Non
 def leave(sharing: Sharing, work: Work, j: int) -> None:
     """Let a job wait no more."""
     line, kind = work.line, sharing.kinds.of_job[j]
-    _set(line.shortest, line.place[j], np.inf)
+    put(line.shortest, line.place[j], np.inf)
     line.waiting[kind] -= 1
     if line.waiting[kind] == 0:
         work.number[Number.KINDS] -= 1
@@ -113,13 +81,13 @@ def line_up(sharing: Sharing, work: Work, order: Ints, members: int, shortest: F
         line.next[kind] += 1
         line.job[place] = order[i]
         line.place[order[i]] = place
-        _set(line.shortest, place, shortest[order[i]])
+        put(line.shortest, place, shortest[order[i]])
     for i in range(work.number[Number.KINDS]):
         kind = line.kinds[i]
-        place = _next_within(line.shortest, line.next[kind], np.finfo(np.float64).max)
+        place = next_within(line.shortest, line.next[kind], np.finfo(np.float64).max)
         while 0 <= place < sharing.begin[kind + 1]:
-            _set(line.shortest, place, np.inf)
-            place = _next_within(line.shortest, place + 1, np.finfo(np.float64).max)
+            put(line.shortest, place, np.inf)
+            place = next_within(line.shortest, place + 1, np.finfo(np.float64).max)
 
 
 @inlined
@@ -145,7 +113,7 @@ def _sink(line: Line, position: Ints, place: int, size: int) -> None:
 @inlined
 def look_from(sharing: Sharing, work: Work, kind: int, place: int, most: float) -> bool:
     """Let the next candidate of a kind be the first from a place on that is at most so long; return whether one is."""
-    found = _next_within(work.line.shortest, place, most)
+    found = next_within(work.line.shortest, place, most)
     work.line.next[kind] = found
     return 0 <= found < sharing.begin[kind + 1]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import OnRunning
+from fedsched.least_tree import places_for
 from fedsched.sharing.arrays import Gone, Held, Line, Number, Stock, Work
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def new_work(sharing: Sharing, present: Held | None = None, lost: Ints | None = 
     pieces = _in_all(np.minimum(tasks, nodes), lost) + nodes  # behind all that jobs hold, what a head would
     each = of_kinds.need[of_kinds.of_job, sharing.gpu] if sharing.gpu >= 0 else np.zeros(jobs, dtype=np.int64)
     taken = np.minimum(tasks * (each + (share > 0)), np.where(share > 0, MANY, nodes * devices))
-    leaves = 1 << max(jobs - 1, 0).bit_length()
+    leaves = places_for(jobs)
     return Work(
         number=_ints(len(Number)),
         now=_stock(sharing, devices),
