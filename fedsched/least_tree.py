@@ -36,13 +36,14 @@ def put(tree: Tree, place: int, asked: float) -> None:
 @inlined
 def next_within(tree: Tree, place: int, most: float) -> int:
     """Return the first place, from this one on, at which one stands who asks for at most so much, or NOBODY."""
-    node = (tree.size >> 1) + place
-    if node >= tree.size:
+    places = tree.size >> 1
+    if place >= places:
         return NOBODY
+    node = places + place
     while True:
         if tree[node] <= most:
-            if node >= tree.size >> 1:
-                return node - (tree.size >> 1)
+            if node >= places:
+                return node - places
             node *= 2
         else:
             while node & 1:  # the last of its parent's, or the root

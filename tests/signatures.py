@@ -52,13 +52,13 @@ def options_of(*kinds: Any) -> Iterator[str]:
 
 
 def functions_of(*names: str) -> list[Any]:
-    """Return every compiled function of these modules, and of all modules of these packages."""
+    """Return every compiled function that these modules, and all modules of these packages, have of their own."""
     modules = [importlib.import_module(name) for name in names]
     for package in [module for module in modules if hasattr(module, "__path__")]:
         inner = (f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__))
         modules += [importlib.import_module(name) for name in inner]
-    found = {id(value): value for module in modules for value in vars(module).values() if hasattr(value, "signatures")}
-    return list(found.values())
+    values = ((module.__name__, value) for module in modules for value in vars(module).values())
+    return [value for home, value in values if hasattr(value, "signatures") and value.__module__ == home]
 
 
 def kept(function: Any) -> dict[tuple[Any, ...], float]:
