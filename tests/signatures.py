@@ -8,6 +8,8 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numba import types
+
 from fedsched.engine.arrays import Extras, ExtraState
 from fedsched.engine.shapes import Shapes
 from fedsched.references import Reference
@@ -48,6 +50,8 @@ def options_of(*kinds: Any) -> Iterator[str]:
         if isinstance(kind, Reference):
             if kind.of in OPTIONAL:
                 yield OPTIONAL[kind.of]
+            if kind.of is Extras and kind.members[Extras._fields.index("more")] != types.none:
+                yield "more"  # than nodes that close
             yield from options_of(*kind.members)
 
 

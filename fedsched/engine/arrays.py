@@ -123,6 +123,7 @@ class Extras(NamedTuple):
     saving: Saving
     ceilings: Ceilings
     standing: Standing
+    more: int | None  # None: nodes that close, tiers and standing watts are all there is, and no kernel asks further
 
 
 @by_reference

@@ -1,34 +1,37 @@
-"""Whether anything beyond the plain model but nodes that close is in use: if not, one look spares many.
+"""Whether anything beyond the plain model but nodes that close is in use: if not, kernels are compiled without it.
 
 What is not in use has arrays of no size, and each part of the engine looks at its own. At an event, a start or an end
-these looks are many: where only nodes close they are all passed over at once.
+these looks are many: where only nodes close, whoever compiles knows the answer, and none of them is left.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
-from fedsched.engine.numbers import Counter
+from fedsched.compiled import constant, inlined
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, Ints
+    from fedsched.engine.arrays import Extras
+
+MORE = constant(1)
 
 
-@inlined
-def note_what_is(extras: Extras | None, counter: Ints) -> None:
-    """Note what is in use, as a run begins."""
-    if extras is None:
-        return
+def as_used(extras: Extras) -> Extras:
+    """Return extras that say whether more of them is in use than nodes that close."""
     of_jobs = extras.precedence.conditions.size + extras.cancellations.job.size + extras.holds.first.size
     of_queues = extras.limits.amount.size + extras.reserved.of_job.size + extras.moldable.which.size
     of_machines = extras.pools.amount.size + extras.ceilings.period.size + extras.saving.timeout.size
-    counter[Counter.ONLY_CLOSES] = 1 if of_jobs + of_queues + of_machines == 0 else 0
+    return extras._replace(more=MORE if of_jobs + of_queues + of_machines > 0 else None)
 
 
 @inlined
-def more_is(extras: Extras | None, counter: Ints) -> bool:
+def more_is(extras: Extras | None) -> bool:
     """Return whether anything is in use but nodes that close."""
     if extras is None:
         return False
-    return counter[Counter.ONLY_CLOSES] == 0
+    return _is_there(extras.more)
+
+
+@inlined
+def _is_there(more: int | None) -> bool:
+    return more is not None

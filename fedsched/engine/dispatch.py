@@ -30,7 +30,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     cost = problem.sigma[j] * processing + (1.0 - problem.sigma[j])
     for g in range(chosen.size):
         state.counts[j, g] = chosen[g]
-    start, more = now, beyond.more_is(problem.extras, state.counter)
+    start, more = now, beyond.more_is(problem.extras)
     if more:
         start = power.ready_at(problem.extras, state.extras, j, chosen, now)
     state.start[j] = start
@@ -63,7 +63,7 @@ def is_passed_over(state: State, j: int) -> bool:
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    more = beyond.more_is(problem.extras, state.counter)
+    more = beyond.more_is(problem.extras)
     if more and (is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j)):
         return False
     placed = place_from_now(problem.extras, state.extras, problem, plan, state, j)
@@ -73,7 +73,8 @@ def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 @inlined
 def is_over(problem: Problem, state: State, j: int) -> bool:
     """Return whether a job that fits has to be passed over: limits leave it fewer nodes than those chosen [43, 76]."""
-    return not limits.suffice(problem.extras, state.extras, j, state.scratch.chosen)
+    more = beyond.more_is(problem.extras)
+    return more and not limits.suffice(problem.extras, state.extras, j, state.scratch.chosen)
 
 
 @inlined

@@ -38,7 +38,7 @@ def next_time(problem: Problem, state: State) -> float:
     It is never before now, and infinite where none does.
     """
     time = _next_but_caps(problem, state)
-    if beyond.more_is(problem.extras, state.counter):
+    if beyond.more_is(problem.extras):
         time = min(time, ceilings.next_step(problem.extras, state.extras, state))
     return max(time, state.clock[Clock.NOW])
 
@@ -51,7 +51,7 @@ def _next_but_caps(problem: Problem, state: State) -> float:
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    if beyond.more_is(problem.extras, state.counter):
+    if beyond.more_is(problem.extras):
         time = min(time, precedence.next_moment(state.extras))
         time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
         time = holds.next_hold(problem.extras, state.extras, state, time)
@@ -76,7 +76,7 @@ def _finish_first(problem: Problem, state: State) -> None:
     ends_as_planned(state, j)
     vacate(problem, state, j)
     state.counter[Counter.FINISHED] += 1
-    if beyond.more_is(problem.extras, state.counter):
+    if beyond.more_is(problem.extras):
         state.counter[Counter.FINISHED] += precedence.has_ended(
             problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
         )
@@ -84,7 +84,7 @@ def _finish_first(problem: Problem, state: State) -> None:
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
-    more, waits = beyond.more_is(problem.extras, state.counter), True
+    more, waits = beyond.more_is(problem.extras), True
     if more:
         choose_shape(problem.extras, state.extras, problem, plan, state, j)
         waits = limits.joins(problem.extras, state.extras, state, j)
@@ -104,7 +104,7 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
     comes = True
-    if beyond.more_is(problem.extras, state.counter):
+    if beyond.more_is(problem.extras):
         now = state.clock[Clock.NOW]
         comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
         comes = comes and not cancellations.is_gone(state.extras, j)
@@ -140,7 +140,8 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     last = first
     while last < problem.arrival.size and problem.submit[problem.arrival[last]] <= now:
         last += 1
-    one_by_one = 16 * (last - first) < state.queue.tasks.size or may_choose(problem.extras)
+    chooses = beyond.more_is(problem.extras) and may_choose(problem.extras)
+    one_by_one = chooses or 16 * (last - first) < state.queue.tasks.size
     for _ in range(first, last):
         _arrive(problem, plan, state, one_by_one)
     if not one_by_one:
@@ -154,10 +155,10 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
-    more, changed, cancelled = beyond.more_is(problem.extras, counter), False, False
+    more, changed, cancelled = beyond.more_is(problem.extras), False, False
     if more:
         changed = _caps_change(problem.extras, state.extras, problem, state, time)
-    go_on(state, time)
+    go_on(problem.extras, state, time)
     if more:
         begin_instant(state.extras)
         cancelled = cancellations.cancel_all(problem, plan, state)

@@ -8,7 +8,6 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel
 from fedsched.engine import (
-    beyond,
     calendar,
     cancellations,
     ceilings,
@@ -49,7 +48,6 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     counter[:] = 0
     clock[:] = 0.0
     clock[Clock.NOW] = problem.t0
-    beyond.note_what_is(problem.extras, counter)
     for g in range(state.free.size):
         state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import cancellations
+from fedsched.engine import beyond, cancellations
 from fedsched.engine.lost import requeues, wasted_node_seconds
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import ExtraState, Problem, State
+    from fedsched.engine.arrays import Extras, ExtraState, Problem, State
 
 
 @inlined
-def go_on(state: State, time: float) -> None:
+def go_on(extras: Extras | None, state: State, time: float) -> None:
     """Move the clock, and every integral with it: the only place where time passes."""
     counter, clock = state.counter, state.clock
     elapsed = time - clock[Clock.NOW]
@@ -25,8 +25,9 @@ def go_on(state: State, time: float) -> None:
         if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
             clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
         clock[Clock.NOW] = time
-    lost = clock[Clock.LOST_NODE_SECONDS]
-    cancellations.note_busy(state.extras, counter[Counter.RUNNING], clock[Clock.NOW], lost)
+    if beyond.more_is(extras):
+        lost = clock[Clock.LOST_NODE_SECONDS]
+        cancellations.note_busy(state.extras, counter[Counter.RUNNING], clock[Clock.NOW], lost)
 
 
 @kernel

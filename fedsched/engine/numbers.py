@@ -27,7 +27,6 @@ class Counter(IntEnum):
     PASS_DUE = 16  # it has asked, and the pass is still to come
     JOINED_FROM = 17  # the first position of the backfill queue at which a job has joined since the last pass
     FREE_BEFORE = 18  # free nodes when that pass had ended
-    ONLY_CLOSES = 19  # 1: of all that is beyond the plain model nodes that close are all there is to ask about
 
 
 class ClassNumber(IntEnum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import Calendar, Extras, Groups, Pools, Precedence, Problem
+from fedsched.engine.beyond import as_used
 from fedsched.engine.cancellations import Cancellations
 from fedsched.engine.capped import ceilings_of, of_jobs
 from fedsched.engine.choices import possible_shapes, refuse_entangled
@@ -191,7 +192,7 @@ def _extras(
     bound = bound or standing.each.size
     if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
-    return Extras(
+    extras = Extras(
         _pools(workload, federation, need),
         _precedence(workload, edges, reading, earliest_starts(workload, federation)),
         _calendar(federation, t0),
@@ -204,7 +205,9 @@ def _extras(
         saving_of(federation),
         ceilings_of(workload, federation, reading, t0),
         standing,
+        more=None,
     )
+    return as_used(extras)
 
 
 def _standing(workload: Workload, federation: Federation) -> Standing:
@@ -376,11 +379,12 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     needs = pools._replace(need=_ints(pools.need[jobs]))
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
-    return Extras(
+    extras = Extras(
         needs, _nobody_waits(), waits, no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
         _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
-        of_rows(problem.extras.standing, jobs),
+        of_rows(problem.extras.standing, jobs), more=None,
     )
+    return as_used(extras)
 
 
 def measured_of(problem: Problem) -> Measured:

@@ -267,7 +267,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
             ):
                 queue.members[1] = 1
     position, tasks = queue.position[j], problem.tasks[j]
-    if beyond.more_is(problem.extras, state.counter):
+    if beyond.more_is(problem.extras):
         tasks = shown_tasks(state.extras, tasks, j)
     if mend:
         set_leaf(queue, position, tasks, state.shortest[j])

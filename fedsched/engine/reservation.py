@@ -117,7 +117,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
-    more = beyond.more_is(problem.extras, state.counter)
+    more = beyond.more_is(problem.extras)
     if more and (is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j)):
         return REFUSED
     extras, extra_state = problem.extras, state.extras

@@ -205,7 +205,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] += used
         state.counter[Counter.FREE] += used
-    if beyond.more_is(extras, state.counter):
+    if beyond.more_is(extras):
         pools.give_back(extras, state.extras, j)
         ceilings.give_back(extras, state.extras, j, state.counts[j])
         power.give_back(extras, state.extras, state.counts[j], state.clock[Clock.NOW])
@@ -221,7 +221,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] -= used
         counter[Counter.FREE] -= used
-    if beyond.more_is(problem.extras, counter):
+    if beyond.more_is(problem.extras):
         pools.take(problem.extras, state.extras, j)
         ceilings.take(problem.extras, state.extras, j, state.counts[j])
         limits.take(problem.extras, state.extras, state, j)

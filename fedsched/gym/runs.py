@@ -131,6 +131,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         extras.saving,
         extras.ceilings,
         standing_as_chosen(extras.standing, moldable, chosen, b, first, last),
+        extras.more,
     )
 
 

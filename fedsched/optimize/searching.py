@@ -108,22 +108,24 @@ def problem_of(
 def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchProblem:
     """Return three jobs on four nodes; making it loads what every problem needs.
 
-    It runs in the kernels of the problem that it is to be like: others are compiled for nodes that close or whatever
+    It runs in the kernels of the problem that it is to be like: others are compiled for nodes that close, for whatever
     else is beyond the plain model, for jobs that choose their shapes or are put off, and for nodes that jobs share.
     """
     wanted = len(search.objectives.names)  # so many metrics stand for what this machine has not, or is not to see
     objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
     machine, reading, more = Federation.of(2, 2), Reading(), dict[str, Any]()
+    if like is not None and search.settings.sharing is not None:
+        machine = Federation((replace(machine.clusters[0], groups=(NodeGroup(4, resources=(("cpu", 2),)),)),))
+        more["demand"] = {"cpu": [1, 1, 2]}
     if like is not None and like.problem.extras is not None:
         window = Downtime(machine.clusters[0].name, 4.0, 5.0, "1 of all", "maintenance")
         machine = replace(machine, calendar=(window,))
+        if like.problem.extras.more is not None:
+            more["begin"] = [0.0, 0.0, 1.0]
     if like is not None and like.shapes is not None:
         more["alternatives"], reading = {1: [(1, 1.0), (2, 0.6)]}, Reading(alternatives="free")
     if like is not None and like.delays is not None and not search.info.walks:  # walks refuse them by name
         more["slack"] = [1.0, 1.0, 1.0]
-    if like is not None and search.settings.sharing is not None:
-        machine = Federation((replace(machine.clusters[0], groups=(NodeGroup(4, resources=(("cpu", 2),)),)),))
-        more["demand"] = {"cpu": [1, 1, 2]}
     return problem_for(
         Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 2], runtime=[1.0, 2.0, 3.0], **more),
         machine,

@@ -137,7 +137,6 @@ def _most(name: str, run: Simulation) -> int | Ints:
         most[[Counter.FREE, Counter.FREE_BEFORE]] = nodes
         most[Counter.SATURATED_LINKS] = run.problem.groups.uplink.size
         most[Counter.BREAKPOINTS] = run.state.profile.time.size
-        most[Counter.ONLY_CLOSES] = run.state.counter[Counter.ONLY_CLOSES]
         return most
     if name == "state.extras.waiting.number":
         return jobs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.engine.beyond import as_used
 from fedsched.engine.shapes import seen
 from fedsched.errors import InfeasibleError
 from fedsched.model.delays import counted_from, slack_of
@@ -73,7 +74,7 @@ def opened(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
     assert problem.extras is not None
     moments = delays.earliest.copy()
     precedence = problem.extras.precedence._replace(earliest=seen(moments))
-    return problem._replace(extras=problem.extras._replace(precedence=precedence)), moments
+    return problem._replace(extras=as_used(problem.extras._replace(precedence=precedence))), moments
 
 
 # ---- variation ------------------------------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ import pytest
 from plain import begun
 
 import fedsched as fs
-from fedsched.engine.numbers import Counter
-
 JOBS = fs.Workload(submit=[0.0, 1.0], tasks=[1, 2], runtime=[5.0, 5.0], user=[1, 1])
 CLOSING = fs.Federation.homogeneous(4, name="m")
 CLOSING = replace(CLOSING, calendar=[fs.Downtime("m", 20.0, 30.0)])
@@ -23,23 +21,27 @@ MORE = {
 }
 
 
+def says(jobs: fs.Workload, federation: fs.Federation) -> int | None:
+    """Return what the extras say of what else is in use."""
+    extras = begun(jobs, federation)[0].extras
+    assert extras is not None
+    return extras.more
+
+
 def test_nodes_that_close_are_asked_about_alone() -> None:
-    """Where nodes close and nothing else is in use it is noted as a run begins."""
-    _, _, state = begun(JOBS, CLOSING)
-    assert state.counter[Counter.ONLY_CLOSES] == 1
+    """Where nodes close and nothing else is in use kernels are compiled without the rest."""
+    assert says(JOBS, CLOSING) is None
 
 
 @pytest.mark.parametrize("what", MORE)
 def test_whatever_else_is_in_use_is_asked_about(what: str) -> None:
     """Beside nodes that close."""
-    _, _, state = begun(*MORE[what])
-    assert state.counter[Counter.ONLY_CLOSES] == 0
+    assert says(*MORE[what]) == 1
 
 
 def test_a_reservation_of_jobs_is_more_than_nodes_that_close() -> None:
     """One that no job names is a closure to all."""
     kept = replace(CLOSING, calendar=[fs.Downtime("m", 2.0, 30.0, "0-1", kind="reservation", name="r")])
     inside = replace(JOBS, labels={"reservation": ["r", ""]})
-    found = [int(begun(jobs, kept)[2].counter[Counter.ONLY_CLOSES]) for jobs in (JOBS, inside)]
-    assert found == [1, 0]
+    assert [says(jobs, kept) for jobs in (JOBS, inside)] == [None, 1]
     assert np.isnan(begun(inside, kept)[2].start).all()

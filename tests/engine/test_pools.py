@@ -21,6 +21,7 @@ from fedsched.engine.arrays import (
     Precedence,
     Waiting,
 )
+from fedsched.engine.beyond import MORE
 from fedsched.engine.cancellations import Cancellations, Cancelled
 from fedsched.engine.capped import no_ceilings
 from fedsched.engine.ceilings import Beneath
@@ -40,7 +41,7 @@ def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Holds, Moldable)
     of_one_tier = np.zeros(0, dtype=np.int64)
     parts = (*before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_ceilings(), nothing_of(Standing))
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts)
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts, MORE)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
     others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Held, Molded))
     powered = Powered(new_stacks(0, 0, 0, paced=False), np.zeros(0))

@@ -44,6 +44,7 @@ CASES = {
     "two objectives": (waiting, machine, {"objectives": ("makespan", "energy")}),
     "one group": (waiting, fs.Federation.homogeneous(40), {}),
     "nodes that close": (jobs, replace(machine, calendar=(CLOSED,)), {}),
+    "limits beside them": (jobs, replace(machine, calendar=(CLOSED,), limits=(fs.Limit("user", jobs=9),)), {}),
     "put off": (
         replace(jobs, slack=3600.0),
         replace(machine, signals=(PRICES,)),
@@ -55,6 +56,11 @@ CASES = {
         {"method": "ga", "alternatives": "free"},
     ),
     "shared nodes": (shared, fs.Federation((fs.Cluster("site", (node,)),)), {"method": "ga", "sharing": "first"}),
+    "shared nodes that close": (
+        shared,
+        fs.Federation((fs.Cluster("site", (node,)),), calendar=(replace(CLOSED, cluster="site", nodes="1"),)),
+        {"method": "ga", "sharing": "first"},
+    ),
 }
 
 
@@ -85,7 +91,7 @@ def test_nothing_is_compiled_or_loaded_once_the_clock_has_begun() -> None:
     run = subprocess.run([sys.executable, "-c", CASES], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     rows = [line.split(" | ") for line in run.stdout.splitlines()]
-    assert len(rows) == 8
+    assert len(rows) == 10
     for name, evaluations, late in rows:
         assert int(evaluations) >= 1000, name
         assert not late.strip(), name
