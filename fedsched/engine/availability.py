@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import blocks, calendar, pools
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.breakpoints import (
     NOW,
     first_at,
@@ -156,7 +157,7 @@ def _fill_at_ends(problem: Problem, state: State) -> int:
     profile.total[NOW] = state.counter[Counter.FREE]
     for g in range(groups):
         profile.free[g, NOW] = state.free[g]
-    pools.begin_profile(problem.extras, state.extras)
+    pools.begin_profile(more_than_closing(problem.extras), state.extras)
     row = 0
     for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
         time = end_after(state.ends.time[i], now)
@@ -166,12 +167,12 @@ def _fill_at_ends(problem: Problem, state: State) -> int:
             profile.total[row] = profile.total[row - 1]
             for g in range(groups):
                 profile.free[g, row] = profile.free[g, row - 1]
-            pools.repeat_breakpoint(problem.extras, state.extras, row)
+            pools.repeat_breakpoint(more_than_closing(problem.extras), state.extras, row)
         j = state.ends.job[i]
         profile.total[row] += nodes_taken(problem.extras, problem.tasks[j], j, state.counts[j])
         for g in range(groups):
             profile.free[g, row] += state.counts[j, g]
-        pools.end_at(problem.extras, state.extras, row, j)
+        pools.end_at(more_than_closing(problem.extras), state.extras, row, j)
     return row + 1
 
 
@@ -197,7 +198,7 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
     repeat_before(profile.total, place, rows)
     for g in range(profile.free.shape[0]):
         repeat_before(profile.free[g], place, rows)
-    pools.insert_breakpoint(extras, state.extras, place, rows)
+    pools.insert_breakpoint(more_than_closing(extras), state.extras, place, rows)
     if with_loads:
         for b in range(rows, place - 1, -1):
             for k in range(state.load.size):
@@ -220,7 +221,7 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
     for g in range(profile.free.shape[0]):
         if chosen[g] > 0:
             take(profile.free[g], begin, end, chosen[g])
-    pools.reserve_over(problem.extras, state.extras, j, begin, end)
+    pools.reserve_over(more_than_closing(problem.extras), state.extras, j, begin, end)
     if link_aware and fill_demand(
         problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand
     ):
@@ -258,7 +259,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         seen = past
         if total < problem.tasks[j] or not place(problem, plan, j, low, peak, state):
             return False
-        if not pools.suffice_until(problem.extras, state.extras, profile.time, rows, j, begin, end):
+        if not pools.suffice_until(more_than_closing(problem.extras), state.extras, profile.time, rows, j, begin, end):
             return False
         planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
         if planned > calendar.open_until(state.extras):
@@ -377,6 +378,6 @@ def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
         for b in range(past, rows):
             profile.time[b - past] = profile.time[b]
             profile.total[b - past] = profile.total[b]
-        pools.move_breakpoints(problem.extras, state.extras, past, NOW, rows - past)
+        pools.move_breakpoints(more_than_closing(problem.extras), state.extras, past, NOW, rows - past)
         state.counter[Counter.BREAKPOINTS] = rows - past
     profile.time[0] = now

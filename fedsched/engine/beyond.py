@@ -1,7 +1,8 @@
 """Whether anything beyond the plain model but nodes that close is in use: if not, kernels are compiled without it.
 
 What is not in use has arrays of no size, and each part of the engine looks at its own. At an event, a start or an end
-these looks are many: where only nodes close, whoever compiles knows the answer, and none of them is left.
+these looks are many: where only nodes close, all parts but the calendar find no extras, as on a plain machine, and the
+compiler leaves them out.
 """
 
 from __future__ import annotations
@@ -25,13 +26,21 @@ def as_used(extras: Extras) -> Extras:
 
 
 @inlined
-def more_is(extras: Extras | None) -> bool:
-    """Return whether anything is in use but nodes that close."""
+def more_than_closing(extras: Extras | None) -> Extras | None:
+    """Return the extras, or None where nodes close and nothing else is in use: what the compiler knows, too."""
     if extras is None:
-        return False
-    return _is_there(extras.more)
+        return None
+    return _unless_none(extras.more, extras)
 
 
 @inlined
-def _is_there(more: int | None) -> bool:
-    return more is not None
+def _unless_none(more: int | None, extras: Extras) -> Extras | None:
+    if more is None:
+        return None
+    return extras
+
+
+@inlined
+def more_is(extras: Extras | None) -> bool:
+    """Return whether anything is in use but nodes that close."""
+    return more_than_closing(extras) is not None

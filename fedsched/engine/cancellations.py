@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import holds, limits, precedence
 from fedsched.engine import queue as queues
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.references import by_reference
 
@@ -135,7 +136,7 @@ def lost_until_then(state: ExtraState | None, lost: float) -> float:
 @inlined
 def cancel_all(problem: Problem, plan: Plan, state: State) -> bool:
     """Let go whoever is cancelled by now; return whether anybody is."""
-    return _cancel_all(problem.extras, state.extras, problem, plan, state)
+    return _cancel_all(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
 @inlined

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine import beyond, ceilings, limits, pools, power, precedence, rooms
+from fedsched.engine import ceilings, limits, pools, power, precedence, rooms
+from fedsched.engine.beyond import more_is, more_than_closing
 from fedsched.engine.calendar import place_from_now
 from fedsched.engine.chosen import slowest
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
@@ -30,9 +31,8 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     cost = problem.sigma[j] * processing + (1.0 - problem.sigma[j])
     for g in range(chosen.size):
         state.counts[j, g] = chosen[g]
-    start, more = now, beyond.more_is(problem.extras)
-    if more:
-        start = power.ready_at(problem.extras, state.extras, j, chosen, now)
+    more = more_than_closing(problem.extras)
+    start = power.ready_at(more, state.extras, j, chosen, now)
     state.start[j] = start
     state.finish[j] = end_after(start + problem.runtime[j] * cost, start)
     state.planned_end[j] = end_after(start + problem.estimate[j] * cost, start)
@@ -46,8 +46,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     rooms.leaves(problem, plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
-    if more:
-        precedence.has_started(problem.extras, state.extras, problem.arrival_rank, j, start)
+    precedence.has_started(more, state.extras, problem.arrival_rank, j, start)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # decisions see the demand of jobs started in this pass; rates wait for its end
         spanning = state.counter[Counter.SPANNING]
@@ -63,18 +62,17 @@ def is_passed_over(state: State, j: int) -> bool:
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    more = beyond.more_is(problem.extras)
-    if more and (is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j)):
+    more = more_than_closing(problem.extras)
+    if more_is(problem.extras) and (is_passed_over(state, j) or not pools.suffice(more, state.extras, j)):
         return False
     placed = place_from_now(problem.extras, state.extras, problem, plan, state, j)
-    return placed and (not more or ceilings.bear_now(problem.extras, state.extras, problem, state, j))
+    return placed and ceilings.bear_now(more, state.extras, problem, state, j)
 
 
 @inlined
 def is_over(problem: Problem, state: State, j: int) -> bool:
     """Return whether a job that fits has to be passed over: limits leave it fewer nodes than those chosen [43, 76]."""
-    more = beyond.more_is(problem.extras)
-    return more and not limits.suffice(problem.extras, state.extras, j, state.scratch.chosen)
+    return not limits.suffice(more_than_closing(problem.extras), state.extras, j, state.scratch.chosen)
 
 
 @inlined

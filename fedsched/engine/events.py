@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
 from fedsched.engine import (
-    beyond,
     calendar,
     cancellations,
     ceilings,
@@ -19,6 +18,7 @@ from fedsched.engine import (
     victims,
 )
 from fedsched.engine import queue as queues
+from fedsched.engine.beyond import more_is, more_than_closing
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import joins_plan
 from fedsched.engine.meters import go_on
@@ -38,8 +38,7 @@ def next_time(problem: Problem, state: State) -> float:
     It is never before now, and infinite where none does.
     """
     time = _next_but_caps(problem, state)
-    if beyond.more_is(problem.extras):
-        time = min(time, ceilings.next_step(problem.extras, state.extras, state))
+    time = min(time, ceilings.next_step(more_than_closing(problem.extras), state.extras, state))
     return max(time, state.clock[Clock.NOW])
 
 
@@ -51,10 +50,11 @@ def _next_but_caps(problem: Problem, state: State) -> float:
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    if beyond.more_is(problem.extras):
+    if more_is(problem.extras):
+        more = more_than_closing(problem.extras)
         time = min(time, precedence.next_moment(state.extras))
-        time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
-        time = holds.next_hold(problem.extras, state.extras, state, time)
+        time = min(time, cancellations.next_cancellation(more, state.extras, state))
+        time = holds.next_hold(more, state.extras, state, time)
     return time
 
 
@@ -76,22 +76,20 @@ def _finish_first(problem: Problem, state: State) -> None:
     ends_as_planned(state, j)
     vacate(problem, state, j)
     state.counter[Counter.FINISHED] += 1
-    if beyond.more_is(problem.extras):
+    if more_is(problem.extras):
         state.counter[Counter.FINISHED] += precedence.has_ended(
-            problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
+            more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
         )
 
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
-    more, waits = beyond.more_is(problem.extras), True
-    if more:
-        choose_shape(problem.extras, state.extras, problem, plan, state, j)
-        waits = limits.joins(problem.extras, state.extras, state, j)
-        reserved.joins(problem.extras, state.extras, j)
-    state.counter[Counter.QUEUED] += 1 if waits else 0
+    more = more_than_closing(problem.extras)
+    choose_shape(more, state.extras, problem, plan, state, j)
+    state.counter[Counter.QUEUED] += 1 if limits.joins(more, state.extras, state, j) else 0
+    reserved.joins(more, state.extras, j)
     queues.enqueue(problem, plan, state, j, mend)
-    if more:
+    if more_is(problem.extras):
         precedence.has_joined(state.extras, j)
         cancellations.has_joined(state.extras, j)
         holds.has_joined(state.extras, j)
@@ -104,9 +102,9 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
     comes = True
-    if beyond.more_is(problem.extras):
+    if more_is(problem.extras):
         now = state.clock[Clock.NOW]
-        comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
+        comes = precedence.submitted(more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, now)
         comes = comes and not cancellations.is_gone(state.extras, j)
     if comes:
         _join(problem, plan, state, j, mend)
@@ -115,7 +113,7 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
 @inlined
 def _join_all_that_are_due(problem: Problem, plan: Plan, state: State) -> None:
     while precedence.next_moment(state.extras) <= state.clock[Clock.NOW]:
-        _join_next(problem.extras, state.extras, problem, plan, state)
+        _join_next(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
 @inlined
@@ -140,8 +138,7 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     last = first
     while last < problem.arrival.size and problem.submit[problem.arrival[last]] <= now:
         last += 1
-    chooses = beyond.more_is(problem.extras) and may_choose(problem.extras)
-    one_by_one = chooses or 16 * (last - first) < state.queue.tasks.size
+    one_by_one = may_choose(more_than_closing(problem.extras)) or 16 * (last - first) < state.queue.tasks.size
     for _ in range(first, last):
         _arrive(problem, plan, state, one_by_one)
     if not one_by_one:
@@ -155,9 +152,9 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
-    more, changed, cancelled = beyond.more_is(problem.extras), False, False
+    more, changed, cancelled = more_is(problem.extras), False, False
     if more:
-        changed = _caps_change(problem.extras, state.extras, problem, state, time)
+        changed = _caps_change(more_than_closing(problem.extras), state.extras, problem, state, time)
     go_on(problem.extras, state, time)
     if more:
         begin_instant(state.extras)
@@ -176,7 +173,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)
         elif precedence.next_moment(state.extras) <= time:
-            _join_next(problem.extras, state.extras, problem, plan, state)
+            _join_next(more_than_closing(problem.extras), state.extras, problem, plan, state)
         elif not cancelled or (counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time):
             _finish_first(problem, state)
             update_rates(problem, state)

@@ -22,6 +22,7 @@ from fedsched.engine import (
     rooms,
 )
 from fedsched.engine import queue as queues
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.chosen import slowest
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import SameTime, Status
@@ -61,8 +62,8 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     holds.open_all(problem.extras, state.extras)
     moldable.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
-    looks_ahead = needs_ends(plan.dispatch) or moldable.may_choose(problem.extras)
-    if looks_ahead or problem.same_time == SameTime.SEQUENTIAL or ceilings.any_caps(problem.extras):
+    looks_ahead = needs_ends(plan.dispatch) or moldable.may_choose(more_than_closing(problem.extras))
+    if looks_ahead or problem.same_time == SameTime.SEQUENTIAL or ceilings.any_caps(more_than_closing(problem.extras)):
         counter[Counter.TRACK_ENDS] = 1
     for j in problem.arrival:
         state.start[j] = np.nan

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import beyond, cancellations
+from fedsched.engine import cancellations
+from fedsched.engine.beyond import more_is
 from fedsched.engine.lost import requeues, wasted_node_seconds
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.model.integrals import Integrals
@@ -25,7 +26,7 @@ def go_on(extras: Extras | None, state: State, time: float) -> None:
         if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
             clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
         clock[Clock.NOW] = time
-    if beyond.more_is(extras):
+    if more_is(extras):
         lost = clock[Clock.LOST_NODE_SECONDS]
         cancellations.note_busy(state.extras, counter[Counter.RUNNING], clock[Clock.NOW], lost)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
 from fedsched.engine import ceilings, limits, power
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fills_from_the_fastest
@@ -27,7 +28,8 @@ def _will_be_enough(problem: Problem, plan: Plan, state: State) -> bool:
     stays_in_order = plan.order_key == QueueKey.FIXED and plan.backfill_key == QueueKey.FIXED
     if not fills_from_the_fastest(problem, plan) or not stays_in_order or limits.bind(state.extras):
         return False
-    return not (ceilings.any_caps(problem.extras) or power.is_saved(problem.extras))
+    more = more_than_closing(problem.extras)
+    return not (ceilings.any_caps(more) or power.is_saved(more))
 
 
 @inlined

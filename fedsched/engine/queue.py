@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, flag, inlined, kernel, part, step
-from fedsched.engine import beyond
+from fedsched.engine.beyond import more_is
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.moldable import asked_estimate, asked_tasks
 from fedsched.engine.precedence import eligible_since, submitted_at
@@ -267,7 +267,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
             ):
                 queue.members[1] = 1
     position, tasks = queue.position[j], problem.tasks[j]
-    if beyond.more_is(problem.extras):
+    if more_is(problem.extras):
         tasks = shown_tasks(state.extras, tasks, j)
     if mend:
         set_leaf(queue, position, tasks, state.shortest[j])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import beyond, calendar, ceilings, pools
+from fedsched.engine import calendar, ceilings, pools
 from fedsched.engine.availability import planned_load
+from fedsched.engine.beyond import more_is, more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.dispatch import fits_now, is_over, is_passed_over, start_apart
@@ -26,7 +27,7 @@ def reserve(problem: Problem, state: State, j: int) -> None:
     extra = state.scratch.extra
     for g in range(extra.size):
         extra[g] -= state.scratch.chosen[g]
-    pools.reserve(problem.extras, state.extras, j)
+    pools.reserve(more_than_closing(problem.extras), state.extras, j)
 
 
 @inlined
@@ -56,7 +57,7 @@ def _first_end_that_fits(problem: Problem, plan: Plan, state: State, head: int) 
     total = state.counter[Counter.FREE]
     for g in range(extra.size):
         extra[g] = state.free[g]
-    pools.look_ahead(problem.extras, state.extras)
+    pools.look_ahead(more_than_closing(problem.extras), state.extras)
     place_in_list = state.counter[Counter.ENDS] - 1
     while place_in_list >= 0:
         time = end_after(state.ends.time[place_in_list], now)
@@ -65,9 +66,9 @@ def _first_end_that_fits(problem: Problem, plan: Plan, state: State, head: int) 
             for g in range(extra.size):
                 extra[g] += state.counts[j, g]
                 total += state.counts[j, g]
-            pools.look_past(problem.extras, state.extras, j)
+            pools.look_past(more_than_closing(problem.extras), state.extras, j)
             place_in_list -= 1
-        if total < problem.tasks[head] or not pools.suffice_then(problem.extras, state.extras, head):
+        if total < problem.tasks[head] or not pools.suffice_then(more_than_closing(problem.extras), state.extras, head):
             continue
         if plan.placement == Placement.LINK_AWARE:
             planned_load(problem, state, time, state.profile.peak)
@@ -107,7 +108,7 @@ def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
 @inlined
 def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Return whether a job could not start even if nothing were reserved; where that is not all to ask, say no."""
-    if _may_fit_on_fewer(problem, plan) or ceilings.any_caps(problem.extras):
+    if _may_fit_on_fewer(problem, plan) or ceilings.any_caps(more_than_closing(problem.extras)):
         return False
     return not fits_now(problem, plan, state, j)
 
@@ -117,31 +118,30 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
-    more = beyond.more_is(problem.extras)
-    if more and (is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j)):
+    extras, more, extra_state = problem.extras, more_than_closing(problem.extras), state.extras
+    if more_is(extras) and (is_passed_over(state, j) or not pools.suffice(more, extra_state, j)):
         return REFUSED
-    extras, extra_state = problem.extras, state.extras
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)
     if not fits and not _may_fit_on_fewer(problem, plan):
         return REFUSED
-    fits = fits and ceilings.bear_now(extras, extra_state, problem, state, j) and not is_over(problem, state, j)
+    fits = fits and ceilings.bear_now(more, extra_state, problem, state, j) and not is_over(problem, state, j)
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
     if fits and end <= shadow:
         return BRIEF
-    lasting = pools.suffice_then(extras, extra_state, j)
+    lasting = pools.suffice_then(more, extra_state, j)
     beside = fits and lasting and _within(state.scratch.chosen, extra)
     beside = beside and calendar.spares_head(extras, extra_state, state.scratch.chosen, shadow, end)
-    if not beside or not ceilings.spare_head(extras, extra_state, state, j, shadow, end):
+    if not beside or not ceilings.spare_head(more, extra_state, state, j, shadow, end):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not calendar.place_beside_head(extras, extra_state, problem, plan, state, j, limited, shadow):
             return REFUSED
-        if not ceilings.bear_now(extras, extra_state, problem, state, j) or is_over(problem, state, j):
+        if not ceilings.bear_now(more, extra_state, problem, state, j) or is_over(problem, state, j):
             return REFUSED
         end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
         if end <= shadow:
             return BRIEF
-        lasting = lasting and ceilings.spare_head(extras, extra_state, state, j, shadow, end)
+        lasting = lasting and ceilings.spare_head(more, extra_state, state, j, shadow, end)
     return LASTING if lasting else REFUSED
 
 

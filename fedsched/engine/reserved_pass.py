@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import beyond, limits
+from fedsched.engine import limits
 from fedsched.engine.arrays import Classes, Queue, State
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import ClassNumber, Clock, ClosedTime, Counter
 from fedsched.engine.passes import may_start_some, pass_over_apart, sort_queues
@@ -31,8 +32,7 @@ ENDLESS = np.iinfo(np.int64).max  # the patience with which a queue stays ungrou
 @inlined
 def pass_over_reservations(problem: Problem, plan: Plan, state: State) -> None:
     """Go over the queue of each reservation that stands, in the order of the calendar."""
-    if beyond.more_is(problem.extras):
-        _pass_over_reservations(problem.extras, state.extras, problem, plan, state)
+    _pass_over_reservations(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
 @inlined

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.compiled import flag, inlined, part
 from fedsched.engine import cancellations, holds, limits, precedence, reserved, rooms
 from fedsched.engine import queue as queues
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.numbers import Clock, Counter
 
@@ -56,7 +57,7 @@ def _goes_away(extras: Extras, extra_state: ExtraState, problem: Problem, state:
 @inlined
 def hold_all(problem: Problem, plan: Plan, state: State) -> bool:
     """Let whoever is held from now on leave the queue until it is not; return whether anybody does."""
-    return _hold_all(problem.extras, state.extras, problem, plan, state)
+    return _hold_all(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
 @inlined

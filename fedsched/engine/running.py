@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import beyond, calendar, ceilings, limits, pools, power
+from fedsched.engine import calendar, ceilings, limits, pools, power
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
 from fedsched.engine.fair import share_fairly
@@ -205,11 +206,11 @@ def release(extras: Extras | None, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] += used
         state.counter[Counter.FREE] += used
-    if beyond.more_is(extras):
-        pools.give_back(extras, state.extras, j)
-        ceilings.give_back(extras, state.extras, j, state.counts[j])
-        power.give_back(extras, state.extras, state.counts[j], state.clock[Clock.NOW])
-        limits.give_back(extras, state.extras, state, j)
+    more = more_than_closing(extras)
+    pools.give_back(more, state.extras, j)
+    ceilings.give_back(more, state.extras, j, state.counts[j])
+    power.give_back(more, state.extras, state.counts[j], state.clock[Clock.NOW])
+    limits.give_back(more, state.extras, state, j)
     calendar.end_with(extras, state.extras, state, j)
 
 
@@ -221,10 +222,10 @@ def enter(problem: Problem, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] -= used
         counter[Counter.FREE] -= used
-    if beyond.more_is(problem.extras):
-        pools.take(problem.extras, state.extras, j)
-        ceilings.take(problem.extras, state.extras, j, state.counts[j])
-        limits.take(problem.extras, state.extras, state, j)
+    more = more_than_closing(problem.extras)
+    pools.take(more, state.extras, j)
+    ceilings.take(more, state.extras, j, state.counts[j])
+    limits.take(more, state.extras, state, j)
     calendar.start_with(problem.extras, state.extras, state.counts[j], state.planned_end[j])
     state.heap.sequence[j] = counter[Counter.STARTED]
     counter[Counter.STARTED] += 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import beyond
 from fedsched.engine import queue as queues
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.limits import wakes
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def next_small(problem: Problem, state: State, queue: Queue, position: int, free: int) -> int:
     """Return the first position from `position` on whose job needs at most `free` nodes, or -1."""
     found = queues.next_small(queue, position, free)
-    while beyond.more_is(problem.extras) and wakes(problem.extras, state.extras, state, queue.order, found):
+    while wakes(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_small(queue, found, free)
     return found
 
@@ -28,6 +28,6 @@ def next_candidate(
 ) -> int:
     """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
     found = queues.next_candidate(queue, position, free, window, extra)
-    while beyond.more_is(problem.extras) and wakes(problem.extras, state.extras, state, queue.order, found):
+    while wakes(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_candidate(queue, found, free, window, extra)
     return found
