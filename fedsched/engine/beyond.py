@@ -7,11 +7,16 @@ compiler leaves them out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numba.core import types
+from numba.extending import overload
 
 from fedsched.compiled import constant, inlined
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fedsched.engine.arrays import Extras
 
 MORE = constant(1)
@@ -25,19 +30,17 @@ def as_used(extras: Extras) -> Extras:
     return extras._replace(more=MORE if of_jobs + of_queues + of_machines > 0 else None)
 
 
-@inlined
 def more_than_closing(extras: Extras | None) -> Extras | None:
-    """Return the extras, or None where nodes close and nothing else is in use: what the compiler knows, too."""
-    if extras is None:
-        return None
-    return _unless_none(extras.more, extras)
+    """Return the extras, or None where nodes close and nothing else is in use."""
+    return None if extras is None or extras.more is None else extras
 
 
-@inlined
-def _unless_none(more: int | None, extras: Extras) -> Extras | None:
-    if more is None:
-        return None
-    return extras
+@overload(more_than_closing, strict=False)  # a lambda has no annotations
+def _known_as_it_is_compiled(extras: Any) -> Callable[[Any], Any]:
+    # By the type alone: numba would take what may be None for what has to be asked for as it runs.
+    if extras is types.none or extras.members[extras.of._fields.index("more")] is types.none:
+        return lambda extras: None
+    return lambda extras: extras
 
 
 @inlined
