@@ -22,10 +22,12 @@ from numba.core.pythonapi import NativeValue, unbox
 from numba.core.typing.templates import AttributeTemplate, infer_getattr, make_callable_template
 from numba.core.typing.typeof import typeof_impl
 from numba.cpython.tupleobj import namedtuple_constructor
+from numba.extending import type_callable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+F = TypeVar("F", bound="Callable[..., Any]")
 T = TypeVar("T", bound=type)
 PROMISES = ("noalias", "captures(none)", "nonnull", "noundef")  # of a pointer to fields that nobody writes to
 
@@ -48,6 +50,30 @@ def by_reference(of: T) -> T:
             return types.Function(make_callable_template(types.NamedTupleClass, typer))
 
     return of
+
+
+def unless_none(field: str) -> Callable[[F], F]:
+    """Return a decorator of a function of a tuple that returns it, or None where it or this field of it is None.
+
+    Compiled code has the same pointer of it, and knows by its type which it is: what is None leaves no code behind.
+    """
+
+    def decorated(function: F) -> F:
+        @type_callable(function)
+        def typer_in(_: Any) -> Any:
+            def typer(value: Any) -> Any:
+                is_none = value is types.none or value.members[value.of._fields.index(field)] is types.none
+                return types.none if is_none else value
+
+            return typer
+
+        @lower_builtin(function, types.Any)
+        def lower(context: Any, _: Any, signature: Any, args: Any) -> Any:
+            return context.get_dummy_value() if signature.return_type is types.none else args[0]
+
+        return function
+
+    return decorated
 
 
 class Reference(types.Type):

@@ -7,16 +7,12 @@ compiler leaves them out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from numba.core import types
-from numba.extending import overload
+from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined
+from fedsched.references import unless_none
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fedsched.engine.arrays import Extras
 
 MORE = constant(1)
@@ -30,17 +26,10 @@ def as_used(extras: Extras) -> Extras:
     return extras._replace(more=MORE if of_jobs + of_queues + of_machines > 0 else None)
 
 
+@unless_none("more")
 def more_than_closing(extras: Extras | None) -> Extras | None:
     """Return the extras, or None where nodes close and nothing else is in use."""
     return None if extras is None or extras.more is None else extras
-
-
-@overload(more_than_closing, strict=False)  # a lambda has no annotations
-def _known_as_it_is_compiled(extras: Any) -> Callable[[Any], Any]:
-    # By the type alone: numba would take what may be None for what has to be asked for as it runs.
-    if extras is types.none or extras.members[extras.of._fields.index("more")] is types.none:
-        return lambda extras: None
-    return lambda extras: extras
 
 
 @inlined
