@@ -132,9 +132,13 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     some_held, some_nice = beside.random() < 0.3, beside.random() < 0.3
     held = [holds_of(beside, one) if some_held else [] for one in submit]
     nice = [beside.choice((0, 0, 30, 100, -50)) if some_nice else 0 for _ in submit]
+    older = random.Random(-18 - seed)
+    some_aged = older.random() < 0.3
+    aged = [older.choice((0.0, 0.0, 7.5, 300.0)) if some_aged else 0.0 for _ in submit]
     tied = ties(draw, jobs, nodes, int(np.floor(min(submit))), blind=words.get("sched_interval") == -1)
     for k, first in tied.first_task.items():  # the tasks of an array ask for the same
-        for column in (submit, tasks, limit, users, partition, account, qos, held, nice, *([begin] if begin else [])):
+        columns = [submit, tasks, limit, users, partition, account, qos, held, nice, aged, *([begin] if begin else [])]
+        for column in columns:
             column[k] = column[first]
         runtime[k] = min(runtime[k], 1.1 * limit[k])
     clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
@@ -166,6 +170,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         rate=rate or 1,
         completing=dict(enumerate(clear, start=1)),
         phase=phase,
+        aged=dict(enumerate(aged, start=1)) if some_aged else None,
         assoc=None if people is None else people.ours,
     )
     cancel = [-1.0 if one is None else max(one, submit[k]) for k, one in enumerate(tied.cancel)]
@@ -241,7 +246,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
             partition=partition[k], may=members[partition[k]], array=tied.array[k],
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
-            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base, nice=nice[k],
+            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base, nice=nice[k], aged=aged[k],
             held=tuple((max(0, int(begin // 1) - base), whole(end) - base) for begin, end in held[k]),
             limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
         )

@@ -27,7 +27,6 @@ class Play:
 
     def run(self) -> None:
         site, first = self.site, min(job.submit for job in self.jobs)
-        interval = max(1, site.sched_interval)
         last_main, wanted = -site.batch_sched_delay, FOREVER
         next_main = min((one for one in site.full if one >= first), default=first + site.sched_interval)
         next_pass, last_pass, changed, blocked = first + site.phase, first - 1, first, 0
@@ -54,7 +53,7 @@ class Play:
                 begun = [begin for begin, _ in job.held if before < begin <= now]
                 if begun:
                     self.waiting.remove(job)
-                    job.freed = job.released(begun[0])
+                    job.freed, job.aged = job.released(begun[0]), 0.0
             freed = any(before < one.end <= now and one.broken for one in site.windows)
             for number, job in enumerate(self.jobs):
                 if number not in cleared and job.start is not None and self.end(job) + job.completing <= now:
@@ -89,10 +88,7 @@ class Play:
                 elif moment is not None and moment <= now:
                     job.moment, joined = moment, True
                     self._prioritise(job, now)
-                    if not self.waiting:
-                        next_main = min((one for one in site.full if one >= now), default=next_main)
-                    while not self.waiting and next_main < now:
-                        next_main += interval
+                    next_main = self._not_idle(next_main, now)
                     self.waiting.append(job)
             if came:
                 wanted = min(wanted, max(now, last_main + site.batch_sched_delay))
@@ -100,12 +96,12 @@ class Play:
                 changed = now
             busy = any(job.start is not None and self.end(job) + job.completing > now for job in self.jobs)
             quiet = 0 if now <= last or busy or came or freed or joined else quiet + 1
-            before = now
+            before, next_main = now, self._not_idle(next_main, now)
             if site.sched_interval >= 0 and (freed or wanted <= now or (next_main <= now and self.waiting)):
                 main_pass(self, now, len(self.jobs) if next_main <= now else site.default_queue_depth)
                 last_main = now
                 wanted = FOREVER if wanted <= now else wanted
-                later = min((one for one in site.full if one > now), default=now + interval)
+                later = min((one for one in site.full if one > now), default=now + max(1, site.sched_interval))
                 next_main = later if next_main <= now else next_main
             if not site.backfill:
                 continue
@@ -123,6 +119,14 @@ class Play:
                 seconds = (self.tests - tests) // site.rate if site.rate else 0
                 last_pass, blocked = now, now + seconds
                 next_pass = now + seconds + site.bf_interval
+
+    def _not_idle(self, next_main: int, now: int) -> int:
+        """Return when the next main pass over all jobs is: those that nobody waited for have been, each in its time."""
+        if not self.waiting:
+            next_main = min((one for one in self.site.full if one >= now), default=next_main)
+        while not self.waiting and next_main < now:
+            next_main += max(1, self.site.sched_interval)
+        return next_main
 
     def _moment(self, job: Job) -> int | None:
         """Return from when on a job may start; None: it waits for something that has not come."""
@@ -216,7 +220,7 @@ class Play:
             job.priority = max(1, FIRST - job.number - job.nice)
             return
         size = self.size_of(job)
-        age = min(1.0, (now - job.moment) / self.site.max_age)
+        age = min(1.0, (now - job.moment + job.aged) / self.site.max_age)
         job.priority = max(1, int(age * self.site.age + size * self.site.size - job.nice))
 
     def size_of(self, job: Job) -> float:

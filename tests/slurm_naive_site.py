@@ -37,6 +37,7 @@ class Job:
     gone: int | None = None  # when it was cancelled, or could never start
     held: tuple[tuple[int, int], ...] = ()  # from when until when, in order
     nice: int = 0
+    aged: float = 0.0  # seconds that it had waited as it is first eligible
     number: int = 0  # to priority/basic
     cpus: int = 0  # where nodes are shared, all that its tasks take
     least: int = 0  # and on how many nodes it is at least

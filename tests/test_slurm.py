@@ -287,6 +287,33 @@ def test_main_passes_over_all_are_when_they_are_given(conf: Path) -> None:
         fs.policies.Slurm(conf, clocks=Clocks(full=(5.0,)), ensemble=2)
 
 
+def test_main_passes_over_all_keep_their_own_time_while_nobody_waits(conf: Path) -> None:
+    """Whoever ends meanwhile does not put them off: slurmctld's clock asks nobody whether there is a queue."""
+    said = conf.read_text(encoding="utf-8")
+    alone = said + "SchedulerType=sched/builtin\nSchedulerParameters=default_queue_depth=0,sched_interval=60\n"
+    conf.write_text(alone, encoding="utf-8")
+    schedule = on_four(conf, submit=[0, 110, 110], tasks=[1, 1, 1], runtime=[100, 600, 600])
+    assert schedule.start.tolist() == [0.0, 110.0, 120.0]
+
+
+def test_who_had_waited_before_has_his_age(conf: Path) -> None:
+    """Of two jobs that came one after another the older one goes first, and that is a matter of ages alone."""
+    said = conf.read_text(encoding="utf-8")
+    aging = "PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityMaxAge=0-01:00:00\n"
+    for words, aged, starts in (
+        (aging, None, [0.0, 600.0, 1200.0]),
+        (aging, {3: 600.0}, [0.0, 1200.0, 600.0]),
+        (aging, {2: 7.0, 3: 6.0}, [0.0, 600.0, 1200.0]),
+        ("", {3: 600.0}, [0.0, 600.0, 1200.0]),
+    ):
+        conf.write_text(said + words, encoding="utf-8")
+        policy = fs.policies.Slurm(conf, aged=aged)
+        schedule = on_four(conf, policy, submit=[0, 1, 1], tasks=[4, 4, 4], runtime=[600, 600, 600], id=[1, 2, 3])
+        assert schedule.start.tolist() == starts
+    with pytest.raises(ValueError, match=r"aged=-1\.0 of job 3 must be finite seconds"):
+        fs.policies.Slurm(conf, aged={3: -1.0})
+
+
 def test_what_clocks_say_of_a_pass_stays_with_it(tmp_path: Path) -> None:
     """Passes are put in order, each with its turns and where it broke off."""
     path = tmp_path / "clock.json"

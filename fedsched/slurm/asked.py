@@ -34,6 +34,7 @@ class Asked:
     given: Mapping[str, float] | None = None  # what it has while it runs; None: what it asked for
     nice: int = 0
     site: int = 0
+    aged: float = 0.0  # seconds of its age as it comes to be eligible
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,9 @@ def _take_due(problem: Problem, state: State, now: int) -> bool:
                 continue
             waiting.inside[job], waiting.away[job] = 1, 0
         if waiting.shown[problem.jobs.record[job]] < 0:
-            state.priorities.accrue[job] = waiting.moment[job]  # a pass that took its time may have kept it waiting
+            # A pass that took its time may have kept it waiting.
+            state.priorities.accrue[job] = waiting.moment[job] - state.priorities.aged[job]
+            state.priorities.aged[job] = 0.0
             first_priority(state.priorities, job, np.float64(now))
         if state.counter[Counter.WAITING] == 0:
             _skip_idle_intervals(problem, state, now)
@@ -239,7 +241,7 @@ def _take_due(problem: Problem, state: State, now: int) -> bool:
 
 @part
 def _skip_idle_intervals(problem: Problem, state: State, now: int) -> None:
-    """Let the main passes of all be forgotten that came while nobody waited."""
+    """Let the main passes of all be forgotten that came while nobody waited: they keep their own time."""
     counter, interval = state.counter, max(1, problem.settings[Setting.SCHED_INTERVAL])
     given = _given_full(problem, now)
     if given < NEVER:
@@ -252,6 +254,8 @@ def _skip_idle_intervals(problem: Problem, state: State, now: int) -> None:
 @part
 def _main_if_due(problem: Problem, state: State, now: int, freed: bool) -> None:
     counter, settings = state.counter, problem.settings
+    if counter[Counter.WAITING] == 0:  # nodes may be freed for nobody
+        _skip_idle_intervals(problem, state, now)
     of_interval = now >= counter[Counter.NEXT_MAIN]
     wanted = now >= counter[Counter.WANTED_MAIN]
     if not (freed or wanted or (of_interval and counter[Counter.WAITING] > 0)):

@@ -15,7 +15,7 @@ from fedsched.slurm.limits_of_accounts import left_out
 from fedsched.slurm.parameters import Parameters, parameters_of
 from fedsched.slurm.priority_parameters import PriorityParameters
 from fedsched.text import one_line
-from fedsched.values import whole
+from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +54,8 @@ class Slurm:
     epoch
         Seconds since 1970 at second 0 of the jobs, by which passes round. None: that of the clocks, else what the log's
         header says, else 0.
+    aged
+        How many seconds jobs had been eligible before they are here, by id; None: nobody had.
     ensemble
         How many runs; the first has the clocks as they are given, of the others it is drawn when passes and ticks begin
         and how long passes and nodes take. The schedule is the first one's and knows all: `interval_of`, `spread_of`.
@@ -67,6 +69,7 @@ class Slurm:
     completing: int | Mapping[int, int] = field(default=0, kw_only=True)
     phase: int = field(default=0, kw_only=True)
     epoch: int | None = field(default=None, kw_only=True)
+    aged: Mapping[int, float] | None = field(default=None, kw_only=True)
     ensemble: int = field(default=1, kw_only=True)
     parameters: Parameters = field(init=False, repr=False, compare=False)
     priority: PriorityParameters = field(init=False, repr=False, compare=False)
@@ -82,6 +85,7 @@ class Slurm:
         completing: int | Mapping[int, int] = 0,
         phase: int = 0,
         epoch: int | None = None,
+        aged: Mapping[int, float] | None = None,
         ensemble: int = 1,
     ) -> None:
         if passes not in PASSES:
@@ -90,12 +94,15 @@ class Slurm:
         known = clocks if clocks is None or isinstance(clocks, Clocks) else Clocks.read(clocks)
         for seconds in (completing,) if isinstance(completing, int) else completing.values():
             whole("Slurm", "completing", seconds, least=0)
+        for job, age in ({} if aged is None else aged).items():
+            if not (is_number(age) and age >= 0.0):
+                raise ValueError(f"Slurm: aged={age!r} of job {job} must be finite seconds, at least 0.")
         given = {
             "conf": read, "clocks": known, "passes": passes, "rate": whole("Slurm", "rate", rate, least=1),
             "completing": completing, "phase": whole("Slurm", "phase", phase, least=0),
             "epoch": None if epoch is None else whole("Slurm", "epoch", epoch), "parameters": parameters_of(read),
             "priority": PriorityParameters.of(read), "assoc": _accounts(assoc),
-            "ensemble": whole("Slurm", "ensemble", ensemble, least=1),
+            "ensemble": whole("Slurm", "ensemble", ensemble, least=1), "aged": aged,
         }  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)

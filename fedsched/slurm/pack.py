@@ -199,6 +199,7 @@ def asked_of(
             amounts={"cpu": float(cpus[row]), "node": float(nodes[row])}
             | ({} if not more else {"mem": float(more[0][row]), "gres/gpu": float(more[1][row])}),
             nice=int(nice[row]),
+            aged=0.0 if slurm.aged is None else float(slurm.aged.get(int(workload.id[row]), 0.0)),
         )
         for row in rows.tolist()
     ]

@@ -83,13 +83,15 @@ class Priorities(NamedTuple):
     """All that priorities depend on, and what they are; jobs are in the order of their ids.
 
     `fixed` has a job's factors that no clock changes, by `Factor`; `accrue` the moment from which on its age counts:
-    NaN until it is submitted, infinite as long as it may not; `number` which one it is to `priority/basic`.
+    NaN until it is submitted, infinite as long as it may not; `aged` how many seconds that lies before the one at which it
+    is first eligible; `number` which one it is to `priority/basic`.
     """
 
     association: Ints
     billing: Floats
     limit: Floats
     accrue: Floats
+    aged: Floats
     fixed: Floats
     value: Floats
     number: Ints
@@ -154,6 +156,7 @@ def pack(
         billing=np.array([one.billing * one.usage_factor for one in facts], np.float64),
         limit=np.array([job.limit for job in jobs], np.float64),
         accrue=np.full(n, math.nan),
+        aged=np.array([job.aged for job in jobs], np.float64),
         fixed=fixed,
         value=np.zeros(n),
         number=np.arange(n),

@@ -115,7 +115,7 @@ def _with_conf(case: Case, conf: SlurmConf) -> Case:
     slurm = _slurm_of(case, "conf")
     policy = Slurm(
         conf, assoc=slurm.assoc, passes=slurm.passes, rate=slurm.rate, completing=slurm.completing, phase=slurm.phase,
-        epoch=slurm.epoch,
+        epoch=slurm.epoch, aged=slurm.aged,
     )  # fmt: skip
     return replace(case, policy=policy)
 

@@ -46,7 +46,7 @@ def resized(case: Case, text: str) -> Case:
         slurm = case.policy
         policy = Slurm(
             conf, assoc=slurm.assoc, passes=slurm.passes, rate=slurm.rate, completing=slurm.completing,
-            phase=slurm.phase, epoch=slurm.epoch,
+            phase=slurm.phase, epoch=slurm.epoch, aged=slurm.aged,
         )  # fmt: skip
         changed = replace(case, federation=open_to_all(federation_of(conf)), policy=policy)
     else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # By name, in the order in which a report gives them, and what is then taken from the record.
 GIVENS = {
-    "clocks": "when backfill passes took place that started a job, and when usage was aged",
+    "clocks": "when backfill passes took place that started a job, when usage was aged, when main passes were",
     "node down": "when nodes were down or drained",
     "reservation": "when nodes were reserved, and for whom",
     "requeued": "when runs after a job's first could be eligible",

@@ -144,8 +144,6 @@ def problem_of(
         In place of the dump's own machine.
     """
     records, chosen = site.records, policy_of(site, policy)
-    if "clocks" in given and isinstance(chosen, Slurm):
-        chosen = _at_recorded_passes(site, chosen)
     machine = open_to_all(site.federation if federation is None else federation)
     keeps_them = isinstance(chosen, Slurm) and are_enforced(chosen)
     notes = [] if keeps_them else [f"not modelled of the machine: {one}" for one in qos_of_partitions(site.machine)]
@@ -153,6 +151,8 @@ def problem_of(
     running = start < site.begin
     begin = begins_of(site, given)
     waited = (records.submit < site.since) & ~running
+    if isinstance(chosen, Slurm):
+        chosen = _in_step(site, chosen, waited, begin, clocks="clocks" in given)
     queued = submit
     if "held" in given and isinstance(chosen, Slurm) and not chosen.priority.multifactor:
         queued = np.where(released(site), records.eligible - site.zero, submit)  # [73]
@@ -180,7 +180,7 @@ def problem_of(
         labels=labels,
         after=None if after is None or not (after != "").any() else Dependencies.of(after.tolist(), records.id),
         begin=np.where(running, 0.0, begin),
-        nice=nice if (nice := records.nice - _aged(site, chosen, waited, begin)).any() else None,
+        nice=records.nice if records.nice.any() else None,
         cancel_at=cancel,
         demand={name.partition(".")[2]: _whole(values) for name, values in records.demand.items()} or None,
         log={"wait": np.where(np.isnan(start), -1.0, np.maximum(start - submit, 0.0)) * ~running - running,
@@ -206,37 +206,56 @@ def problem_of(
     return Problem(workload, machine, chosen, rows, own, compared, tuple(notes))
 
 
-def _at_recorded_passes(site: Site, policy: Slurm) -> Slurm:
-    """Return Slurm's policy with passes when the record has them, and before the dump as often as it makes them."""
+def _in_step(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
+    """Return Slurm's policy as the dump begins: who waited then has his age, and clocks may be the record's."""
+    given = _recorded_clocks(site, policy) if clocks else policy.clocks
+    return Slurm(
+        policy.conf, assoc=policy.assoc, clocks=given, passes=policy.passes, rate=policy.rate,
+        completing=policy.completing, phase=policy.phase, epoch=policy.epoch, aged=_ages(site, waited, begin),
+        ensemble=1 if clocks else policy.ensemble,
+    )  # fmt: skip
+
+
+def _ages(site: Site, waited: NDArray[np.bool_], begin: Column) -> dict[int, float]:
+    """Return how long who waited as the dump begins had been eligible by the time from which on he may begin here."""
+    seconds = begin - (site.records.eligible - site.zero)
+    rows = np.flatnonzero(waited & (seconds > 0.0))  # none where nobody tells since when it was eligible
+    return dict(zip(site.records.id[rows].tolist(), seconds[rows].tolist(), strict=True))
+
+
+def _recorded_clocks(site: Site, policy: Slurm) -> Clocks:
+    """Return passes when the record has them, and before the dump as often as the policy makes them."""
     passes = passes_of(site)
     interval = site.interval
     before = np.arange(0.0, float(passes.min(initial=site.begin)), interval)
     after = float(passes.max(initial=site.end)) + interval * np.arange(1, FURTHER)
     given = np.concatenate([before, passes, after]).tolist()
-    clocks = Clocks(epoch=int(site.zero), passes=tuple(given), ticks=_last_tick_before(site, policy))
-    return Slurm(
-        policy.conf, assoc=policy.assoc, clocks=clocks, passes=policy.passes, rate=policy.rate,
-        completing=policy.completing, epoch=policy.epoch,
+    return Clocks(
+        epoch=int(site.zero), passes=tuple(given), ticks=_last_tick_before(site, policy),
+        full=_main_passes(site, policy),
     )  # fmt: skip
-
-
-def _aged(site: Site, policy: Policy | Slurm, waited: NDArray[np.bool_], begin: Column) -> NDArray[np.int64]:
-    """Return the points that age has given who waited as the dump begins, for it counts from when they may begin on."""
-    if not isinstance(policy, Slurm) or not policy.priority.multifactor:
-        return np.zeros(len(waited), dtype=np.int64)
-    seconds = begin - (site.records.eligible - site.zero)
-    seconds = np.where(waited & (seconds > 0.0), seconds, 0.0)  # 0 where nobody tells since when it was eligible
-    points = policy.priority.age * np.minimum(1.0, seconds / policy.priority.max_age)
-    return np.round(points).astype(np.int64)
 
 
 def _last_tick_before(site: Site, policy: Slurm) -> float | None:
     """Return when usage was last aged before second 0: in step with slurmctld's start; None where nobody tells that."""
-    booted = wall_time_of(site.machine.conf.parameters.get("boot_time", "Unknown"))
-    if booted is None or np.isnan(booted.seconds) or not policy.priority.multifactor:
+    if (booted := _booted(site)) is None or not policy.priority.multifactor:
         return None
     period = policy.priority.calc_period
-    return (booted.seconds - site.zero) % period - period
+    return booted % period - period
+
+
+def _main_passes(site: Site, policy: Slurm) -> tuple[float, ...] | None:
+    """Return when the main scheduler looked at all jobs: in step with slurmctld's start, as far as anybody tells."""
+    interval = policy.parameters.numbers["sched_interval"]
+    if (booted := _booted(site)) is None or interval <= 0:
+        return None
+    return tuple(np.arange(booted % interval, site.end, interval).tolist())
+
+
+def _booted(site: Site) -> float | None:
+    """Return at which second of the jobs slurmctld came up; None where nobody tells."""
+    booted = wall_time_of(site.machine.conf.parameters.get("boot_time", "Unknown"))
+    return None if booted is None or np.isnan(booted.seconds) else booted.seconds - site.zero
 
 
 def _run_times(site: Site, notes: list[str]) -> Column:
