@@ -83,8 +83,8 @@ class Priorities(NamedTuple):
     """All that priorities depend on, and what they are; jobs are in the order of their ids.
 
     `fixed` has a job's factors that no clock changes, by `Factor`; `accrue` the moment from which on its age counts:
-    NaN until it is submitted, infinite as long as it may not; `aged` how many seconds that lies before the one at which it
-    is first eligible; `number` which one it is to `priority/basic`.
+    NaN until it is submitted, infinite as long as it may not; `aged` how many seconds that lies before the one at which
+    it is first eligible; `number` which one it is to `priority/basic`.
     """
 
     association: Ints

@@ -9,6 +9,7 @@ import pytest
 from plain import begun
 
 import fedsched as fs
+
 JOBS = fs.Workload(submit=[0.0, 1.0], tasks=[1, 2], runtime=[5.0, 5.0], user=[1, 1])
 CLOSING = fs.Federation.homogeneous(4, name="m")
 CLOSING = replace(CLOSING, calendar=[fs.Downtime("m", 20.0, 30.0)])
