@@ -58,13 +58,14 @@ class Tariff:
         names = [cluster.name for cluster in federation.clusters]
         self.signals = signals_of(federation.signals, kind, names)
         self.curves = [Curve(signal) for signal in self.signals]
+        self._kinds = {(signal.constant, signal.unit) for signal in self.signals}  # a year has many values to look at
 
     def of(self, draws: Draws, energy: float) -> float:
         """Return what these draws cost, which are of so much energy."""
         begin, end = float(draws.begin.min()), float(draws.end.max())
         for signal in self.signals:
             signal.check_reach(begin, end)
-        [(value, _), *others] = {(signal.constant, signal.unit) for signal in self.signals}
+        [(value, _), *others] = self._kinds
         if value is not None and not others:  # of energy there is one sum, eq. 1.8
             return self.signals[0].priced(energy * value)
         cost = 0.0
