@@ -213,10 +213,14 @@ class SlurmCluster:
         self._wait_for("all nodes", self._all_idle)
 
     def _begin_trust(self) -> None:
-        """Start munge, by which daemons know each other."""
+        """Start munge, by which daemons know each other, on the world's clock.
+
+        It hangs up on whoever takes two seconds to say what he wants, which ends him by SIGPIPE; on a clock that runs
+        faster these were a tenth of one. Credentials are as old as it says itself, so nobody sees which clock it has.
+        """
         files = {"key-file": "key", "pid-file": "pid", "seed-file": "seed", "log-file": "log", "socket": "socket"}
         munge = [f"--{option}={self.folder}/munge.{name}" for option, name in files.items()]
-        self._start("munged", "--foreground", "--force", *munge)
+        self._start_in({**os.environ, "PATH": WAYS}, "munged", "--foreground", "--force", "--num-threads=10", *munge)
         self._wait_for("munge's socket", (self.folder / "munge.socket").exists)
 
     def _begin_accounting(self) -> None:
