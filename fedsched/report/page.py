@@ -323,7 +323,9 @@ def _repeat(material: Material, repeat: str) -> str:
 
     result = material.result
     command = repeat or (repeating.command_of(result) if result is not None else "")
-    parts = [f"<h2>How to repeat it</h2><h3>In Python</h3><pre>{escape(repeating.python_of(material))}</pre>"]
+    parts = ["<h2>How to repeat it</h2>"]
+    if python := repeating.python_of(material):
+        parts.append(f"<h3>In Python</h3><pre>{escape(python)}</pre>")
     if command:
         parts.append(f"<h3>On the command line</h3><pre>{escape(command)}</pre>")
     parts += [f"<p>{escape(warning)}</p>" for warning in repeating.warnings_of(material)]

@@ -16,6 +16,7 @@ from fedsched.policies import POLICIES
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
+    from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
     from fedsched.report.material import Material
     from fedsched.result import Result
@@ -29,20 +30,28 @@ READ = r"read (?P<file>.*?)(?: \((?P<options>\w+=.*)\))?"
 
 
 def python_of(material: Material) -> str:
-    """Return the Python that makes the material again."""
+    """Return the Python that makes the material again, as far as that is by policies; "" where it is by none."""
     result = material.result
+    schedules = [one for one in material.schedules if _has_policy(one)]
+    if result is None and not schedules:
+        return ""
     lines = ["import fedsched as fs", "", f"workload = {_workload_code(material.workload)}"]
     lines.append(f"cluster = {_federation_code(material.federation)}")
     if result is not None:
         options = [f"{name}={value!r}" for name, value in _options(result).items()]
         call = ",\n    ".join(["workload", "cluster", *options])
         return "\n".join([*lines, f"result = fs.optimize(\n    {call},\n)", 'result.report("report.html")'])
-    for schedule in material.schedules:
+    for schedule in schedules:
         policy, _, placement = schedule.policy.partition(" on ")
         options = [f"placement={placement!r}"] if placement else []
         options += [f"{word}={value!r}" for word, value in schedule.reading.beside(Reading()).items()]
         lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
     return "\n".join([*lines, 'schedule.report("report.html")'])
+
+
+def _has_policy(schedule: Schedule) -> bool:
+    """Return whether the name of what made a schedule is a policy's."""
+    return schedule.policy.partition(" on ")[0] in POLICIES
 
 
 def command_of(result: Result) -> str:
@@ -78,12 +87,9 @@ def warnings_of(material: Material) -> list[str]:
     if others:
         found.append(f"What else was done to the jobs: {'; '.join(others)}.")
     if result is None:
-        strange = {
-            schedule.policy for schedule in material.schedules if schedule.policy.partition(" on ")[0] not in POLICIES
-        }
-        found += [
-            f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in sorted(strange)
-        ]
+        strange = dict.fromkeys(one.policy for one in material.schedules if not _has_policy(one))
+        if strange:
+            found.append(f"Not made by a policy of that name alone, so no Python is given: {', '.join(strange)}.")
         if any(schedule.knowledge is None or schedule.same_time is None for schedule in material.schedules):
             found.append(
                 "It is not recorded what a policy knew (knowledge=) and how it read events of one instant "

@@ -163,7 +163,7 @@ function drawSignals() {
   drawCursor(context, colours, x, whole, left);
 }
 
-const whoseSignal = (shown, { kind, cluster }) => (cluster < 0 ? kind : `${kind}, ${shown.clusters[cluster].name}`);
+const whoseSignal = (shown, { kind, cluster }) => (cluster < 0 ? kind : `${shown.clusters[cluster].name}, ${kind}`);
 
 function saySignals(shown, signals) {
   const at = view.cursor;

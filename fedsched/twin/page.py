@@ -76,7 +76,7 @@ def _summary(found: Explained) -> str:
         _card("something taken as given", share(found.given_to), "of the jobs, a recorded fact of their own;",
               "never a job's own start"),
         _card("mean wait", duration(mean), f"simulated: {duration(here)}", "with all facts given"),
-        _card("its moving average", share(average.error), f"mean absolute error, {average.period / 86_400:.3g} days",
+        _card("its moving average", share(average.error), f"mean absolute error, over {duration(average.period)}",
               f"HPE FastSim reports {share(figures.HPE_FASTSIM)} over two weeks"),
     ]  # fmt: skip
     text = f"Starts count as equal within {interval:g} s, the time between two backfill passes."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.plot import style
+from fedsched.report.words import duration
 
 if TYPE_CHECKING:
     from fedsched.twin.figures import Averages, InUse
@@ -19,14 +20,13 @@ DAYS = "days since the dump begins"
 def waits_over_time(found: Averages, ax: Any = None) -> Any:
     """Return the axes with the moving averages of waits."""
     ax = style.axes(ax, size=(6.5, 2.7))
-    days = found.period / 86_400.0
     for values, colour, dash, name in (
         (found.recorded, RECORDED, "-", "recorded"),
         (found.simulated, SIMULATED, "--", "simulated"),
     ):
         ax.plot(found.days, values / 3600.0, color=colour, linestyle=dash, linewidth=1.6, label=name)
     ax.set_ylim(0, None)
-    style.dress(ax, x=DAYS, y="hours", title=f"mean wait of the jobs begun in the {days:.3g} days before")
+    style.dress(ax, x=DAYS, y="hours", title=f"mean wait of the jobs begun in the {duration(found.period)} before")
     style.legend(ax, 2)
     return ax
 

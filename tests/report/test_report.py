@@ -290,6 +290,19 @@ def test_the_code_for_a_schedule_makes_it_again(tmp_path: Path, monkeypatch: pyt
     assert schedule.start_hash() in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_what_no_policy_makes_has_no_code(tmp_path: Path) -> None:
+    """Tests that schedules whose makers are no policies' names are named, and that no Python is given that fails."""
+    schedule = fs.simulate(fs.Workload.example().head(20), fs.Federation.example(), "fcfs")
+    home = replace(schedule, policy="at home")
+    both = of_schedules([schedule, home])
+    assert "'fcfs'" in repeating.python_of(both)
+    assert "at home" not in repeating.python_of(both)
+    assert "no Python is given: at home." in " ".join(repeating.warnings_of(both))
+    assert not repeating.python_of(of_schedules([home]))
+    home.report(tmp_path / "home.html")
+    assert "In Python" not in (tmp_path / "home.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.compiled
 def test_the_code_for_a_result_makes_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Python and command in the page of a search run and give the same front."""

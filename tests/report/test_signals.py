@@ -66,7 +66,7 @@ def test_the_page_shows_signals_and_what_they_come_to(open_page: Any, tmp_path: 
     page.locator("#signals").hover(position={"x": 400, "y": 20})
     page.wait_for_function("document.getElementById('signals-said').textContent.startsWith('at')")
     said = page.inner_text("#signals-said")
-    assert re.fullmatch(r"at .+: carbon, b 80 g/kWh; carbon, a 150 g/kWh; price 60 EUR/MWh", said)
+    assert re.fullmatch(r"at .+: b, carbon 80 g/kWh; a, carbon 150 g/kWh; price 60 EUR/MWh", said)
 
 
 @pytest.mark.compiled
