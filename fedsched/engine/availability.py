@@ -95,18 +95,18 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
     profile, beyond, now = state.profile, extra_state.closed.beyond, state.clock[Clock.NOW]
     calendar.begin_profile(extras, extra_state, state.free, now)
     calendar.note_what_is_left(extras, extra_state, profile, NOW, now)
-    pools.begin_profile(extras, extra_state)
+    pools.begin_profile(more_than_closing(extras), extra_state)
     row, i = NOW, state.counter[Counter.ENDS] - 1
     while i >= 0:
         end = end_after(state.ends.time[i], now)
         time = min(end, calendar.covered_until(extras, extra_state))
         row += 1
-        pools.repeat_breakpoint(extras, extra_state, row)
+        pools.repeat_breakpoint(more_than_closing(extras), extra_state, row)
         while i >= 0 and end_after(state.ends.time[i], now) == time:
             j = state.ends.job[i]
             for g in range(beyond.size):
                 beyond[g] += state.counts[j, g]
-            pools.end_at(extras, extra_state, row, j)
+            pools.end_at(more_than_closing(extras), extra_state, row, j)
             i -= 1
         calendar.change_until(extras, extra_state, now, time)
         calendar.note_what_is_left(extras, extra_state, profile, row, time)
@@ -125,7 +125,7 @@ def _cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan
         change = calendar.covered_until(extras, extra_state)
         if change == np.inf:
             break
-        pools.repeat_breakpoint(extras, extra_state, row)
+        pools.repeat_breakpoint(more_than_closing(extras), extra_state, row)
         calendar.change_until(extras, extra_state, now, change)
         calendar.note_what_is_left(extras, extra_state, state.profile, row, change)
         row += 1
@@ -327,7 +327,13 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
                     profile.untouched[j] = untouched
                     return begin
             elif pools.suffice_until(
-                problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
+                more_than_closing(problem.extras),
+                state.extras,
+                profile.time,
+                rows,
+                j,
+                begin,
+                profile.time[begin] + duration,
             ):
                 return begin if _ends_in_time(state, begin, duration) else -1
         begin = first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)

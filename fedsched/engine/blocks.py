@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.breakpoints import (
     BlockNumber,
     BlockRow,
@@ -120,7 +121,7 @@ def _halve(extras: Extras | None, extra_state: ExtraState | None, profile: Profi
     for i in range(BLOCK - half):
         profile.time[other + i] = profile.time[begin + i]
         profile.total[other + i] = profile.total[begin + i]
-    pools.move_breakpoints(extras, extra_state, begin, other, BLOCK - half)
+    pools.move_breakpoints(more_than_closing(extras), extra_state, begin, other, BLOCK - half)
     profile.blocks.place[BlockRow.SIZE, place] = half
     _measure(profile, place)
     _measure(profile, place + 1)
@@ -140,7 +141,7 @@ def _break_at(extras: Extras | None, extra_state: ExtraState | None, profile: Pr
     rows = _end_row(profile, place)
     insert_time(profile.time, row, rows, time)
     repeat_before(profile.total, row, rows)
-    pools.insert_breakpoint(extras, extra_state, row, rows)
+    pools.insert_breakpoint(more_than_closing(extras), extra_state, row, rows)
     profile.blocks.place[BlockRow.SIZE, place] += 1
 
 
@@ -161,7 +162,7 @@ def reserve(
     while place < past and profile.time[row] < end:
         until = first_at(profile, end, row, _end_row(profile, place))
         take(profile.total, row, until, tasks)
-        pools.reserve_over(extras, extra_state, j, row, until)
+        pools.reserve_over(more_than_closing(extras), extra_state, j, row, until)
         _measure(profile, place)
         place += 1
         row = _first_row(profile, min(place, past - 1))
@@ -205,9 +206,10 @@ def _next_without(profile: Profile, place: int, row: int, tasks: int, until: flo
 def _pools_suffice(
     extras: Extras | None, extra_state: ExtraState | None, profile: Profile, j: int, place: int, row: int, until: float
 ) -> bool:
-    if extras is None or extra_state is None:
+    more = more_than_closing(extras)
+    if more is None or extra_state is None:
         return True
-    while pools.suffice_until(extras, extra_state, profile.time, _end_row(profile, place), j, row, until):
+    while pools.suffice_until(more, extra_state, profile.time, _end_row(profile, place), j, row, until):
         place += 1
         if place == profile.blocks.number[BlockNumber.PLACES]:
             return True
@@ -273,7 +275,7 @@ def forget_until(extras: Extras | None, extra_state: ExtraState | None, profile:
         for row in range(past, rows):
             profile.time[row - past + first] = profile.time[row]
             profile.total[row - past + first] = profile.total[row]
-        pools.move_breakpoints(extras, extra_state, past, first, rows - past)
+        pools.move_breakpoints(more_than_closing(extras), extra_state, past, first, rows - past)
         table[BlockRow.SIZE, place] = rows - past
         _measure(profile, place)
     profile.time[first] = now
@@ -289,7 +291,7 @@ def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
         _add_place(profile, place, EMPTY)
     row = _end_row(profile, place)
     profile.blocks.place[BlockRow.SIZE, place] += 1
-    pools.move_breakpoints(extras, extra_state, before, row, ONE)
+    pools.move_breakpoints(more_than_closing(extras), extra_state, before, row, ONE)
     return row
 
 

@@ -24,8 +24,8 @@ def come_back(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
     """Let a job that was in the queue join it again."""
     state.start[j] = np.nan
     state.counter[Counter.PLAN_HOLDS] = 0
-    state.counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, state, j) else 0
-    reserved.joins(extras, extra_state, j)
+    state.counter[Counter.QUEUED] += 1 if limits.joins(more_than_closing(extras), extra_state, state, j) else 0
+    reserved.joins(more_than_closing(extras), extra_state, j)
     queues.join_again(problem, plan, state, j)
     holds.has_joined(extra_state, j)
     cancellations.queued_again(extras, extra_state, j, state.clock[Clock.NOW])

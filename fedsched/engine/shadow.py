@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.compiled import inlined, part
 from fedsched.engine import ceilings, pools
 from fedsched.engine.availability import planned_load
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.calendar import NOBODY_BESIDE, change, next_known, place_over_run, time_of
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
@@ -32,7 +33,7 @@ def shadow_beside_closures(
     now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited
     for g in range(left.size):
         left[g] = state.free[g] - closed.owed[g]
-    pools.look_ahead(extras, extra_state)
+    pools.look_ahead(more_than_closing(extras), extra_state)
     place_in_list = state.counter[Counter.ENDS] - 1
     i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
     turn = ceilings.longest_turn(extras)
@@ -54,7 +55,7 @@ def shadow_beside_closures(
             j = state.ends.job[place_in_list]
             for g in range(left.size):
                 left[g] += state.counts[j, g]
-            pools.look_past(extras, extra_state, j)
+            pools.look_past(more_than_closing(extras), extra_state, j)
             place_in_list -= 1
             more = True
         while i < calendar.change.size and time_of(calendar, i) == time:  # which may be infinite
@@ -65,7 +66,7 @@ def shadow_beside_closures(
         for g in range(left.size):
             free[g] = max(0, left[g])
             total += free[g]
-        if more and total >= problem.tasks[head] and pools.suffice_then(extras, extra_state, head):
+        if more and total >= problem.tasks[head] and pools.suffice_then(more_than_closing(extras), extra_state, head):
             if plan.placement == Placement.LINK_AWARE:
                 planned_load(problem, state, time, peak)
             placed = place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE)
@@ -73,9 +74,9 @@ def shadow_beside_closures(
                 return _reserve(extras, extra_state, problem, state, head, time, free)
     # It may wait for the load of jobs whose finish is pending.
     planned_load(problem, state, np.nextafter(now, np.inf), peak)
-    pools.look_ahead(extras, extra_state)
+    pools.look_ahead(more_than_closing(extras), extra_state)
     if (
-        pools.suffice(extras, extra_state, head)
+        pools.suffice(more_than_closing(extras), extra_state, head)
         and place_over_run(lookout, closed, problem, plan, state, head, state.free, peak, now, NOBODY_BESIDE)
         and _is_borne(extras, extra_state, problem, state, head, now)
     ):
@@ -105,5 +106,5 @@ def _reserve(
         state.scratch.extra[g] = free[g] - chosen[g]
     closed.head_until[0] = end_after(time + planned_duration(problem, head, chosen), time)
     ceilings.reserve(extras, extra_state, head, chosen, closed.head_until[0])
-    pools.reserve(extras, extra_state, head)
+    pools.reserve(more_than_closing(extras), extra_state, head)
     return time

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
 from fedsched.engine import limits, pools
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_job
 from fedsched.engine.numbers import Clock
@@ -40,7 +41,7 @@ def fits_ever(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
 @inlined
 def _is_kept_back(problem: Problem, state: State, j: int) -> bool:
     # By something else than nodes: a limit that is full, or a pool that has too little left [31, 43].
-    return limits.are_full(state.extras, j) or not pools.suffice(problem.extras, state.extras, j)
+    return limits.are_full(state.extras, j) or not pools.suffice(more_than_closing(problem.extras), state.extras, j)
 
 
 @part

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.sharing.arrays import Number, Reservation
@@ -65,7 +66,7 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
     """
     kind, now, ends, room = sharing.kinds.of_job[head], state.clock[Clock.NOW], state.ends, state.scratch.extra
     copy_stock(work.now, work.later)
-    pools.look_ahead(problem.extras, state.extras)
+    pools.look_ahead(more_than_closing(problem.extras), state.extras)
     total = _measure_all(sharing, work, kind)
     last = state.counter[Counter.ENDS] - 1
     shadow, opening = np.inf, next_opening(problem.extras, state.clock, sharing.closures, now)
@@ -80,9 +81,9 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
             total += _room_of(sharing, work, kind, j, LESS)
             _end(sharing, work, j)
             total += _room_of(sharing, work, kind, j, MORE)
-            pools.look_past(problem.extras, state.extras, j)
+            pools.look_past(more_than_closing(problem.extras), state.extras, j)
             last -= 1
-        if total < problem.tasks[head] or not pools.suffice_then(problem.extras, state.extras, head):
+        if total < problem.tasks[head] or not pools.suffice_then(more_than_closing(problem.extras), state.extras, head):
             continue
         for g in range(room.size):  # which the walk goes on with
             room[g] = work.room[g]
@@ -92,6 +93,6 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
         return shadow
     choose_gained(sharing, work, kind, state.scratch.chosen)
     take(sharing, work, work.later, kind, work.number[Number.PIECES], work.number[Number.DEVICES])
-    pools.reserve(problem.extras, state.extras, head)
+    pools.reserve(more_than_closing(problem.extras), state.extras, head)
     least_of_all(sharing, work)
     return shadow

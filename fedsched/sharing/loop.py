@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.engine import cancellations, holds, limits, lost, pools, precedence, reserved, returns
 from fedsched.engine import queue as queues
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.numbers import Clock, Counter
@@ -177,13 +178,13 @@ def take_up(state: State, sharing: Sharing, work: Work) -> None:
 @inlined
 def _next_time(problem: Problem, state: State) -> float:
     time, arrived = precedence.next_moment(state.extras), state.counter[Counter.ARRIVED]
-    time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
+    time = min(time, cancellations.next_cancellation(more_than_closing(problem.extras), state.extras, state))
     time = min(time, next_change(problem.extras, state.extras))
     if state.counter[Counter.RUNNING] > 0:
         time = min(time, state.heap.time[0])
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    return max(holds.next_hold(problem.extras, state.extras, state, time), state.clock[Clock.NOW])
+    return max(holds.next_hold(more_than_closing(problem.extras), state.extras, state, time), state.clock[Clock.NOW])
 
 
 @inlined
@@ -194,7 +195,7 @@ def _finish_first(problem: Problem, state: State, sharing: Sharing, work: Work) 
     counted.give_back(sharing, work, j)
     note_freed(work, j)
     state.counter[Counter.FINISHED] += 1 + precedence.has_ended(
-        problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
+        more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
     )
 
 
@@ -203,15 +204,15 @@ def _arrive(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
     now = state.clock[Clock.NOW]
-    comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
+    comes = precedence.submitted(more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, now)
     if comes and not cancellations.is_gone(state.extras, j):
         _join(problem, plan, state, sharing, work, j)
 
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
-    state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, state, j) else 0
-    reserved.joins(problem.extras, state.extras, j)
+    state.counter[Counter.QUEUED] += 1 if limits.joins(more_than_closing(problem.extras), state.extras, state, j) else 0
+    reserved.joins(more_than_closing(problem.extras), state.extras, j)
     queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
     precedence.has_joined(state.extras, j)
     cancellations.has_joined(state.extras, j)
@@ -295,14 +296,14 @@ def _hold_those_due(
 def _take_events(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, time: float) -> None:
     counter, jobs = state.counter, problem.arrival.size
     state.clock[Clock.NOW] = time
-    _lose_all_that_leave(problem.extras, state.extras, problem, plan, state, sharing, work)
+    _lose_all_that_leave(more_than_closing(problem.extras), state.extras, problem, plan, state, sharing, work)
     while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
         _finish_first(problem, state, sharing, work)
     if losing.go_on(problem, plan, state, sharing, work):
         work.number[Number.FREED] = work.freed.size  # so many that all have to be looked at
     while counter[Counter.ARRIVED] < jobs and problem.submit[problem.arrival[counter[Counter.ARRIVED]]] <= time:
         _arrive(problem, plan, state, sharing, work)
-    _join_all_that_are_due(problem.extras, state.extras, problem, plan, state, sharing, work)
+    _join_all_that_are_due(more_than_closing(problem.extras), state.extras, problem, plan, state, sharing, work)
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import limits, pools
 from fedsched.engine.availability import ROUNDING
+from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.numbers import Clock, Counter
@@ -100,7 +101,7 @@ def _look_beside(
         j = work.line.job[work.line.next[kind]]
         beside = NOT_BESIDE
         if fits(problem, plan, state, sharing, work, work.both, j):
-            beside = BESIDE if pools.suffice_then(problem.extras, state.extras, j) else IN_BRIEF
+            beside = BESIDE if pools.suffice_then(more_than_closing(problem.extras), state.extras, j) else IN_BRIEF
         work.line.beside[kind] = beside
         if line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY if beside == BESIDE else window):
             heap[work.number[Number.HEAP]] = kind
@@ -137,7 +138,7 @@ def _start_beside(
 ) -> None:
     now, kind, chosen = state.clock[Clock.NOW], sharing.kinds.of_job[j], state.scratch.chosen
     room = measure_room(sharing, work.both, kind, work.room)
-    lasting = pools.suffice_then(problem.extras, state.extras, j)
+    lasting = pools.suffice_then(more_than_closing(problem.extras), state.extras, j)
     within = lasting and room >= problem.tasks[j]
     for g in range(chosen.size):
         within = within and chosen[g] <= work.room[g]
@@ -155,7 +156,7 @@ def _start_beside(
         return
     if lasts:
         take(sharing, work, work.later, kind, pieces, devices)
-        pools.reserve(problem.extras, state.extras, j)
+        pools.reserve(more_than_closing(problem.extras), state.extras, j)
     keep_both(sharing, work, j)
 
 
