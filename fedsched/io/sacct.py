@@ -29,7 +29,7 @@ from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_energy import watts_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
-from fedsched.io.sacct_resources import known_demands, resources_of
+from fedsched.io.sacct_resources import known_demands, nodes_of_trace, resources_of
 from fedsched.io.sacct_texts import ASKED, COLUMNS, RECORDED, TOLD, Texts
 from fedsched.io.sacct_values import (
     STATES,
@@ -48,6 +48,7 @@ from fedsched.io.sacct_values import (
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.earliest import AT_ONCE
+from fedsched.model.layout import NODES, NodeLayout
 from fedsched.model.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
@@ -92,7 +93,8 @@ def read_sacct(
         A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
-        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
+        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; `ReqNodes`, or `ReqTRES`, tells for how
+        many nodes a job asked (`nodes` of its layout); licences, from `Licenses`, `AllocTRES` or
         `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features"),
         `Reservation`, `Reason`, `Restarts`, `Priority`, `NodeList` ("nodes") and, of `Flags`, which scheduler started a
         job ("started_by") become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when,
@@ -159,6 +161,7 @@ FIELDS_READ = {
     "requested_cpus": (_Field(("reqcpus",), number_of),),
     "nodes": (_Field(("allocnodes", "nnodes"), number_of),),
     "requested_nodes": (_Field(("reqnodes",), number_of),),
+    "asked_nodes": (_Field(("reqnodes",), number_of), _Field(("reqtres",), nodes_of_trace)),
     "energy": (_Field(("consumedenergyraw",), number_of),),
 }
 TIMES = ("submit", "eligible", "start", "end")
@@ -355,7 +358,7 @@ class Parser:
         if TOLD in kept:
             demands[kept[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
         demands &= ~known_demands(kept, NodeDemands.PREFIX)
-        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table)
+        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | _nodes_asked(kept, table[4])
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)
         if waits.after is not None:
@@ -420,6 +423,13 @@ class Parser:
         clusters = {name: number for name, number in self.numbers["cluster"].items() if number > 0}
         header += [("Partition", f"{number:g} {name}") for name, number in clusters.items()]
         return (*header, SITES_NOTE) if len(clusters) > 1 else tuple(header)
+
+
+def _nodes_asked(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
+    """Return for how many nodes each job of several tasks asked, 0 where nobody tells."""
+    asked = read.get("asked_nodes", np.zeros(tasks.size))
+    told = np.where(np.isfinite(asked) & (asked > 0) & (tasks > 1), asked, 0.0)
+    return named(NodeLayout, {NODES: told}) if told.any() else {}
 
 
 def _numbered(numbers: dict[str, float], text: str) -> float:

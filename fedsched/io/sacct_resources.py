@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.io.sacct_values import UNKNOWN
 from fedsched.model.log import Demand
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MEBIBYTES = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([KMGTP]?)([cn]?)", re.ASCII | re.IGNORECASE)
+_NODES = re.compile(r"(?:^|,)\s*node=(\d{1,9})\s*(?:,|$)", re.ASCII)
 _DEVICES = re.compile(r"(?:gres[:/])?(gpu(?::[^:=,()\s]+)?)[:=](\d{1,6})(?:\([^)]*\))?", re.ASCII)
 # The bits of what is known by then, as the model has it.
 KNOWN_AS = {"memory": Demand.MEMORY, "gpu": Demand.GPU}
@@ -45,6 +47,12 @@ def resources_of(texts: Mapping[str, list[str]], nodes: Column, cpus: Column | N
         parts = told.get("all", nothing) / share, told.get("node", nothing), told.get("cpu", nothing) * each
         found["memory"] = np.ceil(np.add.reduce(parts))
     return {name: values for name, values in found.items() if values.any()}
+
+
+def nodes_of_trace(text: str) -> float:
+    """Return for how many nodes a job asked at least, of cpu=8,mem=32G,node=2: one unless it gave a number."""
+    told = _NODES.search(text)
+    return float(told[1]) if told else UNKNOWN
 
 
 def known_demands(read: Mapping[str, Column], prefix: str) -> NDArray[np.int64]:

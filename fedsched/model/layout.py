@@ -25,7 +25,7 @@ class NodeLayout(JobAmounts):
 
     Of a job whose `tasks` count whole nodes already `tasks_on_nodes` is how many tasks stand on these; 0: of no other.
     Where such a job does not say how many stand on each, nodes hold different numbers: its `tasks` are the fewest.
-    For how many nodes a job has asked is `nodes`; 0: for no number. Where its tasks stand `tasks_per_node` says.
+    For how many nodes a job has asked is `nodes`; 0: nobody tells. Where its tasks stand `tasks_per_node` says.
     """
 
     __slots__ = ()
@@ -49,9 +49,6 @@ class NodeLayout(JobAmounts):
         there = columns.get(ON_NODES, none)
         for row in np.flatnonzero((there > 0) & (columns.get(PER_NODE, none) == 0) & (alone == 0))[:1].tolist():
             raise ValueError(f"Job {ids[row]}: {ON_NODES}={there[row]} says nothing without {PER_NODE} or {EXCLUSIVE}.")
-        named = columns.get(NODES, none)
-        for row in np.flatnonzero((named > 0) & (columns.get(PER_NODE, none) == 0))[:1].tolist():
-            raise ValueError(f"Job {ids[row]}: {NODES}={named[row]} says nothing without {PER_NODE}.")
         return found
 
 
@@ -63,7 +60,7 @@ def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
 def nodes_asked(workload: Workload) -> NDArray[np.int64]:
-    """Return for how many nodes each job asks by their number, 0 of those that do not."""
+    """Return for how many nodes each job asks by their number, 0 of those of which nobody tells."""
     none = np.zeros(len(workload), dtype=np.int64)
     return none if workload.layout is None else workload.layout.columns().get(NODES, none)
 

@@ -12,6 +12,7 @@ from fedsched.io.slurm_values import whole_of
 from fedsched.model.layout import layout_of, nodes_asked
 from fedsched.model.resources import NodeDemands
 from fedsched.model.shares import CORES
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,13 +89,22 @@ def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
 
 
 def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return how many nodes of each job count, one unless it says how many, and its cores, memory and whole GPUs."""
+    """Return how many nodes of each job count, one unless it is told how many, and its cores, memory and whole GPUs."""
     columns = {} if workload.demand is None else workload.demand.columns()
     none = np.zeros(len(workload), dtype=np.int64)
     nodes = np.maximum(nodes_asked(workload), 1)
     cores = np.maximum(columns.get(CORES, none), 1)
     memory, gpus = (workload.tasks * columns.get(name, none) for name in (MEMORY, "gpu"))
     return nodes, workload.tasks * cores, memory, gpus
+
+
+def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
+    """Return what is assumed of the sizes of jobs, where these decide anything and nobody tells for how many nodes."""
+    untold = (nodes_asked(workload) == 0) & (workload.tasks > 1)
+    if not untold.any() or not slurm.priority.multifactor or slurm.priority.size == 0:
+        return []
+    whose = counted(int(untold.sum()), "job")
+    return [f"assumed: the size of {whose} has one node, for nobody tells how many they asked for"]
 
 
 def refuse_other_sharing(slurm: Slurm) -> None:

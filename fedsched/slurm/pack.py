@@ -12,6 +12,7 @@ from fedsched.errors import InfeasibleError
 from fedsched.io.slurm_machine import job_factor_of
 from fedsched.model.admission import partition_of_jobs
 from fedsched.model.calendar import RESERVATION, takes_nodes
+from fedsched.model.layout import nodes_asked
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, reservation_of_jobs, users_of
 from fedsched.slurm.arrays import Jobs, Machine, Passes, Problem, Setting
@@ -184,7 +185,8 @@ def asked_of(
     parameters = slurm.priority
     names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
     users, each = users_of(workload), parameters.cpus // parameters.nodes
-    nodes, cpus, *more = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each)
+    held, cpus, *more = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each)
+    nodes = np.where((told := nodes_asked(workload)) > 0, told, held)  # of their sizes
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
     nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given
     return [
@@ -196,7 +198,7 @@ def asked_of(
             nodes=int(nodes[row]),
             cpus=int(cpus[row]),
             limit=float(limit[row]),
-            amounts={"cpu": float(cpus[row]), "node": float(nodes[row])}
+            amounts={"cpu": float(cpus[row]), "node": float(held[row])}
             | ({} if not more else {"mem": float(more[0][row]), "gres/gpu": float(more[1][row])}),
             nice=int(nice[row]),
             aged=0.0 if slurm.aged is None else float(slurm.aged.get(int(workload.id[row]), 0.0)),

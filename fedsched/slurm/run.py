@@ -14,7 +14,7 @@ from fedsched.sharing.run import use_of
 from fedsched.slurm import loop
 from fedsched.slurm.arrays import Counter, Setting, new_state
 from fedsched.slurm.drawn import drawn
-from fedsched.slurm.memory import refuse_other_sharing, with_memory
+from fedsched.slurm.memory import refuse_other_sharing, told_of_sizes, with_memory
 from fedsched.slurm.pack import pack, seconds_of_runs
 from fedsched.slurm.pack_shared import shared_of
 from fedsched.slurm.result import Played, SharedSlurmSchedule, SlurmSchedule, together
@@ -96,7 +96,7 @@ def _schedule(
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
     now = float(state.counter[Counter.NOW] + base)
-    notes = list(slurm.notes_on(shared=sharing is not None))
+    notes = [*slurm.notes_on(shared=sharing is not None), *([] if sharing is None else told_of_sizes(workload, slurm))]
     interrupted = status == loop.PAUSED
     if status == loop.STUCK:
         notes.append(no_room(int(state.counter[Counter.FINISHED]), jobs))

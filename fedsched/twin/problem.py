@@ -16,6 +16,7 @@ from fedsched.model.calendar import RESERVATION, Downtime
 from fedsched.model.cancellations import may_be_cancelled
 from fedsched.model.dependencies import Dependencies
 from fedsched.model.labels import Labels
+from fedsched.model.layout import NODES
 from fedsched.model.reading import USUAL
 from fedsched.model.workload import Workload
 from fedsched.policies import policy_named
@@ -182,6 +183,7 @@ def problem_of(
         begin=np.where(running, 0.0, begin),
         nice=records.nice if records.nice.any() else None,
         cancel_at=cancel,
+        layout=_sizes(site, chosen, notes),
         demand={name.partition(".")[2]: _whole(values) for name, values in records.demand.items()} or None,
         log={"wait": np.where(np.isnan(start), -1.0, np.maximum(start - submit, 0.0)) * ~running - running,
              "status": records.status},
@@ -256,6 +258,17 @@ def _booted(site: Site) -> float | None:
     """Return at which second of the jobs slurmctld came up; None where nobody tells."""
     booted = wall_time_of(site.machine.conf.parameters.get("boot_time", "Unknown"))
     return None if booted is None or np.isnan(booted.seconds) else booted.seconds - site.zero
+
+
+def _sizes(site: Site, policy: Policy | Slurm, notes: list[str]) -> dict[str, NDArray[np.int64]] | None:
+    """Return for how many nodes runs asked, where Slurm's priorities count these and not how many they had."""
+    records = site.records
+    if not isinstance(policy, Slurm) or not policy.priority.multifactor or policy.priority.size == 0:
+        return None
+    if untold := int((records.asked == 0).sum()):
+        notes.append(f"assumed: {counted(untold, 'run')} asked for as many nodes as they had")
+    other = np.where(records.asked != records.nodes, records.asked, 0)
+    return {NODES: other} if other.any() else None
 
 
 def _run_times(site: Site, notes: list[str]) -> Column:

@@ -54,6 +54,7 @@ class Records:
     end: Column
     limit: Column  # seconds; NaN: that of the partition
     nodes: NDArray[np.int64]
+    asked: NDArray[np.int64]  # for how many nodes it asked; 0: nobody tells
     cpus: NDArray[np.int64]
     priority: Column  # as Slurm last noted it, which is at the start of a run; 0: nobody tells
     again: Mask
@@ -155,6 +156,7 @@ def _taken(
         end=end,
         limit=np.where(limit == UNLIMITED, YEAR, np.where(np.isfinite(limit) & (limit > 0), limit, np.nan)),
         nodes=nodes[order].astype(np.int64),
+        asked=_first(read, "asked_nodes")[order].astype(np.int64),
         cpus=np.maximum(np.where(np.isfinite(cpus), cpus, 0), 0).astype(np.int64),
         priority=_numbers(texts["priority"][order]),
         again=_later_runs(job, submit),

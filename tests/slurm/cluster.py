@@ -108,6 +108,8 @@ class SlurmCluster:
         A running one, whose clock and keys it shares.
     anew
         For how many seconds the leave to run a job lasts, and for how many Slurm lets one wait that is begun anew.
+    begins
+        When its clock does, in seconds since 1970; None: now.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class SlurmCluster:
         name: str = "referee",
         beside: SlurmCluster | None = None,
         anew: int = NEVER,
+        begins: float | None = None,
     ) -> None:
         self.folder = folder.resolve()
         if len(os.fsencode(SOCKET.format(folder=self.folder, node=nodes))) > LONGEST_SOCKET:
@@ -135,7 +138,7 @@ class SlurmCluster:
         self.partitions = partitions
         self.together = together
         self.settings = settings
-        self.clock = FasterClock(factor) if beside is None else beside.clock
+        self.clock = FasterClock(factor, begins) if beside is None else beside.clock
         self.slowest = 0.0  # seconds of its clock that the slowest command took
         self._daemons: list[tuple[str, subprocess.Popen[bytes]]] = []
 

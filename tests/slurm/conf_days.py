@@ -57,6 +57,7 @@ AROUND_BOTH = replace(AROUND, events=tuple(
 ))  # fmt: skip
 # Of an account one job may run.
 LIMITED = (*TWO, "modify account physics set grpjobs=1")
+FULL = (*TWO, "modify account physics set grptres=cpu=1")  # the same of its CPUs
 HELD = Day(6, (
     Submit("runs", 5, 1, 4, 150, **PHYSICS), Submit("over", 20, 1, 2, 40, **PHYSICS),
     Submit("other", 40, 1, 2, 40, **BIOLOGY),
@@ -148,7 +149,9 @@ ACCOUNTS = {
         AROUND_BOTH, OFTEN | {"bf_max_job_assoc": 2}, f"{BASIC}{ASSOCIATED}", "both", accounts=BOTH
     ),
     "held": Tried(HELD, SELDOM, ENFORCED, accounts=LIMITED),
-    "assoc_limit_stop": Tried(HELD, SELDOM | {"assoc_limit_stop": None}, ENFORCED, accounts=LIMITED),
+    "held_before": Tried(HELD, SELDOM | {"assoc_limit_stop": None}, ENFORCED, accounts=LIMITED),
+    "full": Tried(HELD, SELDOM, ENFORCED, accounts=FULL),
+    "assoc_limit_stop": Tried(HELD, SELDOM | {"assoc_limit_stop": None}, ENFORCED, "full", accounts=FULL),
     "AccountingStorageEnforce": Tried(HELD, SELDOM, ENFORCED.replace(",limits", ""), "held", accounts=LIMITED),
     "spent": Tried(SPENT, SELDOM, BY_SHARE, accounts=TWO),
     "INCR_ONLY": Tried(SPENT, SELDOM, flagged(BY_SHARE, "INCR_ONLY"), "spent", accounts=TWO),

@@ -26,14 +26,19 @@ def _kept_in(shared: str) -> tuple[Path, Path]:
 
 
 class FasterClock:
-    """A clock that begins at the world's time and runs `factor` times as fast; sleeps are that much shorter."""
+    """A clock that runs `factor` times as fast as the world's; sleeps are that much shorter.
 
-    def __init__(self, factor: float) -> None:
+    It begins at the world's time, or at another one, in seconds since 1970.
+    """
+
+    def __init__(self, factor: float, begins: float | None = None) -> None:
         self.factor = factor
+        self._begins = begins
         self.environment: dict[str, str] = {}
 
     def __enter__(self) -> FasterClock:
-        command = ("faketime", "-m", "-f", f"+0 x{self.factor:g}", *_TELL)
+        later = 0.0 if self._begins is None else self._begins - time.time()
+        command = ("faketime", "-m", "-f", f"{later:+.0f} x{self.factor:g}", *_TELL)
         self._holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._holder.stdout is not None
         said = b""

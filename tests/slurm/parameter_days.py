@@ -71,6 +71,7 @@ class Tried(NamedTuple):
     partitions: str = ALL
     each: tuple[str, ...] = ()  # what each node has
     accounts: tuple[str, ...] = ()  # the commands of sacctmgr
+    begins: int = 0  # when, in seconds since 1970, if that decides anything
 
     @property
     def said(self) -> dict[str, object]:

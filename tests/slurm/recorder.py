@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     Beside = Callable[[SlurmCluster, float, dict[str, str]], AbstractContextManager[object]]
 
 LEAD = 5.0  # seconds of Slurm's clock between its coming up and the day's begin
+COMES_UP = 40 * MINUTE  # between the begin of its clock and that of a day that begins at a certain time
 QUIET = 4 * MINUTE  # how long nobody runs before those who still wait are taken to wait for ever
 BUSY = 20.0  # seconds of Slurm's clock for one command, above which a day's starts say little
 LOOK = 0.3  # seconds of the world between two looks
-HOPELESS = ("Dependency", "DependencyNeverSatisfied")
+HOPELESS = ("Dependency", "PartitionTimeLimit", "PartitionNodeLimit", "Job's account not", "Job's QOS not")  # as begins
 # Slurm's schedulers, with clocks that tick often: first come, first served; jobs that are started by the main scheduler
 # and backfilled between its passes, as usual; and backfilling alone, the main scheduler being off.
 SCHEDULERS = {
@@ -61,13 +62,18 @@ def record(
     partitions: str = "",
     each: tuple[str, ...] = (),
     accounts: tuple[str, ...] = (),
+    begins: int = 0,
 ) -> Recording:
     """Play a day on a Slurm of its own in a folder, with these lines of slurm.conf, and something beside it."""
     made: dict[str, object] = {"nodes": day.nodes, "settings": settings, "factor": factor}
     made |= {"partitions": partitions or ALL} | ({"node": list(each)} if each else {})
+    made |= {"begins": begins - COMES_UP} if begins else {}
     slurm = AccountedCluster(folder, accounts=accounts, **made) if accounts else cluster(folder, **made)  # type: ignore
     with slurm:
-        begin = float(int(slurm.clock.now() + LEAD))
+        begin = float(max(begins, int(slurm.clock.now() + LEAD)))
+        if 0 < begins < begin:
+            raise InvalidRun(f"the day was to begin {begin - begins:.0f} s before")
+        slurm.clock.sleep_until(begin - LEAD)
         numbers: dict[str, str] = {}
         with beside(slurm, begin, numbers):
             _play(day, slurm, begin, numbers)
@@ -119,7 +125,7 @@ def _wait_for_the_end(slurm: SlurmCluster) -> None:
         waiting = slurm.ask("squeue", "-h", "-o", "%r").splitlines()
         if not waiting:
             return
-        if any(reason not in HOPELESS for reason in waiting):
+        if not all(reason.startswith(HOPELESS) for reason in waiting):
             quiet_since = slurm.clock.now()
         elif slurm.clock.now() - quiet_since > QUIET:
             return

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from slurm.admission_days import OF_ADMISSION
 from slurm.own_days import own_starts
 from slurm.parameter_days import RECORDED
 from slurm.record import TRIED
 from slurm.recording import Recording
-from slurm.replay import clocks_of
+from slurm.replay import clocks_of, number
+
+from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +37,11 @@ def turns_of(starts: dict[str, float]) -> list[set[str]]:
     return found
 
 
+def begun(recording: Recording) -> Recording:
+    """Return the day without whom Slurm never started."""
+    return replace(recording, jobs=tuple(job for job in recording.jobs if job.start is not None))
+
+
 def of_slurm(recording: Recording) -> list[set[str]]:
     """Return who started with whom on Slurm."""
     return turns_of({job.called: job.start for job in recording.jobs if job.start is not None})
@@ -47,10 +55,21 @@ def of_ours(recording: Recording, *, own_clocks: bool = False) -> list[set[str]]
 @pytest.mark.parametrize("name", [name for name in TRIED if name not in (*INTERVALS, *PHASES)])
 def test_a_day_goes_as_recorded(name: str) -> None:
     """The same jobs start together, in the same order, and no farther from when Slurm started them than its clocks."""
-    recording = Recording.read(RECORDED / name)
+    recording = begun(Recording.read(RECORDED / name))
     assert {field: getattr(recording, field) for field in TRIED[name].said} == TRIED[name].said
     assert of_ours(recording) == of_slurm(recording)
     assert max(abs(one.apart) for one in own_starts(recording)) <= clocks_of(recording)
+
+
+@pytest.mark.parametrize("name", [name for name, one in OF_ADMISSION.items() if one.plain])
+def test_whom_a_partition_does_not_take_is_refused(name: str) -> None:
+    """Slurm never starts one whom it started without the word; here he is refused by name."""
+    recording = Recording.read(RECORDED / name)
+    [other] = [job for job in recording.jobs if job.start is None]
+    assert other.state == "PENDING"
+    assert any(other.key in those for those in of_slurm(Recording.read(RECORDED / TRIED[name].plain)))
+    with pytest.raises(InfeasibleError, match=f"Job {number(other)}: .*partition 'p'"):
+        own_starts(recording)
 
 
 @pytest.mark.parametrize("name", DECIDE)
@@ -78,7 +97,7 @@ def test_passes_keep_their_interval(name: str) -> None:
 
 def test_whoever_waits_for_a_limit_holds_up_nobody() -> None:
     """Even with assoc_limit_stop others go around him, if he was over it when the pass before looked at him."""
-    with_it, without = Recording.read(RECORDED / "assoc_limit_stop"), Recording.read(RECORDED / "held")
+    with_it, without = Recording.read(RECORDED / "held_before"), Recording.read(RECORDED / "held")
     assert "assoc_limit_stop" in with_it.settings
     assert of_slurm(with_it) == of_slurm(without) == [{"runs"}, {"other"}, {"over"}]
 
