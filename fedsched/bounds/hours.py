@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.bounds.hour_choices import Choices, Chosen
 from fedsched.bounds.hour_prices import KINDS, Room, room_prices
 from fedsched.model.power import Pricing
 
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 ROUNDING = 1e-9  # sums of integrals are by less than this share too high
-SPLITS = 6  # of the times at which a schedule may end: each asks a solver once more
+SPLITS = 8  # of the times at which a schedule may end: each asks a solver anew
+STEPS = 12  # of prices that follow what jobs choose
+KEPT = 0.5  # of the best prices so far, in the next
 DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
 AT_ONCE = 1_000_000  # begins of stretches that are looked at together
 MOST = 100_000_000  # and in all, for a value: beyond, each job is as if it were alone
@@ -88,7 +91,9 @@ class _Hours:
         self, federation: Federation, relaxation: Relaxation, tariff: Tariff, shapes: Ints | None, until: float
     ) -> None:
         self.relaxation, self.until = relaxation, until
-        self.first = np.arange(relaxation.tasks.size) if shapes is None else shapes  # of each job's shapes
+        rows = np.arange(relaxation.tasks.size)
+        self.first = rows if shapes is None else shapes  # of each job's shapes
+        self._shapes = np.split(rows, self.first[1:])
         self.idle: list[tuple[Curve, float]] = []
         rooms: dict[tuple[int, int], Room] = {}
         for group, cluster, c in zip(
@@ -117,8 +122,8 @@ class _Hours:
         spans = self._begun(makespan, latest)
         for _ in range(SPLITS):
             worst = min(spans)
-            middle = (worst.first + worst.last) / 2.0
-            if not worst.first < middle < worst.last < math.inf or time.perf_counter() >= self.until:
+            middle = (worst.first + worst.last) / 2.0 if worst.last < math.inf else 2.0 * worst.first
+            if not worst.first < middle < worst.last or time.perf_counter() >= self.until:
                 break
             spans.remove(worst)
             sooner = max(worst.work, self._priced(middle))
@@ -158,7 +163,26 @@ class _Hours:
             first, rooms = np.arange(rows.size), [room.of(rows) for room in rooms]
         span, release = (jobs.t0, jobs.t0 + last), jobs.t0 + jobs.release[rows]
         prices = room_prices(rooms, jobs.tasks[rows], release, first, span, self.until)
-        return max(self._in_all(alone, None), -math.inf if prices is None else self._work(last, prices))
+        return max(self._in_all(alone, None), -math.inf if prices is None else self._mended(last, prices))
+
+    def _mended(self, last: float, prices: RoomPrices) -> float:
+        # What the jobs cost at least, by these prices or by better ones that follow what few jobs choose.
+        best = self._work(last, prices)
+        if self.first.size > KINDS or not math.isfinite(best):
+            return best
+        choices, now = Choices(self.rooms, prices), prices
+        for _ in range(STEPS):
+            chosen = self._chosen(last, now)
+            value = self._in_all(chosen.paid, now)
+            if value > best:
+                best, prices = value, now
+            rows = np.array([one[0] + np.argmin(chosen.paid[one]) for one in self._shapes])
+            choices.add(chosen.of(rows), rows)
+            following = choices.prices(self.until)
+            if following is None or time.perf_counter() >= self.until:
+                break
+            now = prices._replace(prices=KEPT * prices.prices + (1.0 - KEPT) * following.prices)
+        return best
 
     def _idle(self, makespan: float) -> float:
         ends = np.array([self.relaxation.t0, self.relaxation.t0 + makespan])
@@ -176,24 +200,31 @@ class _Hours:
 
     def _paid(self, last: float, prices: RoomPrices | None) -> Floats:
         # What each shape that ends by then costs at least, on the nodes that are cheapest for it.
+        return self._chosen(last, prices).paid
+
+    def _chosen(self, last: float, prices: RoomPrices | None) -> Chosen:
         jobs = self.relaxation
-        each = np.stack([self._each(p, last, prices) for p in range(len(self.rooms))], axis=1)
+        looked = [self._each(p, last, prices) for p in range(len(self.rooms))]
+        each, begins = (np.stack(part, axis=1) for part in zip(*looked, strict=True))
         order = np.argsort(each, axis=1)
         caps = np.take_along_axis(np.stack([room.caps for room in self.rooms], axis=1), order, axis=1)
         taken = np.clip(jobs.tasks[:, None] - (np.cumsum(caps, axis=1) - caps), 0, caps)
         cost = np.where(taken > 0, np.take_along_axis(each, order, axis=1), 0.0) * np.maximum(taken, 1)
-        return np.asarray(cost.sum(axis=1))
+        nodes = np.zeros_like(taken)
+        np.put_along_axis(nodes, order, taken, axis=1)
+        return Chosen(np.asarray(cost.sum(axis=1)), nodes, begins)
 
-    def _each(self, p: int, last: float, prices: RoomPrices | None) -> Floats:
-        # What a node of each job costs at least in a room; inf where it does not end by then.
+    def _each(self, p: int, last: float, prices: RoomPrices | None) -> tuple[Floats, Floats]:
+        # What a node of each job costs at least in a room, inf where it does not end by then; and if it begins when.
         room, jobs = self.rooms[p], self.relaxation
         release = jobs.t0 + jobs.release
         if last == math.inf:
-            return room.rate * _cheapest(room.curve, release, room.lasts, self.until)
+            return room.rate * _cheapest(room.curve, release, room.lasts, self.until), release
         end = jobs.t0 + last
         edges = np.append(room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges)
         latest = end - room.lasts + ROUNDING * max(1.0, abs(end))
         found = np.where(release <= latest, room.rate * _at_least(room.curve, room.lasts), np.inf)
+        begun = release.copy()
         step = max(1, AT_ONCE // (2 * edges.size + 2))
         for rows in np.array_split(np.arange(release.size), math.ceil(release.size / step)):
             if time.perf_counter() >= self.until:
@@ -205,8 +236,11 @@ class _Hours:
             cost = room.rate[rows, None] * np.maximum(stretch, 0.0)
             if prices is not None:
                 cost += np.maximum(prices.paid(p, begins + length) - prices.paid(p, begins), 0.0)
-            found[rows] = np.where(release[rows] <= latest[rows], cost.min(axis=1), np.inf)
-        return found
+            best = cost.argmin(axis=1)[:, None]
+            begun[rows] = np.take_along_axis(begins, best, axis=1)[:, 0]
+            least = np.take_along_axis(cost, best, axis=1)[:, 0]
+            found[rows] = np.where(release[rows] <= latest[rows], least, np.inf)
+        return found, begun
 
 
 def _at_least(curve: Curve, lasts: Floats) -> Floats:

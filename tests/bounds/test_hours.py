@@ -135,6 +135,26 @@ def test_the_bound_is_no_less_than_work_as_a_liquid_would_cost() -> None:
     assert higher > 0  # a job is no liquid
 
 
+def test_prices_that_follow_what_jobs_choose_prove_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of random jobs in one day the bound is no lower than by the liquid's prices alone, often higher, and true."""
+    rng, higher, most = np.random.default_rng(6), 0, tries(6)
+    for _ in range(most):
+        signal = fs.Signal(np.arange(24) * HOUR, rng.uniform(50, 500, 24), "g/kWh", beyond="repeat")
+        there = fs.Federation((fs.Cluster("a", (fs.NodeGroup(4, 1.0, 1000.0, 50.0),)),), signals=(signal,))
+        log = fs.Workload(
+            submit=np.sort(rng.uniform(0, 8 * HOUR, 12)),
+            tasks=rng.integers(1, 4, 12),
+            runtime=rng.uniform(0.5 * HOUR, 4 * HOUR, 12),
+        )
+        found = fs.bounds.lower_bounds(log, there).of("carbon")
+        with monkeypatch.context() as patched:
+            patched.setattr("fedsched.bounds.hours.STEPS", 0)
+            liquid = fs.bounds.lower_bounds(log, there).of("carbon")
+        assert liquid * (1 - 1e-12) <= found <= fs.simulate(log, there, "easy").metrics().carbon
+        higher += found > liquid * (1 + 1e-4)
+    assert higher >= most / 2
+
+
 def test_nothing_is_proven_of_prices_below_zero() -> None:
     """Where energy is paid for, a schedule that takes longer may cost less."""
     signal = fs.Signal((0.0, 5.0), (-1.0, 3.0), "EUR/MWh", beyond="last")
