@@ -123,12 +123,18 @@ class _Hours:
         for _ in range(SPLITS):
             worst = min(spans)
             middle = (worst.first + worst.last) / 2.0 if worst.last < math.inf else 2.0 * worst.first
-            if not worst.first < middle < worst.last or time.perf_counter() >= self.until:
+            if not worst.first < middle < worst.last or not self._helps(worst, middle):
                 break
             spans.remove(worst)
             sooner = max(worst.work, self._priced(middle))
             spans += [self._span(worst.first, middle, sooner), self._span(middle, worst.last, worst.work)]
         return max(0.0, min(spans).least)
+
+    def _helps(self, span: _Span, middle: float) -> bool:
+        # Whether a span is worth cutting there: without end it is so only where idle nodes cost more from then on.
+        if time.perf_counter() >= self.until or self._begins(middle) > MOST:
+            return False
+        return span.last < math.inf or self._idle(middle) > self._idle(span.first)
 
     def _begun(self, makespan: float, latest: float) -> list[_Span]:
         # A schedule may end at any time, but from some time on idle nodes cost more than its jobs can save.

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from interpreted import tries
 from scipy.optimize import linprog
 
 import fedsched as fs
-from fedsched.bounds.hour_prices import Room
+from fedsched.bounds.hour_prices import Room, room_prices
 from fedsched.model.signal import Curve
 
 HOUR = 3600.0
@@ -153,6 +154,26 @@ def test_prices_that_follow_what_jobs_choose_prove_more(monkeypatch: pytest.Monk
         assert liquid * (1 - 1e-12) <= found <= fs.simulate(log, there, "easy").metrics().carbon
         higher += found > liquid * (1 + 1e-4)
     assert higher >= most / 2
+
+
+def test_late_ends_are_looked_at_only_where_idle_nodes_pay_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Schedules without end are cut where idle nodes draw something; where they do not, no cut would prove more."""
+    asked: list[float] = []
+
+    def counted(*given: Any) -> Any:
+        asked.append(given[4][1])
+        return room_prices(*given)
+
+    monkeypatch.setattr("fedsched.bounds.hours.room_prices", counted)
+    counts = []
+    for idle in (0.0, 50.0):
+        signal = fs.Signal(np.arange(24) * HOUR, np.arange(24) * 10.0 + 50.0, "g/kWh", until=24 * HOUR, beyond="repeat")
+        there = fs.Federation((fs.Cluster("a", (fs.NodeGroup(2, 1.0, 1000.0, idle),)),), signals=(signal,))
+        log = fs.Workload(submit=np.arange(8.0) * HOUR, tasks=[1, 2] * 4, runtime=[3 * HOUR, HOUR] * 4)
+        asked.clear()
+        assert 0 < fs.bounds.lower_bounds(log, there).of("carbon") <= fs.simulate(log, there).metrics().carbon
+        counts.append(len(asked))
+    assert counts[0] == 1 < counts[1]
 
 
 def test_nothing_is_proven_of_prices_below_zero() -> None:
