@@ -40,7 +40,7 @@ PROVEN = (0.0, 0.1, 0.25, 0.5, 0.75)  # the same, where nothing is sought
 SLACKS = (1, 4, 12)  # hours
 LONGEST = 12 * HOUR  # jobs beyond are left out: their day would be another's
 MONTH = 30 * DAY  # when it begins in the log, whose second 0 is taken for the first of January 2020
-EVALUATIONS = 1000
+EVALUATIONS = 6000
 
 
 class Case(NamedTuple):
