@@ -29,7 +29,7 @@ from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_energy import watts_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
-from fedsched.io.sacct_resources import known_demands, nodes_of_trace, resources_of
+from fedsched.io.sacct_resources import known_demands, nodes_asked, nodes_of_trace, resources_of
 from fedsched.io.sacct_texts import ASKED, COLUMNS, RECORDED, TOLD, Texts
 from fedsched.io.sacct_values import (
     STATES,
@@ -48,7 +48,6 @@ from fedsched.io.sacct_values import (
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.earliest import AT_ONCE
-from fedsched.model.layout import NODES, NodeLayout
 from fedsched.model.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
@@ -91,16 +90,16 @@ def read_sacct(
     ----------
     path
         A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
-        `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
-        also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
-        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; `ReqNodes`, or `ReqTRES`, tells for how
-        many nodes a job asked (`nodes` of its layout); licences, from `Licenses`, `AllocTRES` or
-        `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features"),
-        `Reservation`, `Reason`, `Restarts`, `Priority`, `NodeList` ("nodes") and, of `Flags`, which scheduler started a
-        job ("started_by") become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when,
-        and `SubmitLine` with `JobID` how many tasks of an array run together (label "array"); energy over elapsed time
-        and tasks is what each draws (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`,
-        `QOS`, `Reservation`, `Suspended` say is counted, not modelled. Others may be there.
+        `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are also
+        `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
+        `Timelimit`, `State`, `AllocNodes`, `ConsumedEnergyRaw`; `ReqNodes` or `ReqTRES` for how many nodes a job asked
+        (in its layout); licences, from `Licenses`, `AllocTRES` or `ReqTRES`, are needs of pools. `Partition`,
+        `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`, `Priority`,
+        `NodeList` ("nodes") and, of `Flags`, which scheduler started a job ("started_by") become labels; `SubmitLine`,
+        or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how many tasks of
+        an array run together (label "array"); energy over elapsed time and tasks is what each draws (`watts`). What
+        else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted,
+        not modelled. Others may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
@@ -358,7 +357,7 @@ class Parser:
         if TOLD in kept:
             demands[kept[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
         demands &= ~known_demands(kept, NodeDemands.PREFIX)
-        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | _nodes_asked(kept, table[4])
+        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | nodes_asked(kept, table[4])
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)
         if waits.after is not None:
@@ -425,16 +424,7 @@ class Parser:
         return (*header, SITES_NOTE) if len(clusters) > 1 else tuple(header)
 
 
-def _nodes_asked(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
-    """Return for how many nodes each job of several tasks asked, 0 where nobody tells."""
-    asked = read.get("asked_nodes", np.zeros(tasks.size))
-    told = np.where(np.isfinite(asked) & (asked > 0) & (tasks > 1), asked, 0.0)
-    return named(NodeLayout, {NODES: told}) if told.any() else {}
-
-
 def _numbered(numbers: dict[str, float], text: str) -> float:
     """Return the number of a name: a number that it is itself (a user's id), else one from 1."""
     name = text.replace(BAR, " ").strip()
-    if not name or name.lower() in WORDS:
-        return -1.0
-    return numbers.setdefault(name, float(len(numbers) + 1))
+    return -1.0 if not name or name.lower() in WORDS else numbers.setdefault(name, float(len(numbers) + 1))

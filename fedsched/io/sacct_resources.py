@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.io.frame import named
 from fedsched.io.sacct_values import UNKNOWN
+from fedsched.model.layout import NODES, NodeLayout
 from fedsched.model.log import Demand
 
 if TYPE_CHECKING:
@@ -53,6 +55,13 @@ def nodes_of_trace(text: str) -> float:
     """Return for how many nodes a job asked at least, of cpu=8,mem=32G,node=2: one unless it gave a number."""
     told = _NODES.search(text)
     return float(told[1]) if told else UNKNOWN
+
+
+def nodes_asked(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
+    """Return for how many nodes each job of several tasks asked, 0 where nobody tells, as a column of a layout."""
+    asked = read.get("asked_nodes", np.zeros(tasks.size))
+    told = np.where(np.isfinite(asked) & (asked > 0) & (tasks > 1), asked, 0.0)
+    return named(NodeLayout, {NODES: told}) if told.any() else {}
 
 
 def known_demands(read: Mapping[str, Column], prefix: str) -> NDArray[np.int64]:

@@ -39,7 +39,6 @@ OF_SHARES = {
     "MAX_TRES": Tried(BILLED, SELDOM, flagged(BY_SHARE, "MAX_TRES"), "summed", accounts=TWO, partitions=DEAR),
     "trees": Tried(TREES, SELDOM, BY_SHARE, accounts=THREE),
     "NO_FAIR_TREE": Tried(TREES, SELDOM, CLASSIC, "trees", accounts=THREE),
-    "FAIR_TREE": Tried(TREES, SELDOM, flagged(BY_SHARE, "FAIR_TREE"), "NO_FAIR_TREE", accounts=THREE),
     "undamped": Tried(DAMPED, SELDOM, BY_BOTH, accounts=TWO),
     "FairShareDampeningFactor": Tried(
         DAMPED, SELDOM, f"{BY_BOTH}\nFairShareDampeningFactor=5", "undamped", accounts=TWO

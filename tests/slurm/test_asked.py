@@ -65,6 +65,6 @@ def test_what_nobody_tells_is_assumed_and_said(tmp_path: Path) -> None:
         (None, "2 jobs"), ({"nodes": [2, 0, 0]}, "1 job"), ({"nodes": [2, 2, 0]}, ""),
     )  # fmt: skip
     for told, whose in untold:
-        jobs = fs.Workload(submit=0, tasks=[8, 6, 1], runtime=10, estimate=60, layout=told)
+        jobs = fs.Workload(submit=[0, 0, 0], tasks=[8, 6, 1], runtime=10, estimate=60, layout=told)
         notes = fs.simulate(jobs, machine, policy, sharing="block").notes
         assert [note for note in notes if "assumed" in note] == [ONE.format(whose)] * bool(whose)
