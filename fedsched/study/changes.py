@@ -113,11 +113,7 @@ def _set(case: Case, name: str, value: str) -> Case:
 
 def _with_conf(case: Case, conf: SlurmConf) -> Case:
     slurm = _slurm_of(case, "conf")
-    policy = Slurm(
-        conf, assoc=slurm.assoc, passes=slurm.passes, rate=slurm.rate, completing=slurm.completing, phase=slurm.phase,
-        epoch=slurm.epoch, aged=slurm.aged,
-    )  # fmt: skip
-    return replace(case, policy=policy)
+    return replace(case, policy=replace(slurm, conf=conf, clocks=None, ensemble=1))
 
 
 def _federated(case: Case, value: str) -> Case:

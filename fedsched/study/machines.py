@@ -43,11 +43,7 @@ def resized(case: Case, text: str) -> Case:
     machine = case.federation
     if isinstance(case.policy, Slurm):
         conf = _with_hosts(case.policy.conf, wanted(text, machine.nodes))
-        slurm = case.policy
-        policy = Slurm(
-            conf, assoc=slurm.assoc, passes=slurm.passes, rate=slurm.rate, completing=slurm.completing,
-            phase=slurm.phase, epoch=slurm.epoch, aged=slurm.aged,
-        )  # fmt: skip
+        policy = replace(case.policy, conf=conf, clocks=None, ensemble=1)
         changed = replace(case, federation=open_to_all(federation_of(conf)), policy=policy)
     else:
         changed = replace(case, federation=_scaled(machine, wanted(text, machine.nodes)))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from fedsched.simulate import simulate
-from fedsched.slurm import Slurm
 from fedsched.slurm.pack import epoch_of
 from fedsched.tuning.confs import changed
 from fedsched.tuning.limits import with_limits
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
     from fedsched.sharing import NodeSharing
+    from fedsched.slurm import Slurm
 
 Changes: TypeAlias = "tuple[tuple[str, str], ...]"  # what is not as in the conf, by gene
 
@@ -70,9 +70,8 @@ class Trials:
         self.budget.made += 1
         base = self.policy
         accounts = None if base.assoc is None else with_limits(base.assoc, dict(changes))
-        policy = Slurm(
-            changed(base.conf, dict(changes)),
-            assoc=accounts, passes=base.passes, rate=base.rate, completing=base.completing,
+        policy = replace(
+            base, conf=changed(base.conf, dict(changes)), assoc=accounts, clocks=None, ensemble=1,
             phase=base.phase + phase, epoch=epoch_of(self.workload, base) + phase,
         )  # fmt: skip
         schedule = simulate(self.workload, self.federation, policy, sharing=self.sharing, reading=self.reading)

@@ -211,11 +211,8 @@ def problem_of(
 def _in_step(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
     """Return Slurm's policy as the dump begins: who waited then has his age, and clocks may be the record's."""
     given = _recorded_clocks(site, policy) if clocks else policy.clocks
-    return Slurm(
-        policy.conf, assoc=policy.assoc, clocks=given, passes=policy.passes, rate=policy.rate,
-        completing=policy.completing, phase=policy.phase, epoch=policy.epoch, aged=_ages(site, waited, begin),
-        ensemble=1 if clocks else policy.ensemble,
-    )  # fmt: skip
+    ensemble = 1 if clocks else policy.ensemble
+    return replace(policy, clocks=given, aged=_ages(site, waited, begin), ensemble=ensemble)
 
 
 def _ages(site: Site, waited: NDArray[np.bool_], begin: Column) -> dict[int, float]:
