@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9  # sums of integrals are by less than this share too high
 SPLITS = 8  # of the times at which a schedule may end: each asks a solver anew
-STEPS = 12  # of prices that follow what jobs choose
+STEPS = 11  # of prices that follow what jobs choose
 KEPT = 0.5  # of the best prices so far, in the next
 DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
 AT_ONCE = 1_000_000  # begins of stretches that are looked at together
@@ -165,7 +165,7 @@ class _Hours:
         jobs, alone = self.relaxation, self._paid(last, None)
         rows, first, rooms = np.arange(jobs.tasks.size), self.first, self.rooms
         if first.size > KINDS and first.size < rows.size:  # each in the shape that it would have alone
-            rows = np.array([one[np.argmin(alone[one])] for one in np.split(rows, first[1:])])
+            rows = self._cheapest_shapes(alone)
             first, rooms = np.arange(rows.size), [room.of(rows) for room in rooms]
         span, release = (jobs.t0, jobs.t0 + last), jobs.t0 + jobs.release[rows]
         prices = room_prices(rooms, jobs.tasks[rows], release, first, span, self.until)
@@ -173,22 +173,26 @@ class _Hours:
 
     def _mended(self, last: float, prices: RoomPrices) -> float:
         # What the jobs cost at least, by these prices or by better ones that follow what few jobs choose.
-        best = self._work(last, prices)
+        chosen = self._chosen(last, prices)
+        best = self._in_all(chosen.paid, prices)
         if self.first.size > KINDS or not math.isfinite(best):
             return best
-        choices, now = Choices(self.rooms, prices), prices
+        choices = Choices(self.rooms, prices)
         for _ in range(STEPS):
-            chosen = self._chosen(last, now)
-            value = self._in_all(chosen.paid, now)
-            if value > best:
-                best, prices = value, now
-            rows = np.array([one[0] + np.argmin(chosen.paid[one]) for one in self._shapes])
+            rows = self._cheapest_shapes(chosen.paid)
             choices.add(chosen.of(rows), rows)
             following = choices.prices(self.until)
             if following is None or time.perf_counter() >= self.until:
                 break
             now = prices._replace(prices=KEPT * prices.prices + (1.0 - KEPT) * following.prices)
+            chosen = self._chosen(last, now)
+            if (value := self._in_all(chosen.paid, now)) > best:
+                best, prices = value, now
         return best
+
+    def _cheapest_shapes(self, paid: Floats) -> Ints:
+        # The row of each job's shape for which it pays least.
+        return np.array([one[np.argmin(paid[one])] for one in self._shapes])
 
     def _idle(self, makespan: float) -> float:
         ends = np.array([self.relaxation.t0, self.relaxation.t0 + makespan])
