@@ -75,6 +75,8 @@ class Play:
             for number, job in enumerate(self.jobs):
                 if job.submit <= now and number not in submitted:
                     submitted.add(number)
+                    self.looks_for(job, set())
+                    self.finds_none(job)
                     came = came or (job.gone is None and id(job) not in self.hopeless)
             joined = False
             for job in self.jobs:
@@ -261,6 +263,19 @@ class Play:
     def chosen(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> set[int]:
         """Return the nodes that it is given of these."""
         return chosen_of(self.site, nodes, job.tasks)
+
+    def chosen_ahead(self, nodes: set[int], job: Job, over: Sequence[Job]) -> set[int]:
+        """Return those that backfill would give it, these others being over."""
+        return self.chosen(nodes, job, over)
+
+    def looks_for(self, job: Job, free: set[int]) -> None:
+        """Slurm looks for nodes for a job to start it now; where they are shared that leaves something behind."""
+
+    def finds_none(self, job: Job) -> None:
+        """It looks whether there would be enough if nobody else ran."""
+
+    def looks_ahead(self, job: Job, nodes: set[int], over: Sequence[Job]) -> None:
+        """Backfill looks at these nodes for it, as they will be when these others are over."""
 
     def chosen_at_last(self, avail: set[int], job: Job, chosen: set[int]) -> set[int]:
         """Return the nodes on which backfill starts a job that had others chosen of these: select/linear asks anew."""

@@ -64,6 +64,7 @@ def main_pass(play: Play, now: int, depth: int) -> None:
                 break
             up = set(job.may) - play.closed(job, now)[0]
             free = play.idle(up) - withdrawn
+            play.looks_for(job, free)
             if is_over(site, job, play.running(), ALL):
                 if site.limits_stop and job.reservation is not None:
                     failed_in.add(job.reservation)
@@ -78,6 +79,7 @@ def main_pass(play: Play, now: int, depth: int) -> None:
                     return
                 job = play.next_task(job)
                 continue
+            play.finds_none(job)
             if play.fits(up, job) or up & play.busy:
                 if job.reservation is not None:
                     failed_in.add(job.reservation)
@@ -243,11 +245,16 @@ class BackfillPass:
                 pieces.append((a, b, left))
         self.records = pieces
 
+    def _fits_then(self, avail: set[int], mine: Job, over: list[Job]) -> bool:
+        left = self.play.left(avail, over)
+        self.play.looks_ahead(mine, left, over)
+        return self.play.fits(left, mine, over)
+
     def _will_run(self, avail: set[int], mine: Job) -> tuple[int | None, set[int]]:
         site, play, now = self.play.site, self.play, self.now
         over: list[Job] = []
-        if play.fits(play.left(avail, over), mine, over):
-            return now, play.chosen(play.left(avail, over), mine, over)
+        if self._fits_then(avail, mine, over):
+            return now, play.chosen_ahead(play.left(avail, over), mine, over)
         running = [(job.start + job.limit, k, job) for k, job in enumerate(play.jobs)
                    if job.start is not None and job.nodes <= play.busy and play.end(job) > play.now]  # fmt: skip
         running.sort(key=lambda one: one[:2])
@@ -255,8 +262,8 @@ class BackfillPass:
         if not site.cons_tres:
             for end, _, job in ends:
                 over.append(job)
-                if play.fits(play.left(avail, over), mine, over):
-                    return max(end, now + 1), play.chosen(play.left(avail, over), mine, over)
+                if self._fits_then(avail, mine, over):
+                    return max(end, now + 1), play.chosen_ahead(play.left(avail, over), mine, over)
             return None, set()
         there = [k for k, (_, nodes, _) in enumerate(ends) if nodes & avail]
         if not there:
@@ -277,8 +284,8 @@ class BackfillPass:
             width = self._wider(width)
             while k < len(ends) and ends[k][0] > first + width:
                 width = self._wider(width)
-            if play.fits(play.left(avail, over), mine, over):
-                last, chosen = ends[group[-1]][0], play.chosen(play.left(avail, over), mine, over)
+            if self._fits_then(avail, mine, over):
+                last, chosen = ends[group[-1]][0], play.chosen_ahead(play.left(avail, over), mine, over)
                 return (last if last > now else max(now + 1, last + site.overdue)), chosen
         return None, set()
 

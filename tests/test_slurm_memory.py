@@ -36,18 +36,26 @@ class Case(NamedTuple):
     play: SharedPlay
 
 
-def case(seed: int, folder: Path) -> Case:
-    """Return a random site of two kinds of nodes, and jobs on it that each fit when nobody else runs."""
+def case(seed: int, folder: Path, *, gpus: bool = False) -> Case:
+    """Return a random site of two kinds of nodes, and jobs on it that each fit when nobody else runs.
+
+    With `gpus` nodes of one kind have some, and some of the jobs ask for them.
+    """
     draw = random.Random(seed)
     sizes = [(draw.choice((2, 4, 8)), draw.choice((4, 8, 16)), draw.choice((1, 1, 2))) for _ in range(2)]
     counts = [draw.randrange(1, 5), draw.randrange(1, 4)]
+    if gpus:  # which come first
+        sizes[1] = sizes[0]
     has = [size for size, count in zip(sizes, counts, strict=True) for _ in range(count)]
     nodes, backfill = len(has), draw.random() < 0.8
     words = {"bf_resolution": draw.choice((1, 60)), "bf_interval": draw.choice((5, 30)),
              "sched_interval": draw.choice((5, 60)), "batch_sched_delay": draw.choice((0, 3))}  # fmt: skip
     usual = draw.choice((1, 2))
     path = folder / "slurm.conf"
+    devices = [0, draw.choice((1, 2, 2, 4)) if gpus else 0]
+    draw.shuffle(devices)
     lines = [f"NodeName=m{k}n[1-{count}] CPUs={cores} RealMemory={memory} Weight={weight}"
+             + (f" Gres=gpu:{devices[k]}" if devices[k] else "")
              for k, ((cores, memory, weight), count) in enumerate(zip(sizes, counts, strict=True))]  # fmt: skip
     told = ",".join(f"{name}={value}" for name, value in words.items())
     path.write_text(
@@ -57,12 +65,14 @@ def case(seed: int, folder: Path) -> Case:
     )
     site = Site(nodes=nodes, partitions=[frozenset(range(nodes))], tiers=[1], weights=[one[2] for one in has],
                 backfill=backfill, cons_tres=True, fifo=not backfill, **words)  # fmt: skip
-    play = SharedPlay(site, [], has=[one[:2] for one in has])
-    rows: list[tuple[int, int, int, int, int]] = []
+    of_nodes = [many for many, count in zip(devices, counts, strict=True) for _ in range(count)]
+    play = SharedPlay(site, [], has=[one[:2] for one in has], gpus=of_nodes)
+    rows: list[tuple[int, ...]] = []
     play.completing, play.busy, play.now = set(), set(), 0
-    for k in range(draw.randrange(1, 14)):
+    for k in range(draw.randrange(1, 14) + 10 * gpus):
         memory = draw.choice((0, 0, 1, 2, 5))
         ask = Ask(draw.choice((1, 1, 2, 3)), memory, draw.choice((0, 0, 0, 1, 2)), draw.random() < 0.1)
+        ask.gpus = draw.choice((0, 1, 2)) if gpus else 0
         tasks = draw.choice((1, 1, 2, 4, 7))
         ask.by_node = ask.together > 0 and memory > 0
         ask.together = min(ask.together, tasks)
@@ -72,44 +82,53 @@ def case(seed: int, folder: Path) -> Case:
         job = Job(submit=submit, earliest=submit, tasks=tasks, limit=limit, planned=limit, runtime=runtime,
                   completing=draw.choice((0, 0, 3)), user=0, partition=0, may=frozenset(range(nodes)))  # fmt: skip
         play.asks[id(job)] = ask
-        may = {n for n in range(nodes) if has[n][0] >= ask.cores and has[n][1] >= ask.memory}
+        may = {n for n in range(nodes) if has[n][0] >= ask.cores and has[n][1] >= ask.memory
+               and play.gpus[n] >= ask.gpus}  # fmt: skip
         job.may = frozenset(may)
         if play.fits(may, job):
             play.jobs.append(job)
-            rows.append((k, memory, ask.cores, ask.together, ask.alone))
+            rows.append((k, memory, ask.cores, ask.together, ask.alone, ask.gpus))
     order = sorted(range(len(rows)), key=lambda k: (play.jobs[k].submit, k))
     play.jobs = [play.jobs[k] for k in order]
     rows = [rows[k] for k in order]
     workload = fs.Workload(
         submit=[job.submit for job in play.jobs], tasks=[job.tasks for job in play.jobs],
         runtime=[job.runtime for job in play.jobs], estimate=[job.limit for job in play.jobs],
-        demand={"cpu": [row[2] for row in rows], "memory": [row[1] for row in rows]},
+        demand={"cpu": [row[2] for row in rows], "memory": [row[1] for row in rows]}
+        | ({"gpu": [row[5] for row in rows]} if gpus else {}),
         layout={"tasks_per_node": [row[3] for row in rows], "exclusive": [int(row[4]) for row in rows]},
     )  # fmt: skip
     completing = {int(one): job.completing for one, job in zip(workload.id, play.jobs, strict=True)}
     return Case(workload, fs.read_federation(path), fs.policies.Slurm(path, completing=completing), play)
 
 
+@pytest.mark.parametrize("gpus", [False, True])
 @pytest.mark.parametrize("tenth", range(10))
-def test_it_is_the_naive_reference_start_for_start(tenth: int, tmp_path: Path) -> None:
+def test_it_is_the_naive_reference_start_for_start(tenth: int, gpus: bool, tmp_path: Path) -> None:
     """On random sites jobs start in the same second, as many tasks on the same nodes, by the same pass."""
     for seed in range(tenth, tries(300), 10):
-        one = case(seed, tmp_path)
+        one = case(seed, tmp_path, gpus=gpus)
         if not one.play.jobs:
             continue
-        first = one.play.site.epoch = min(job.submit for job in one.play.jobs)
-        for job in one.play.jobs:  # the second 0 is that of the first submission
-            job.submit, job.earliest = job.submit - first, job.earliest - first
-        schedule = fs.simulate(one.workload, one.machine, one.policy, sharing="block")
-        assert isinstance(schedule, SharedSlurmSchedule)
-        schedule.verify()
-        one.play.run()
-        use = schedule.use
+        schedule = played(one)
+        first, use = one.play.site.epoch, schedule.use
         for row, job in enumerate(one.play.jobs):
             mine = use.job == row
             where = dict(zip(use.node[mine].tolist(), use.tasks[mine].tolist(), strict=True))
             ours = schedule.start[row] - first, schedule.started_by[row], where
             assert ours == (job.start, job.by, one.play.holds[id(job)]), f"seed {seed}, job {row}"
+
+
+def played(one: Case) -> SharedSlurmSchedule:
+    """Return what ours makes of a case, which the reference plays, too."""
+    first = one.play.site.epoch = min(job.submit for job in one.play.jobs)
+    for job in one.play.jobs:  # the second 0 is that of the first submission
+        job.submit, job.earliest = job.submit - first, job.earliest - first
+    schedule = fs.simulate(one.workload, one.machine, one.policy, sharing="block")
+    assert isinstance(schedule, SharedSlurmSchedule)
+    schedule.verify()
+    one.play.run()
+    return schedule
 
 
 @pytest.mark.parametrize("tenth", range(10))
@@ -238,6 +257,20 @@ def test_gpus_count_in_priorities(tmp_path: Path) -> None:
         start = fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path), sharing="block").start
         assert start[first] == 300.0
         assert start[3 - first] > 300.0
+
+
+def test_a_look_at_a_job_for_gpus_lets_its_node_come_first(tmp_path: Path) -> None:
+    """The wide job then plans with the last node, not with the first two, and the long one has to wait for it."""
+    nodes = "NodeName=n[1-2] CPUs=4 RealMemory=8000\nNodeName=n3 CPUs=4 RealMemory=8000 Gres=gpu:2\n"
+    nodes += "PartitionName=p Nodes=ALL Default=YES\nGresTypes=gpu\n"
+    for gpus, late in ((0, False), (2, True)):
+        schedule = on_two(
+            tmp_path, nodes=nodes, submit=[0, 1, 2, 5, 10], begin=[0, 0, 0, 70, 0], tasks=[2, 1, 2, 1, 1],
+            runtime=[300, 240, 600, 600, 60], estimate=[300, 240, 600, 600, 60],
+            demand={"cpu": [4, 1, 4, 2, 4], "gpu": [0, 1, 0, 0, gpus]},
+        )  # fmt: skip
+        assert schedule.start[2] == 300.0
+        assert (schedule.start[3] > 90.0) == late  # the pass after the one that looked, no main pass between them
 
 
 def write(folder: Path) -> Path:

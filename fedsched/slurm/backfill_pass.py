@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.slurm.arrays import By, Counter, Setting
+from fedsched.slurm.for_gpus import is_noted
 from fedsched.slurm.limits import OF_AMOUNTS, OTHERS, has_too_many_jobs, is_found_over, is_over, left_of_array
 from fedsched.slurm.node_sets import meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up
@@ -39,16 +40,16 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
     scratch.reserved_in[:] = 0
     begin_table(problem, state, now)
     counter[Counter.PASSES] += 1
-    last = counter[Counter.WAITING] - 1  # who might start: nodes only become fewer in a pass
+    last = counter[Counter.WAITING] - 1  # who might start or leaves a note: nodes only become fewer in a pass
     for place in range(counter[Counter.WAITING]):
         while turn < last_turn and turns.tested[turn] <= tested:
             now, turn, last = now + 1, turn + 1, counter[Counter.WAITING] - 1
         if settings[Setting.TIMED] == 0 and turn == last_turn:
-            while last >= place and not has_room(problem, state, state.queue[last], now):
+            while last >= place and not _matters(problem, state, state.queue[last], now):
                 last -= 1
             if last < place:
                 _note_limits(problem, state, place, now, tested, most)
-                break  # none of the others can start now, and reservations end with the pass
+                break  # none of the others can, and reservations end with the pass
         if tested >= most or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
@@ -62,6 +63,11 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
             break
     if started > 0:
         drop_started(state)
+
+
+@inlined
+def _matters(problem: Problem, state: State, job: int, now: int) -> bool:
+    return is_noted(state.shared, job) or has_room(problem, state, job, now)
 
 
 @part

@@ -10,6 +10,7 @@ from fedsched.compiled import constant, kernel, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
 from fedsched.slurm.conditions import CANCELLED, lose, next_due, next_moment, released, settle, submitted, wait_until
+from fedsched.slurm.for_gpus import look_for
 from fedsched.slurm.main_pass import main_pass
 from fedsched.slurm.numbers import give_number, give_released_numbers
 from fedsched.slurm.queue import join, leave, order
@@ -207,6 +208,7 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
             break
         counter[Counter.ARRIVED] += 1
         give_number(problem, state, job)
+        look_for(state.shared, problem, job)
         if state.waiting.open[job] < GONE // 2:  # what else it waited for may have come since it was lost
             submitted(problem, state, job)
             came = True

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import By, Counter, Setting
+from fedsched.slurm.for_gpus import found_none, look_for_now
 from fedsched.slurm.limits import OTHERS, is_found_over, is_over, is_still_over
 from fedsched.slurm.lines import keep_first_lines
 from fedsched.slurm.node_sets import meet, ones
@@ -83,19 +84,21 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
     if reservation < 0 and _is_withdrawn(problem, state, job):
         _withdraw(problem, state, job)
         return FAILED
-    if is_found_over(problem, state, job):
-        stops = problem.settings[Setting.ASSOC_LIMIT_STOP] == 1
-        return _fail(problem, state, job, now) if stops else PASSED
     for k in range(mine.size):
         scratch.usable[k] = mine[k]
     close(problem, state, job, now, scratch.usable)
     for k in range(mine.size):
         scratch.free[k] = scratch.usable[k] & ~closed(state.shared, state, k) & ~scratch.withdrawn[k]
+    look_for_now(state.shared, problem, job, scratch.free)
+    if is_found_over(problem, state, job):
+        stops = problem.settings[Setting.ASSOC_LIMIT_STOP] == 1
+        return _fail(problem, state, job, now) if stops else PASSED
     if fits_now(state.shared, problem, scratch.free, job):
         keep_first_lines(problem, state, job)
         place_now(state.shared, problem, state, job)
         start(problem, state, job, now, scratch.chosen, MAIN)
         return STARTED
+    found_none(state.shared, problem, job)
     if not fits_now(state.shared, problem, scratch.usable, job) and not meet(scratch.usable, state.busy):
         return PASSED
     return _fail(problem, state, job, now)

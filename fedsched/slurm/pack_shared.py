@@ -13,6 +13,7 @@ from fedsched.sharing.asked import asked_of, asks_in_words
 from fedsched.sharing.noun import NodeSharing
 from fedsched.sharing.pack import frozen, kinds_alike, shared
 from fedsched.sharing.room import new_work
+from fedsched.slurm.for_gpus import SPAN
 from fedsched.slurm.limits_of_accounts import are_enforced_of
 from fedsched.slurm.shared_arrays import Shared
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
-    from fedsched.sharing.arrays import Kinds
+    from fedsched.sharing.arrays import Kinds, Sharing
     from fedsched.sharing.asked import Asked
     from fedsched.slurm.noun import Slurm
 
@@ -62,7 +63,7 @@ def opened_on(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
     return rows, of_job.reshape(-1)
 
 
-def shared_of(workload: Workload, federation: Federation, by_node: Ints) -> Shared:
+def shared_of(workload: Workload, federation: Federation, by_node: Ints, weight: Ints) -> Shared:
     """Return what these jobs, in their order, share, nobody being there; `by_node`: whose memory is asked of a node."""
     asked = asked_of(workload, federation)
     kinds = kinds_alike(workload, asked)
@@ -75,7 +76,17 @@ def shared_of(workload: Workload, federation: Federation, by_node: Ints) -> Shar
     devices = np.arange(work.now.left.shape[1])
     work.now.left[:] = np.where(devices < sharing.nodes.gpus[of_node][:, None], WHOLE, 0)
     completing, refused = (np.zeros(many, dtype=np.int64) for many in (federation.nodes, kinds.tasks.size))
-    return Shared(sharing, work, completing, frozen(by_node), refused)
+    return Shared(sharing, work, completing, frozen(by_node), refused, *_for_gpus(sharing, weight))
+
+
+def _for_gpus(sharing: Sharing, weight: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return of how many GPUs of a node each kind's tasks are, which nodes have any, and the nodes' weights."""
+    kinds, nodes, nothing = sharing.kinds, sharing.nodes, np.zeros(0, dtype=np.int64)
+    if sharing.gpu < 0 or not kinds.need[:, sharing.gpu].any():
+        return frozen(nothing), frozen(nothing), weight
+    asked = kinds.need[:, sharing.gpu] * np.maximum(kinds.chunk, 1)
+    some = np.flatnonzero(nodes.gpus[nodes.group] > 0)
+    return frozen(asked), frozen(some), weight * SPAN + SPAN - 1
 
 
 def _refuse_who_has_no_room(workload: Workload, federation: Federation, asked: Asked, kinds: Kinds) -> None:

@@ -50,7 +50,10 @@ def scheduled(
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = drawn(packed, member)
-        shared = None if sharing is None else shared_of(workload.take(one.rows), federation, by_node[one.rows])
+        shared = None
+        if sharing is not None:
+            weight = one.problem.machine.weight
+            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight)
         state = new_state(one.problem, one.priorities, shared)
         loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner

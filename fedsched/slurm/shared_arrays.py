@@ -20,6 +20,8 @@ class Shared(NamedTuple):
     """The nodes and what jobs ask of them, what is free there, how many jobs complete on each node.
 
     `by_node` says whose memory is asked of a node: of its cores all that are free then count where nodes are chosen.
+    `for_gpus` has of each kind how many GPUs its tasks on a node ask for, and `with_gpus` the nodes that have any, both
+    of no size where that never matters; `weight` is that of each node as backfill looks ahead.
     `refused` has of each kind of jobs the shortest limit that has found no room in the backfill pass at hand.
     """
 
@@ -28,3 +30,6 @@ class Shared(NamedTuple):
     completing: Ints
     by_node: Ints
     refused: Ints
+    for_gpus: Ints
+    with_gpus: Ints
+    weight: Ints

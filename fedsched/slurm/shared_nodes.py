@@ -12,6 +12,7 @@ from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose_blocks
 from fedsched.sharing.devices import choose_devices
 from fedsched.sharing.stock import copy_stock, fit_on, give_back, room_on, take
+from fedsched.slurm.for_gpus import look_ahead, look_for_now
 from fedsched.slurm.lines import choose_again
 from fedsched.slurm.node_sets import BITS, add, count, drop, next_in, ones
 from fedsched.slurm.node_sizes import choose_for, enough, is_sized
@@ -19,7 +20,7 @@ from fedsched.slurm.node_sizes import choose_for, enough, is_sized
 if TYPE_CHECKING:
     import numpy as np
 
-    from fedsched.sharing.arrays import Sharing, Stock
+    from fedsched.sharing.arrays import Ints, Sharing, Stock
     from fedsched.slurm.arrays import Problem, State, Words
     from fedsched.slurm.shared_arrays import Shared
 
@@ -83,6 +84,7 @@ def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, 
         if is_sized(problem.sizes, job):
             return enough(problem.sizes, problem, nodes, job)
         return many >= problem.jobs.tasks[job]
+    look_ahead(shared, nodes, job)
     return _has_room(shared.sharing, shared.work.later, nodes, job)
 
 
@@ -101,7 +103,7 @@ def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -
     if shared is None:
         choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
         return
-    _choose(problem, shared, shared.work.now, job, scratch.free, scratch.chosen)
+    _choose(problem.machine.weight, shared, shared.work.now, job, scratch.free, scratch.chosen)
 
 
 @inlined
@@ -111,7 +113,7 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
     if shared is None:
         choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
         return
-    _choose(problem, shared, shared.work.later, job, scratch.free, scratch.chosen)
+    _choose(shared.weight, shared, shared.work.later, job, scratch.free, scratch.chosen)
 
 
 @inlined
@@ -123,7 +125,8 @@ def place_at_last(shared: Shared | None, problem: Problem, state: State, job: in
     scratch = state.scratch
     for k in range(scratch.usable.size):
         scratch.free[k] = scratch.usable[k] & ~state.completing[k]
-    _choose(problem, shared, shared.work.now, job, scratch.free, scratch.chosen)
+    look_for_now(shared, problem, job, scratch.free)
+    _choose(problem.machine.weight, shared, shared.work.now, job, scratch.free, scratch.chosen)
 
 
 @inlined
@@ -215,16 +218,16 @@ def _has_room(sharing: Sharing, stock: Stock, nodes: Words, job: int) -> bool:
 
 
 @part
-def _choose(problem: Problem, shared: Shared, stock: Stock, job: int, nodes: Words, chosen: Words) -> None:
+def _choose(weight: Ints, shared: Shared, stock: Stock, job: int, nodes: Words, chosen: Words) -> None:
     # Nodes of the least weight first; a block has one weight, and as many cores as its nodes have for the job.
-    sharing, work, weight = shared.sharing, shared.work, problem.machine.weight
+    sharing, work = shared.sharing, shared.work
     kind = sharing.kinds.of_job[job]
     chunk, left, last = sharing.kinds.chunk[kind], sharing.kinds.tasks[kind], NO_WEIGHT
     cores = sharing.kinds.need[kind, CORES]
     work.number[Number.FOUND] = 0
     work.number[Number.FOUND_DEVICES] = 0
     while left > 0:
-        heavy = _next_weight(problem, nodes, last)
+        heavy = _next_weight(weight, nodes, last)
         work.fit[:] = 0
         room = NOTHING
         node = next_in(nodes, FIRST)
@@ -250,8 +253,8 @@ def _choose(problem: Problem, shared: Shared, stock: Stock, job: int, nodes: Wor
 
 
 @inlined
-def _next_weight(problem: Problem, nodes: Words, last: int) -> int:
-    weight, found = problem.machine.weight, NO_WEIGHT
+def _next_weight(weight: Ints, nodes: Words, last: int) -> int:
+    found = NO_WEIGHT
     node = next_in(nodes, FIRST)
     while node < weight.size:
         if weight[node] > last and (found == NO_WEIGHT or weight[node] < found):

@@ -16,13 +16,13 @@ from slurm.record_micro import RECORDED
 
 import fedsched as fs
 from fedsched.slurm import Clocks
+from fedsched.slurm.result import SharedSlurmSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from fedsched.slurm.result import SharedSlurmSchedule
 
 CLOSE = 60.0
 PERIOD = 300  # of the ticks
@@ -106,14 +106,16 @@ def table() -> Iterator[str]:
     ):
         apart = played.apart(schedule)
         near = f"{apart.mean():.1f} s | {(apart <= CLOSE).mean():.1%} | {apart.max():,.0f} s"
-        yield f"| {ours} | {near} | {played.on_the_same(schedule):.0%} |"  # type: ignore[arg-type]
+        very = f"{played.on_the_same(schedule):.0%}" if isinstance(schedule, SharedSlurmSchedule) else ""
+        yield f"| {ours} | {near} | {very} |"
 
 
 def schedule_machine() -> fs.Federation:
     """Return the cluster."""
     with TemporaryDirectory() as folder:
         conf = Path(folder) / "slurm.conf"
-        conf.write_text("\n".join(f"NodeName=n{k} {node}" for k, node in enumerate(NODES, 1)) + "\n", encoding="utf-8")
+        lines = [*(f"NodeName=n{k} {node}" for k, node in enumerate(NODES, 1)), PARTITIONS]
+        conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return fs.read_federation(conf)
 
 
