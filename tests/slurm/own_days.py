@@ -39,8 +39,11 @@ def clearing(recording: Recording) -> dict[int, int]:
     return dict.fromkeys(map(number, recording.jobs), COMPLETING) | dict(zip(map(number, ran), each, strict=True))
 
 
-def on_slurm(recording: Recording, *, own_clocks: bool = False) -> fs.Schedule:
-    """Return what Slurm's own scheduler makes of a recorded day, by the recording's backfill passes or its own."""
+def on_slurm(recording: Recording, *, own_clocks: bool = False, rate: int = 0) -> fs.Schedule:
+    """Return what Slurm's own scheduler makes of a recorded day, by the recording's backfill passes or its own.
+
+    With a rate passes make so many tests a second.
+    """
     each = recording.each or ("CPUs=1",) * recording.nodes
     nodes = [f"NodeName=n{k} {words}" for k, words in enumerate(each, 1)]  # a line each, as it was recorded
     lines = [recording.settings, *nodes, recording.partitions or "PartitionName=p Nodes=ALL Default=YES"]
@@ -53,15 +56,16 @@ def on_slurm(recording: Recording, *, own_clocks: bool = False) -> fs.Schedule:
             assoc=script if recording.accounts else None,
             completing=clearing(recording),
             clocks=clocks_of_day(recording, own=own_clocks),
+            **({"passes": "timed", "rate": rate} if rate else {}),  # type: ignore[arg-type]
         )
         plain = not (recording.each or recording.partitions)
         machine = federation_of(recording) if plain else fs.read_federation(conf)
         return fs.simulate(workload_of(recording), machine, policy)
 
 
-def own_starts(recording: Recording, *, own_clocks: bool = False) -> list[Start]:
+def own_starts(recording: Recording, *, own_clocks: bool = False, rate: int = 0) -> list[Start]:
     """Return when each job started on Slurm and here."""
-    schedule = on_slurm(recording, own_clocks=own_clocks)
+    schedule = on_slurm(recording, own_clocks=own_clocks, rate=rate)
     nan = math.nan
     columns = zip(compared(recording), schedule.start.tolist(), schedule.finish.tolist(), strict=True)
     return [

@@ -56,6 +56,13 @@ ENDS = Day(6, (
 ))  # fmt: skip
 # Who runs is over his limit when another comes who could be done before he has to be.
 OVERDUE = Day(6, (Submit("runs", 0, 4, 2, 230), Submit("head", 15, 6, 2, 40), Submit("brief", 150, 1, 4, 60)))
+# Behind an array for which a pass needs seconds comes one who would have the nodes that are free.
+LENGTHY = Day(6, (
+    Submit("runs", 0, 4, 30, 900), Submit("tasks", 15, 6, 4, 2, array="0-149"), Submit("brief", 60, 1, 4, 60),
+))  # fmt: skip
+SLOWLY = LINES + "DebugFlags=Backfill\nSlurmctldDebug=debug2\n"  # each test is told
+WHOLE = {"batch_sched_delay": 1, "sched_interval": 60, "bf_interval": 300, "bf_resolution": 1,
+         "bf_max_job_array_resv": 1000, "bf_yield_interval": 10000000}  # fmt: skip
 CALM = {"sched_interval": 600, "bf_interval": 600, "bf_resolution": 1}
 ALONE = OFTEN | {"sched_interval": -1}  # backfill
 
@@ -114,6 +121,8 @@ TRIED = {
     "ends": Tried(ENDS, OFTEN, lines=SHARED),
     "bf_window_linear": Tried(ENDS, OFTEN | {"bf_window_linear": 30}, plain="ends", lines=SHARED),
     "SelectType": Tried(ENDS, OFTEN, plain="ends"),
+    "reached": Tried(LENGTHY, WHOLE, lines=SLOWLY),
+    "bf_max_time": Tried(LENGTHY, WHOLE | {"bf_max_time": 1}, plain="reached", lines=SLOWLY),
     "SchedulerType": Tried(AROUND, OFTEN, plain="around", lines=LINES.replace("sched/backfill", "sched/builtin")),
     "steps": Tried(STEPS, SELDOM | {"default_queue_depth": 1}),
     "sched_interval": Tried(STEPS, SELDOM | {"default_queue_depth": 1, "sched_interval": 3600}, plain="steps"),

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 AT_ONCE = 6.0  # seconds: what one pass starts, or two that follow submissions one after the other
+TESTS_A_SECOND = 100  # of a clock that runs 300 times as fast
 INTERVALS = ("batch_sched_delay", "bf_interval")  # decide when passes are, and nothing tells where their clock began
+LENGTHS = ("reached", "bf_max_time")  # a pass has to take its time
 PHASES = ("steps",)  # where the main scheduler's interval begins decides who starts with whom
-DECIDE = [name for name, one in TRIED.items() if one.plain and name not in INTERVALS]
+DECIDE = [name for name, one in TRIED.items() if one.plain and name not in (*INTERVALS, *LENGTHS)]
 
 
 def turns_of(starts: dict[str, float]) -> list[set[str]]:
@@ -52,7 +54,7 @@ def of_ours(recording: Recording, *, own_clocks: bool = False) -> list[set[str]]
     return turns_of({one.key: one.ours for one in own_starts(recording, own_clocks=own_clocks)})
 
 
-@pytest.mark.parametrize("name", [name for name in TRIED if name not in (*INTERVALS, *PHASES)])
+@pytest.mark.parametrize("name", [name for name in TRIED if name not in (*INTERVALS, *LENGTHS, *PHASES)])
 def test_a_day_goes_as_recorded(name: str) -> None:
     """The same jobs start together, in the same order, and no farther from when Slurm started them than its clocks."""
     recording = begun(Recording.read(RECORDED / name))
@@ -93,6 +95,18 @@ def test_passes_keep_their_interval(name: str) -> None:
     assert max(abs(one.apart) for one in found) <= wanted + 2.0 * recording.slowest_command
     without = own_starts(replace(recording, settings=TRIED[plain].settings), own_clocks=True)
     assert nearest_of(one.ours for one in without) < wanted
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_pass_that_takes_too_long_breaks_off(name: str) -> None:
+    """Who stands behind an array starts beside the job before it, or when all its tasks are over; so here, in time."""
+    recording = Recording.read(RECORDED / name)
+    found = own_starts(recording, own_clocks=True, rate=TESTS_A_SECOND)
+    assert turns_of({one.key: one.ours for one in found}) == of_slurm(recording)
+    [brief] = [one for one in found if one.key == "brief"]
+    assert (brief.slurm > 3000.0) == ("bf_max_time" in recording.settings) == (brief.ours > 3000.0)
+    at_once = turns_of({one.key: one.ours for one in own_starts(recording, own_clocks=True)})
+    assert (at_once == of_slurm(recording)) == (name == "reached")
 
 
 def test_whoever_waits_for_a_limit_holds_up_nobody() -> None:
