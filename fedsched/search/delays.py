@@ -19,6 +19,8 @@ from fedsched.model.reservations import earliest_starts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from fedsched.engine.arrays import Floats, Ints, Problem
     from fedsched.model.federation import Federation
     from fedsched.model.signal import Curve
@@ -89,29 +91,39 @@ def random_delays(delays: Delays, count: int, rng: np.random.Generator) -> Ints:
 def cheapest_delays(problem: PackedProblem) -> list[Ints]:
     """Return delays for plans to begin with: each job in its cheapest stretch, as if it were alone; by each tariff.
 
-    The stretch is as long as the job runs on reference nodes, and costs what it does in the mean of the clusters. It is
-    sought at the job's earliest start, at its latest, and where it begins or ends with a step of a signal.
+    The stretch is as long as the job runs on reference nodes, and costs what it does in the mean of the clusters that
+    the job may run on. It is sought at the job's earliest start, at its latest, and where it begins or ends with a step
+    of a signal.
     """
     delays, pricing = problem.delays, problem.pricing
     if delays is None or pricing is None:
         return []
-    found, first = [], np.maximum(delays.since, delays.earliest)
+    found, first, open_to = [], np.maximum(delays.since, delays.earliest), _clusters_of_jobs(problem)
     for metric in (name for name in problem.objectives.names if name in pricing.tariffs):
         chosen, curves = np.zeros_like(delays.slack), pricing.tariffs[metric].curves
         for jobs in np.array_split(delays.choosers, delays.choosers.size // MANY + 1):
             length = problem.problem.runtime[jobs].astype(np.float64)
-            chosen[jobs] = _cheapest_begins(curves, first[jobs], delays.slack[jobs], length)
+            chosen[jobs] = _cheapest_begins(curves, open_to[jobs], first[jobs], delays.slack[jobs], length)
         found.append(chosen)
     return found
 
 
-def _cheapest_begins(curves: Sequence[Curve], first: Floats, slack: Ints, length: Floats) -> Ints:
-    # By how much each job is put off to where all curves together have least of it; of equals the earliest.
+def _clusters_of_jobs(problem: PackedProblem) -> NDArray[np.bool_]:
+    # Which clusters each job may run on.
+    cluster, may = np.array(problem.problem.groups.cluster), problem.space.limits > 0
+    return np.stack([may[:, cluster == k].any(axis=1) for k in range(int(cluster.max()) + 1)], axis=1)
+
+
+def _cheapest_begins(
+    curves: Sequence[Curve], open_to: NDArray[np.bool_], first: Floats, slack: Ints, length: Floats
+) -> Ints:
+    # By how much each job is put off to where its clusters' curves together have least of it; of equals the earliest.
     end = first + slack + length
     jobs, begins = [np.arange(first.size)] * 2, [np.zeros(first.size), slack.astype(np.float64)]
-    for curve in curves:
+    for curve, may in zip(curves, open_to.T, strict=True):
         steps = curve.changes(float(first.min()), float(end.max()))
         begun, ended = np.searchsorted(steps, first, side="right"), np.searchsorted(steps, end, side="left")
+        ended = np.where(may, ended, begun)
         job = np.repeat(np.arange(first.size), ended - begun)
         step = steps[np.arange(job.size) + (begun - np.cumsum(ended - begun) + (ended - begun))[job]] - first[job]
         jobs, begins = [*jobs, job, job], [*begins, step, step - length[job]]
@@ -119,7 +131,8 @@ def _cheapest_begins(curves: Sequence[Curve], first: Floats, slack: Ints, length
     able = (begin >= 0.0) & (begin <= slack[job])
     job, begin = job[able], np.rint(begin[able])
     since = first[job] + begin
-    cost = np.sum([curve.integral(since + length[job]) - curve.integral(since) for curve in curves], axis=0)
+    spans = [curve.integral(since + length[job]) - curve.integral(since) for curve in curves]
+    cost = np.where(open_to[job].T, spans, 0.0).sum(axis=0)
     order = np.lexsort((begin, cost, job))
     return begin[order[np.searchsorted(job[order], np.arange(first.size))]].astype(np.int64)
 

@@ -17,6 +17,7 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.errors import InfeasibleError, TraceError
 from fedsched.model.delays import counted_from, put_off
 from fedsched.model.metrics import Column
+from fedsched.search.delays import cheapest_delays
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.variation import crossed, mutated
@@ -279,3 +280,17 @@ def test_seeds_put_jobs_in_their_cheapest_hours() -> None:
     words = {"method": "ga", "submits": "keep", "evaluations": 6, "baselines": ("easy",), "seed": 1}
     found = fs.optimize(JOBS, SITE, objectives="carbon", **words)
     assert found.front.plans[0].delays.tolist() == [HOUR, 0, HOUR - 600]
+
+
+def test_seeds_look_at_the_signals_of_those_clusters_alone_that_a_job_may_run_on() -> None:
+    """Tests that jobs at home in two places, each clean at another hour, wait for their own; who is free, for both."""
+    noon = fs.Signal((0.0, 1 * HOUR, 2 * HOUR), (300.0, 100.0, 300.0), "g/kWh", "a", until=24 * HOUR, beyond="repeat")
+    dusk = fs.Signal((0.0, 2 * HOUR, 3 * HOUR), (900.0, 100.0, 900.0), "g/kWh", "b", until=24 * HOUR, beyond="repeat")
+    sites = tuple(fs.Cluster(name, (fs.NodeGroup(2, **NODE),)) for name in "ab")
+    may = np.array([[True, False], [False, True], [True, True]])
+    jobs = fs.Workload(submit=[0.0] * 3, tasks=[1] * 3, runtime=[1800.0] * 3, slack=[4 * HOUR] * 3)
+    jobs = replace(jobs.with_sites(("a", "b")), allowed=may)
+    problem = SearchProblem(
+        jobs, fs.Federation(sites, signals=(noon, dusk)), Objectives.of(("carbon",)), submits="keep", delays=True
+    )
+    assert [delays.tolist() for delays in cheapest_delays(problem)] == [[HOUR, 2 * HOUR, 2 * HOUR]]
