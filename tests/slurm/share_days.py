@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from dataclasses import replace
 
 from slurm.conf_days import BIOLOGY, BY_SHARE, OTHER, PHYSICS, TWO, flagged
 from slurm.parameter_days import SELDOM, Tried
@@ -20,6 +21,8 @@ TREES = Day(6, (
     Submit("much", 0, 6, 9, 320, **BIOLOGY), Submit("later", 10, 6, 9, 240, **PHYSICS),
     Submit("first", 320, 6, 4, 60, **BIOLOGY), Submit("second", 320.5, 6, 4, 60, **PHYSICS),
 ))  # fmt: skip
+# Ticks come 20 s sooner in it.
+TREES_LATER = replace(TREES, events=tuple(replace(one, at=one.at + 20.0) for one in TREES.events))
 # Whoever has used all of it wants more than who has used nothing.
 DAMPED = Day(6, (
     Submit("much", 0, 6, 9, 320, **PHYSICS), Submit("large", 20, 6, 4, 60, **PHYSICS),
@@ -39,6 +42,8 @@ OF_SHARES = {
     "MAX_TRES": Tried(BILLED, SELDOM, flagged(BY_SHARE, "MAX_TRES"), "summed", accounts=TWO, partitions=DEAR),
     "trees": Tried(TREES, SELDOM, BY_SHARE, accounts=THREE),
     "NO_FAIR_TREE": Tried(TREES, SELDOM, CLASSIC, "trees", accounts=THREE),
+    "ticks_sooner": Tried(TREES_LATER, SELDOM, CLASSIC, accounts=THREE),
+    "FAIR_TREE": Tried(TREES, SELDOM, flagged(BY_SHARE, "FAIR_TREE"), "NO_FAIR_TREE", accounts=THREE),
     "undamped": Tried(DAMPED, SELDOM, BY_BOTH, accounts=TWO),
     "FairShareDampeningFactor": Tried(
         DAMPED, SELDOM, f"{BY_BOTH}\nFairShareDampeningFactor=5", "undamped", accounts=TWO

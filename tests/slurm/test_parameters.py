@@ -116,6 +116,15 @@ def test_whoever_waits_for_a_limit_holds_up_nobody() -> None:
     assert of_slurm(with_it) == of_slurm(without) == [{"runs"}, {"other"}, {"over"}]
 
 
+def test_classic_shares_are_a_tick_late() -> None:
+    """Of accounts they know what was used by the tick before: on the same day the moment of the ticks decides."""
+    sooner, later = Recording.read(RECORDED / "ticks_sooner"), Recording.read(RECORDED / "NO_FAIR_TREE")
+    assert sooner.settings == later.settings
+    assert of_slurm(sooner) == of_slurm(Recording.read(RECORDED / "trees")) != of_slurm(later)
+    assert sooner.tick is not None
+    assert of_ours(replace(sooner, tick=sooner.tick + 25), own_clocks=True) == of_slurm(later)
+
+
 def nearest(recording: Recording) -> float:
     """Return how near to each other the starts of two passes are on Slurm."""
     return nearest_of(job.start for job in recording.jobs if job.start is not None)
