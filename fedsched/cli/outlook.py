@@ -167,6 +167,8 @@ def _say_score(found: Score) -> None:
         f"{counted(len(found.wait), 'forecast')} at {counted(found.moments, 'moment')}, ranges of {found.share:.0%}",
         ("", "within range (of resampled moments)", "mean error, s", "pinball loss, s"), rows, align="lrrr",
     )  # fmt: skip
+    low, high = (min(1.0, max(0.0, found.share + side * 2.0 * found.by_chance)) for side in (-1.0, 1.0))
+    say(f"of so few jobs ranges that are right hold {low:.0%} to {high:.0%} (two standard errors)")
     for note in found.notes:
         say(note)
 
@@ -179,7 +181,7 @@ def _covered(found: Score) -> str:
 
 def _score_as_json(found: Score) -> dict[str, Any]:
     return {"forecasts": len(found.wait), "moments": found.moments, "share": found.share, "covered": found.covered,
-            "covered_between": [_known(one) for one in found.covered_between],
+            "covered_between": [_known(one) for one in found.covered_between], "by_chance": found.by_chance,
             "error": found.error, "pinball": found.pinball,
             "as_drawn": found.as_drawn and {"covered": found.as_drawn.covered, "pinball": found.as_drawn.pinball},
             "by_limits": {"error": found.error_by_limits,

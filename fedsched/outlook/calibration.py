@@ -5,6 +5,10 @@ distance from its median is measured in units of its own: how wide the range was
 queue reached. Who waits still has been off by so much at least (Kaplan and Meier). All forecasts of one moment count as
 one, for they share their run times, and those of long ago for less. The ends of a range are put where the quantiles of
 these distances are; so long as moments are few, what forecasts of other clusters were off by counts beside them.
+
+Such ranges have been wrong before, too. So of each start it is looked at which share a range, calibrated by what was
+known at its moment, would have had to be for to hold it; a range that is to hold 80 % is made for the share that 80 %
+of these are within.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.replays import Replays
-from fedsched.steer.picture import picture_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.outlook.habits import Habits
+    from fedsched.outlook.limits import Limits
     from fedsched.outlook.past import Past
     from fedsched.steer import Queue
 
@@ -35,11 +40,12 @@ REACH = 0.05  # the part of the time until the queue's last start that is added 
 MINUTE = 60.0
 # What forecasts of fourteen recorded days were off by, as quantiles, and how many moments they count as.
 USUAL = (
-    -1.94, -1.02, -0.80, -0.69, -0.58, -0.51, -0.44, -0.36, -0.31, -0.25, -0.21, -0.16, -0.12, -0.07, -0.04, -0.01,
-    0.03, 0.06, 0.11, 0.16, 0.20, 0.24, 0.29, 0.34, 0.38, 0.43, 0.50, 0.56, 0.64, 0.72, 0.80, 0.91, 1.04, 1.16,
-    1.35, 1.53, 1.89, 2.43, 3.65, 7.13,
+    -2.10, -1.14, -0.87, -0.74, -0.63, -0.54, -0.46, -0.40, -0.32, -0.26, -0.21, -0.16, -0.11, -0.07, -0.03, 0.01,
+    0.04, 0.09, 0.13, 0.18, 0.23, 0.27, 0.32, 0.38, 0.44, 0.50, 0.56, 0.62, 0.70, 0.78, 0.88, 0.96, 1.04, 1.17,
+    1.35, 1.59, 1.99, 2.66, 4.10, 9.23,
 )  # fmt: skip
 USUAL_MOMENTS = 4.0
+EVERY_SHARE, EVERY_SHARE_MOMENTS = np.arange(1, 41) / 40.0, 1.0  # ranges that hold just what they are made for
 RECENT = 0.3  # the part of the past after which a moment counts half as much
 FARTHEST = 5.0  # units from a median that an end of a range is, at most
 
@@ -77,36 +83,16 @@ class Said(NamedTuple):
 class Calibration(NamedTuple):
     """How far outcomes lie from medians, in units, sorted, with the share of all that lie no higher.
 
-    `starts` are the earlier starts that tell of it, at so many `moments`.
+    `needed` are the shares that ranges would have had to be for to hold outcomes, sorted, with the part of the outcomes
+    that need no more. `starts` are the earlier starts that tell of it, at so many `moments`.
     """
 
     off: Column
     share: Column
+    needed: Column
+    held: Column
     starts: int
     moments: int
-
-    @classmethod
-    def of(cls, said: Iterable[Said], past: Past, now: float) -> Calibration:
-        """Return what earlier forecasts tell by now."""
-        usual = np.array(USUAL)
-        off, over = [usual], [np.ones(usual.size, dtype=np.bool_)]
-        weight = [np.full(usual.size, USUAL_MOMENTS / usual.size)]
-        starts = moments = 0
-        for one in said:
-            if not one.number.size or one.moment >= now:
-                continue
-            begun = np.array([past.starts.get(job, np.nan) for job in one.number.tolist()])
-            gone = np.array([past.withdrawn.get(job, np.inf) for job in one.number.tolist()])
-            known = begun <= now
-            until = np.where(known, begun, np.minimum(gone, now)) - one.moment
-            off.append(one.off(until))
-            over.append(known)
-            fading = 0.5 ** ((now - one.moment) / (RECENT * (now - past.first)))
-            weight.append(np.full(known.size, fading / known.size))
-            starts += int(known.sum())
-            moments += bool(known.any())
-        found = _shares(np.concatenate(off), np.concatenate(over), np.concatenate(weight))
-        return cls(*found, starts, moments)
 
     @property
     def enough(self) -> bool:
@@ -115,15 +101,18 @@ class Calibration(NamedTuple):
 
     def ranges(self, said: Said, share: float) -> tuple[Column, Column]:
         """Return the ends of ranges that hold such a share of the starts, on either side of the medians."""
-        low, high = (self._quantile(level) for level in ((1.0 - share) / 2.0, (1.0 + share) / 2.0))
+        made_for = _quantile(self.needed, self.held, share)
+        low, high = (_quantile(self.off, self.share, (1.0 + side * made_for) / 2.0) for side in (-1.0, 1.0))
         low, high = max(min(low, 0.0), -FARTHEST), min(max(high, 0.0), FARTHEST)
         below, above = said.units
         median = np.maximum(said.median, 0.0)
         return np.maximum(0.0, median + low * below), median + high * above
 
-    def _quantile(self, level: float) -> float:
-        at = int(np.searchsorted(self.share, level - 1e-12))
-        return float(self.off[min(at, self.off.size - 1)])
+    def needs(self, off: Column, begun: NDArray[np.bool_]) -> Column:
+        """Return for which share a range is made that holds who is off by so much; who waits still needs no less."""
+        at = np.searchsorted(self.off, off, side="right")
+        no_higher = np.where(at > 0, self.share[at - 1], 0.0)
+        return np.maximum(0.0, np.where(off < 0.0, np.where(begun, 1.0 - 2.0 * no_higher, 0.0), 2.0 * no_higher - 1.0))
 
     def in_words(self) -> str:
         """Return from how many earlier starts ranges are calibrated, or that those are too few."""
@@ -135,24 +124,114 @@ class Calibration(NamedTuple):
         )
 
 
+class Earlier:
+    """Forecasts of earlier moments, one after the other, each with the calibration of what was known by then."""
+
+    def __init__(self, past: Past) -> None:
+        self._past = past
+        self._made: list[_Made] = []
+
+    @classmethod
+    def of(cls, said: Iterable[Said], past: Past) -> Earlier:
+        """Return what these are, in the order of their moments."""
+        found = cls(past)
+        for one in said:
+            found.add(one)
+        return found
+
+    def add(self, said: Said) -> None:
+        """Add what is forecast at a moment behind those that are there."""
+        if said.number.size:
+            self._made.append(_Made(said, self.by(said.moment), self._past))
+
+    def by(self, now: float) -> Calibration:
+        """Return what they tell by a moment."""
+        off, needed = _Outcomes(np.array(USUAL), USUAL_MOMENTS), _Outcomes(EVERY_SHARE, EVERY_SHARE_MOMENTS)
+        starts = moments = 0
+        for made in self._made:
+            if made.said.moment >= now:
+                continue
+            found = made.by(now)
+            weight = 0.5 ** ((now - made.said.moment) / (RECENT * (now - self._past.first)))
+            off.add(found.off, found.begun, weight)
+            if made.calibration.enough:
+                needed.add(found.needed, found.begun, weight)
+            starts += found.starts
+            moments += found.starts > 0
+        return Calibration(*off.shares(), *needed.shares(), starts, moments)
+
+
+class _Found(NamedTuple):
+    """What has come of the forecasts of a moment: how far they are off, what ranges were to be for, who began."""
+
+    off: Column
+    needed: Column
+    begun: NDArray[np.bool_]
+    starts: int
+
+
+class _Made:
+    """Forecasts of a moment, the calibration of then, and what has come of them."""
+
+    def __init__(self, said: Said, calibration: Calibration, past: Past) -> None:
+        self.said, self.calibration = said, calibration
+        numbers = said.number.tolist()
+        self._start = np.array([past.starts.get(job, np.nan) for job in numbers])
+        self._gone = np.array([past.withdrawn.get(job, np.inf) for job in numbers])
+        self._last = self._start.max()  # NaN where somebody never began
+        self._at_last: _Found | None = None
+
+    def by(self, now: float) -> _Found:
+        """Return what has come of them by a moment; once all have begun, that is the same for ever."""
+        if now >= self._last and self._at_last is not None:
+            return self._at_last
+        begun = self._start <= now
+        off = self.said.off(np.where(begun, self._start, np.minimum(self._gone, now)) - self.said.moment)
+        found = _Found(off, self.calibration.needs(off, begun), begun, int(begun.sum()))
+        if now >= self._last:
+            self._at_last = found
+        return found
+
+
+class _Outcomes:
+    """Values, of which those of jobs that wait still are at least so high; those of one moment weigh as one."""
+
+    def __init__(self, usual: Column, moments: float) -> None:
+        self._value, self._known, self._weight = [usual], [np.ones(usual.size, dtype=np.bool_)], [moments]
+
+    def add(self, value: Column, known: NDArray[np.bool_], weight: float) -> None:
+        """Add those of a moment."""
+        self._value.append(value)
+        self._known.append(known)
+        self._weight.append(weight)
+
+    def shares(self) -> tuple[Column, Column]:
+        """Return the values sorted, and which share of all is no higher than each (Kaplan and Meier)."""
+        value, known = np.concatenate(self._value), np.concatenate(self._known)
+        sizes = [one.size for one in self._value]
+        weight = np.repeat(np.array(self._weight) / sizes, sizes)
+        order = np.lexsort((~known, value))
+        value, known, weight = value[order], known[order], weight[order]
+        left = np.cumsum(weight[::-1])[::-1]
+        return value, np.asarray(1.0 - np.cumprod(1.0 - np.where(known, weight / left, 0.0)), dtype=np.float64)
+
+
 def earlier(first: float, now: float, count: int) -> list[float]:
     """Return moments before now, evenly but for the first, at which nothing was known."""
     found: list[float] = np.unique(np.floor(np.linspace(first, now, count + 1, endpoint=False)[1:])).tolist()
     return found
 
 
-def said_at(queue: Queue, habits: Habits, *, draws: int, seed: int) -> list[Said]:
+def said_at(queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, seed: int) -> list[Said]:
     """Return what is forecast of a queue; nothing where nobody waits."""
+    queue = in_turn(queue, limits)
     if not queue.waiting:
         return []
-    replays = Replays(picture_of(queue), habits, draws=draws, seed=seed)
+    replays = Replays(picture_within(queue, limits), habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
     return [Said.of(queue.now, replays.starts(order))]
 
 
-def _shares(off: Column, over: NDArray[np.bool_], weight: Column) -> tuple[Column, Column]:
-    """Return the distances sorted, and which share lies no higher than each; who waits still is off by no less."""
-    order = np.lexsort((~over, off))
-    off, over, weight = off[order], over[order], weight[order]
-    left = np.cumsum(weight[::-1])[::-1]
-    return off, np.asarray(1.0 - np.cumprod(1.0 - np.where(over, weight / left, 0.0)), dtype=np.float64)
+def _quantile(values: Column, shares: Column, level: float) -> float:
+    at = int(np.searchsorted(shares, level - 1e-12))
+    return float(values[min(at, values.size - 1)])

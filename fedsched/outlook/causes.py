@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
 from fedsched.outlook.forecast import DRAWS, SHARE, forecast, ranged
-from fedsched.outlook.gates import NODES_DOWN, Gate, gates_of, unnamed
+from fedsched.outlook.gates import LIMIT, NODES_DOWN, Gate, gates_of, unnamed
+from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.replays import Replays
 from fedsched.outlook.room import Room
-from fedsched.steer.picture import picture_of
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ class _Asker:
     def __init__(self, present: Present, job: SlurmJob, draws: int, share: float, seed: int) -> None:
         self.present, self.job = present, job
         self.draws, self.share, self.seed = draws, share, seed
+        self.free: frozenset[int] = frozenset()
         self.outlook = self._outlook(present)
 
     def _outlook(self, present: Present) -> Outlook:
@@ -135,6 +136,8 @@ class _Asker:
         in_turn = self.job.waits_its_turn(self.present.queue.now)
         if not gates and not in_turn:
             gates = [unnamed(self.job)]
+        if any(gate.kind == LIMIT for gate in gates):  # they say when that is over
+            self.free = frozenset({self.job.number})
         causes = [Cause(*gate, self._without(gates, k)) for k, gate in enumerate(gates)]
         if gates:
             found = self._opened(gates, self.present.queue)
@@ -169,7 +172,7 @@ class _Asker:
             priority=self.job.priority or LAST,
         )
         jobs = tuple(there if one.number == there.number else one for one in queue.jobs)
-        return self._outlook(replace(self.present, queue=replace(queue, jobs=jobs))).of(there)
+        return self._outlook(replace(self.present, queue=replace(queue, jobs=jobs), free=self.free)).of(there)
 
     # ---- what keeps it once it has its turn
     def _in_turn(self, own: Forecast | None) -> list[Cause]:
@@ -215,8 +218,8 @@ class _Asker:
 
         The further to the front its turn is, the sooner it starts: so who delays it first is found by halving.
         """
-        queue = self.present.queue
-        picture = picture_of(queue)
+        queue = in_turn(self.present.queue, self.present.limits)
+        picture = picture_within(queue, self.present.limits, self.present.free)
         replays = Replays(picture, self.present.habits, draws=self.draws, seed=self.seed)
         order = [one.number for one in queue.waiting if one.number in replays.numbers]
         order.remove(self.job.number)
@@ -241,4 +244,3 @@ class _Asker:
 
 def _have(count: int) -> str:
     return "has its turn" if count == 1 else "have their turn"
-

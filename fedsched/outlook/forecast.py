@@ -10,8 +10,8 @@ import numpy as np
 
 from fedsched.errors import SteerError
 from fedsched.outlook.calibration import Calibration, Said
+from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.replays import Replays
-from fedsched.steer.picture import picture_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,11 +95,11 @@ def forecast(
         raise SteerError(f"draws={draws} must be at least 1.")
     if not 0.0 < share < 1.0:
         raise SteerError(f"share={share!r} must be above 0 and below 1.")
-    queue = present.queue
+    queue = in_turn(present.queue, present.limits)
     notes = (*present.notes, NOBODY)
     if not queue.waiting:
         return Outlook(present, (), share, draws, (*queue.aside_in_words(), *notes))
-    picture = picture_of(queue)
+    picture = picture_within(queue, present.limits, present.free)
     replays = Replays(picture, present.habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
     starts = replays.starts(order, progress)

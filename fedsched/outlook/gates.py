@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import TraceError
 from fedsched.outlook.forecast import expected_end
-from fedsched.outlook.limits import full_limits
+from fedsched.outlook.limits import OF_PARTITIONS, full_limits, is_limit
 from fedsched.outlook.room import Room
 from fedsched.text import counted, first_of
 
@@ -23,10 +23,6 @@ HELD, DEPENDENCY, BEGIN, PARTITION = "held", "dependency", "begin time", "partit
 LIMIT, RESERVATION, NODES_DOWN, TOO_LARGE, OTHER = "limit", "reservation", "nodes down", "too large", "other"
 NEVER = math.inf
 _CONDITION = re.compile(r"(\w+)((?::[\d_*+]+)*)(?:\((\w+)\))?", re.ASCII)
-# What Slurm says of limits of jobs, users and accounts; those of partitions have words of their own.
-_OF_LIMITS = re.compile(r"(QOS|ASSOC|JOBARRAYTASKLIMIT|MAX|GRP)\w*", re.ASCII)
-_OF_PARTITIONS = ("PARTITIONDOWN", "PARTITIONINACTIVE", "PARTITIONNODELIMIT", "PARTITIONTIMELIMIT", "ACCOUNTNOTALLOWED",
-                  "QOSNOTALLOWED", "PARTITIONCONFIG")  # fmt: skip
 
 
 class Gate(NamedTuple):
@@ -113,7 +109,7 @@ def _of_partition(queue: Queue, job: SlurmJob) -> Iterator[Gate]:
     here = next((one for one in queue.partitions if one.name == job.partition), None)
     if here is not None and not here.is_up:
         yield Gate(PARTITION, f"no job starts in its partition {here.name} while that is not UP")
-    elif job.reason in _OF_PARTITIONS:
+    elif job.reason in OF_PARTITIONS:
         told = f"its partition {job.partition} does not take it as it is (Slurm: {job.reason})"
         yield Gate(PARTITION, told, over=NEVER)
 
@@ -121,19 +117,15 @@ def _of_partition(queue: Queue, job: SlurmJob) -> Iterator[Gate]:
 def _limits(present: Present, job: SlurmJob) -> Iterator[Gate]:
     told = False
     try:
-        for full in full_limits(present, job):
+        for full in full_limits(present.queue, present.limits, job):
             told = True
             yield Gate(LIMIT, full.words, full.jobs, full.over)
     except TraceError as error:  # whose association no file has
         told = True
-        if _is_limit(job.reason):
+        if is_limit(job.reason):
             yield Gate(LIMIT, f"its limits are not known: {error}")
-    if not told and _is_limit(job.reason):
+    if not told and is_limit(job.reason):
         yield Gate(LIMIT, f"Slurm says {job.reason}; which limit that is, and who has it, is not known here")
-
-
-def _is_limit(reason: str) -> bool:
-    return reason not in _OF_PARTITIONS and _OF_LIMITS.fullmatch(reason) is not None
 
 
 def _of_nodes(room: Room) -> Iterator[Gate]:

@@ -3,18 +3,62 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import TraceError
 from fedsched.slurm.asked import Asked
-from fedsched.slurm.limits_of_accounts import Parts
+from fedsched.slurm.limits_of_accounts import Part, Parts
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from fedsched.outlook.present import Present
-    from fedsched.steer import SlurmJob
+    from fedsched.slurm.associations import Associations
+    from fedsched.steer import Queue, SlurmJob
+    from fedsched.twin import Site
+
+
+# Why Slurm says that a job waits, of limits of jobs, users and accounts; those of partitions have words of their own.
+_OF_LIMITS = re.compile(r"(QOS|ASSOC|JOBARRAYTASKLIMIT|MAX|GRP)\w*", re.ASCII)
+OF_PARTITIONS = ("PARTITIONDOWN", "PARTITIONINACTIVE", "PARTITIONNODELIMIT", "PARTITIONTIMELIMIT", "ACCOUNTNOTALLOWED",
+                 "QOSNOTALLOWED", "PARTITIONCONFIG")  # fmt: skip
+
+
+def is_limit(reason: str) -> bool:
+    """Return whether a job that waits for this waits for a limit."""
+    return reason not in OF_PARTITIONS and _OF_LIMITS.fullmatch(reason) is not None
+
+
+class Limits:
+    """Who may have how much, on a cluster that enforces it."""
+
+    def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:
+        self._parts = Parts(accounts, of_partitions)
+
+    @classmethod
+    def of_site(cls, site: Site, settings: Queue) -> Limits | None:
+        """Return those of a dump; None where it enforces none, or does not tell of them."""
+        if site.accounts is None or not are_enforced(settings):
+            return None
+        partitions = site.machine.conf.partitions.items()
+        return cls(site.accounts, {name: line.words.get("qos", "") for name, line in partitions})
+
+    def parts_of(self, job: SlurmJob) -> list[Part]:
+        """Return what a job takes of which limits; raise where no file has its association."""
+        return self._parts.of(_asked(job))
+
+    def known_parts_of(self, job: SlurmJob) -> list[Part]:
+        """Return the same, and nothing for a job whose association no file has, as of a user who has been removed."""
+        try:
+            return self.parts_of(job)
+        except TraceError:
+            return []
+
+
+def are_enforced(queue: Queue) -> bool:
+    """Return whether a cluster enforces limits of QOS and accounts."""
+    return bool({"limits", "safe", "1", "all"} & set(queue.setting("AccountingStorageEnforce").lower().split(",")))
 
 
 class Full(NamedTuple):
@@ -25,20 +69,15 @@ class Full(NamedTuple):
     over: float
 
 
-def full_limits(present: Present, job: SlurmJob) -> Iterator[Full]:
+def full_limits(queue: Queue, limits: Limits | None, job: SlurmJob) -> Iterator[Full]:
     """Give the limits that have no room for a waiting job; nothing where none are enforced, or none are known."""
-    if present.accounts is None:
+    if limits is None:
         return
-    queue, parts = present.queue, Parts(present.accounts, present.of_partitions)
     taken: dict[str, list[tuple[float, float, str]]] = {}  # of each limit: when who ends, and what he gives back then
     for other in queue.running:
-        try:
-            found = parts.of(_asked(other))
-        except TraceError:  # whose user has been removed since
-            continue
-        for part in found:
+        for part in limits.known_parts_of(other):
             taken.setdefault(part.of, []).append((other.expected_end(queue.now), part.weight, other.target))
-    for part in parts.of(_asked(job)):
+    for part in limits.parts_of(job):
         has = sorted(taken.get(part.of, []))
         used = sum(weight for _, weight, _ in has)
         if not part.binds or used + part.weight <= part.amount:

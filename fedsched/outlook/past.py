@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.outlook.calibration import DRAWN, EARLIER, Calibration, earlier, said_at
+from fedsched.outlook.calibration import DRAWN, EARLIER, Calibration, Earlier, earlier, said_at
 from fedsched.outlook.dumped import frame_of, queue_at, ran_by
 from fedsched.outlook.habits import Habits
+from fedsched.outlook.limits import Limits
 from fedsched.steer import CommandError
 from fedsched.twin import read_site
 from fedsched.twin.commands import (
@@ -42,6 +43,7 @@ class Past:
 
     def __init__(self, site: Site) -> None:
         self.site, self._frame = site, frame_of(site)
+        self.limits = Limits.of_site(site, self._frame)
         self._calibrations: dict[tuple[int, int], Calibration] = {}
 
     @classmethod
@@ -98,6 +100,6 @@ class Past:
             said = []
             for k, moment in enumerate(earlier(self.first, self.last, EARLIER)):
                 queue, habits, _ = self.at(moment)
-                said += said_at(queue, habits, draws=known[0], seed=seed + k)
-            self._calibrations[known] = Calibration.of(said, self, self.last)
+                said += said_at(queue, habits, self.limits, draws=known[0], seed=seed + k)
+            self._calibrations[known] = Earlier.of(said, self).by(self.last)
         return self._calibrations[known]

@@ -15,6 +15,7 @@ from fedsched.errors import FedschedError
 from fedsched.io.wall_clock import WallTime
 from fedsched.outlook.dumped import queue_of, ran_by
 from fedsched.outlook.habits import ENDED, RUNS, Habits, Ran
+from fedsched.outlook.limits import Limits, are_enforced
 from fedsched.outlook.past import Past
 from fedsched.slurm.associations import Associations
 from fedsched.steer import CommandError, read_queue
@@ -24,8 +25,6 @@ from fedsched.twin import Dump, read_site
 from fedsched.twin.commands import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fedsched.outlook.calibration import Calibration
     from fedsched.steer import Queue, Runner
 
@@ -46,25 +45,25 @@ class Present:
         Its jobs and nodes.
     habits
         Which part of their limits users' jobs run.
-    accounts
+    limits
         Who may have how much, where that is enforced and known; else None.
-    of_partitions
-        The QOS of each partition that has one.
     by_the_wall
         Whether times are those of the cluster's wall clock, as a dump has them, and not seconds since 1970.
     notes
         What is assumed or not known.
     past
         The cluster at earlier moments, where that is on record.
+    free
+        The numbers of jobs that no limit is to bind.
     """
 
     queue: Queue
     habits: Habits
-    accounts: Associations | None
-    of_partitions: Mapping[str, str]
+    limits: Limits | None
     by_the_wall: bool
     notes: tuple[str, ...]
     past: Past | None = None
+    free: frozenset[int] = frozenset()
 
     def calibration(self, draws: int, seed: int) -> Calibration | None:
         """Return what forecasts made at earlier moments were off by; None where nothing is on record."""
@@ -98,14 +97,8 @@ def _of_dump(folder: Path) -> Present:
     site = read_site(Dump(folder))
     queue, notes = queue_of(site)
     habits = Habits.of(ran_by(site, site.dump.taken))
-    of_partitions = {name: line.words.get("qos", "") for name, line in site.machine.conf.partitions.items()}
-    enforced = _are_enforced(queue)
-    accounts = site.accounts if enforced else None
-    return Present(queue, habits, accounts, of_partitions, True, (*notes, *_of_habits(habits)), Past(site))
-
-
-def _are_enforced(queue: Queue) -> bool:
-    return bool({"limits", "safe", "1", "all"} & set(queue.setting("AccountingStorageEnforce").lower().split(",")))
+    limits = Limits.of_site(site, queue)
+    return Present(queue, habits, limits, True, (*notes, *_of_habits(habits)), Past(site))
 
 
 def _of_commands(runner: Runner) -> Present:
@@ -121,14 +114,13 @@ def _of_commands(runner: Runner) -> Present:
             past = Past.of_commands(runner)
         except FedschedError as error:
             notes.append(f"ranges are not calibrated, for the past is not known: {error}")
-    accounts = None
-    if _are_enforced(queue):
+    limits = None
+    if are_enforced(queue):
         try:
-            accounts = _accounts(runner, queue.cluster)
+            limits = Limits(_accounts(runner, queue.cluster), {one.name: one.qos for one in queue.partitions})
         except FedschedError as error:
             notes.append(f"limits of accounts are not known: {error}")
-    of_partitions = {one.name: one.qos for one in queue.partitions}
-    return Present(queue, habits, accounts, of_partitions, False, (*notes, *_of_habits(habits)), past)
+    return Present(queue, habits, limits, False, (*notes, *_of_habits(habits)), past)
 
 
 def _of_habits(habits: Habits) -> list[str]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.errors import TwinError
-from fedsched.outlook.calibration import DRAWN, EARLIER, LEAST, Calibration, Said, earlier, said_at
+from fedsched.outlook.calibration import DRAWN, EARLIER, LEAST, Calibration, Earlier, earlier, said_at
 from fedsched.outlook.forecast import DRAWS, SHARE, ranged
+from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.past import Past
 from fedsched.outlook.replays import Replays
-from fedsched.steer.picture import picture_of
 from fedsched.text import counted
 from fedsched.twin import Site, read_site
 
@@ -53,8 +54,8 @@ class Score:
         The part of the cases that ranges are to hold.
     as_drawn
         The same forecasts with the ranges of their replays, not calibrated; None: these are they.
-    moment
-        At which of the moments each was made.
+    moment, job
+        At which of the moments each was made, and for which job, by its number.
     """
 
     wait: Column
@@ -67,6 +68,7 @@ class Score:
     notes: tuple[str, ...]
     as_drawn: Score | None = None
     moment: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    job: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -92,6 +94,16 @@ class Score:
         drawn = np.random.default_rng(0).integers(0, many, (RESAMPLES, many))
         low, high = np.quantile(inside[drawn].sum(axis=1) / jobs[drawn].sum(axis=1), [0.025, 0.975])
         return float(low), float(high)
+
+    @property
+    def by_chance(self) -> float:
+        """Return by how much the covered share of ranges that are right differs from theirs, as a standard error.
+
+        So much at least, for it counts jobs as if each came by itself, all forecasts of a job holding, or none.
+        """
+        _, times = np.unique(self.job, return_counts=True)
+        together = float((times**2).sum()) / max(1, times.sum()) ** 2
+        return math.sqrt(self.share * (1.0 - self.share) * together)
 
     @property
     def pinball(self) -> float:
@@ -150,7 +162,7 @@ def score(
     past = Past(site)
     begin, end = site.since, site.dump.taken
     scored = set(np.floor(np.linspace(begin + (end - begin) / 10.0, end, moments, endpoint=False)).tolist())
-    said: list[Said] = []
+    before = Earlier(past)
     rows: list[tuple[float, ...]] = []
     notes: dict[str, None] = {}
     moved = 0
@@ -158,12 +170,13 @@ def score(
     for k, moment in enumerate(every):
         queue, habits, assumed = past.at(moment)
         if moment in scored:
-            calibration = Calibration.of(said, past, moment)
+            calibration = before.by(moment)
             moved += calibration.enough
             notes |= dict.fromkeys(assumed)
             made = _rows(queue, habits, calibration, past, draws=draws, share=share, seed=seed + k)
-            rows += [(float(k), *row) for row in made]
-        said += said_at(queue, habits, draws=min(draws, DRAWN), seed=seed + k)
+            rows += [(float(k), float(job), *row) for job, row in made]
+        for said in said_at(queue, habits, past.limits, draws=min(draws, DRAWN), seed=seed + k):
+            before.add(said)
         if progress is not None:
             progress(k + 1, len(every))
     if not rows:
@@ -171,21 +184,22 @@ def score(
             f"{site.dump.folder}: nobody waited in turn at any of {moments} moments who began before the dump's end; "
             "try more moments, or a longer dump."
         )
-    at, wait, earliest, median, latest, by_limits, low, high = np.array(rows).T
-    which = at.astype(np.int64)
-    drawn = Score(wait, low, median, high, by_limits, share, moments, (), moment=which)
+    at, numbers, wait, earliest, median, latest, by_limits, low, high = np.array(rows).T
+    which, job = at.astype(np.int64), numbers.astype(np.int64)
+    drawn = Score(wait, low, median, high, by_limits, share, moments, (), moment=which, job=job)
     told = (*notes, KNOWN, f"ranges are calibrated by earlier starts at {moved} of {counted(moments, 'moment')}, and "
             f"left as drawn where fewer than {LEAST} were known")  # fmt: skip
-    return Score(wait, earliest, median, latest, by_limits, share, moments, told, drawn, which)
+    return Score(wait, earliest, median, latest, by_limits, share, moments, told, drawn, which, job)
 
 
 def _rows(
     queue: Queue, habits: Habits, calibration: Calibration, past: Past, *, draws: int, share: float, seed: int
-) -> Iterator[tuple[float, ...]]:
-    """Give what was forecast at a moment beside what happened, in seconds from then on, and the range as drawn."""
+) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """Give of each job what was forecast at a moment beside what happened, in seconds from then on, and as drawn."""
+    queue = in_turn(queue, past.limits)
     if not queue.waiting:
         return
-    picture = picture_of(queue)
+    picture = picture_within(queue, past.limits)
     replays = Replays(picture, habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
     starts, by_limits = replays.starts(order), picture.starts(picture.rows_of(order))
@@ -194,4 +208,4 @@ def _rows(
         begun = past.starts[one.job.number]
         if begun == begun:
             found = (begun, one.earliest, one.median, one.latest, one.by_limits, drawn.earliest, drawn.latest)
-            yield tuple(x - queue.now for x in found)
+            yield one.job.number, tuple(x - queue.now for x in found)

@@ -12,7 +12,7 @@ from steer.fake import Job, running
 
 from fedsched.errors import FedschedError
 from fedsched.outlook import forecast, present
-from fedsched.outlook.calibration import LEAST, Calibration, Said
+from fedsched.outlook.calibration import FARTHEST, LEAST, Calibration, Earlier, Said
 from fedsched.outlook.past import KNOWN_FIELDS, Past
 from fedsched.steer import CommandError
 from fedsched.twin import made_dump, read_site
@@ -56,7 +56,7 @@ def test_ranges_hold_their_share_whatever_forecasts_are_off_by(off: float, sprea
     fresh = np.random.default_rng(9).normal(off, spread, 2000) * HOUR + 4.0 * HOUR
     for seed in range(20):
         said, past = told(off, spread, seed=seed)
-        found = Calibration.of(said, past, NOW)
+        found = Earlier.of(said, past).by(NOW)
         low, high = found.ranges(said[0], 0.8)
         assert low[0] <= 4.0 * HOUR <= high[0]
         narrow = found.ranges(said[0], 0.4)
@@ -65,33 +65,84 @@ def test_ranges_hold_their_share_whatever_forecasts_are_off_by(off: float, sprea
     assert 0.76 < np.mean(held) < 0.86
 
 
+def held_in_turn(said: list[Said], past: Any, *, plainly: bool = False) -> float:
+    """Return which share of the starts ranges of 80 % held, each made of what was known by then."""
+    before, held = Earlier(past), []
+    for one in said:
+        found = before.by(one.moment)
+        before.add(one)
+        if found.enough:
+            found = found._replace(needed=np.array([0.8]), held=np.array([1.0])) if plainly else found
+            low, high = found.ranges(one, 0.8)
+            wait = np.array([past.starts[job] for job in one.number.tolist()]) - one.moment
+            held.append(float(((wait >= low) & (wait <= high)).mean()))
+    return float(np.mean(held))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_that_were_too_narrow_before_are_made_wider(seed: int) -> None:
+    """Where forecasts become worse and worse, what they were off by before is never enough; that shows, and counts."""
+    said, _ = told(0.0, 1.0)
+    rng = np.random.default_rng(seed)
+    spread = np.linspace(0.1, 2.0, len(said)) * HOUR / 2
+    past = past_of({k: one.moment + 4.0 * HOUR + float(rng.normal() * spread[k]) for k, one in enumerate(said)})
+    plainly, found = held_in_turn(said, past, plainly=True), held_in_turn(said, past)
+    assert plainly < 0.7
+    assert 0.74 < found < 0.86
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_range_for_what_somebody_needs_holds_him_and_a_smaller_one_does_not(seed: int) -> None:
+    """That is so for whoever has begun; who waits still needs nothing before his median, and no less behind it."""
+    rng = np.random.default_rng(seed)
+    off = np.sort(rng.normal(0.2, 1.0, 60))
+    every = np.arange(1, 2001) / 2000
+    found = Calibration(off, np.arange(1, 61) / 60, every, every, 60, 60)
+    many = rng.uniform(0.9 * off[0], min(FARTHEST, 0.9 * off[-1]), 50)
+    one = np.full(50, 40.0 * HOUR)
+    said = Said(0.0, np.arange(50), one - HOUR, one, one + HOUR)
+    below, above = said.units
+    wait = said.median + np.where(many < 0.0, many * below, many * above)
+    needs = found.needs(many, np.ones(50, dtype=np.bool_))
+    step = 2.0 / 60 + 1e-3
+    for k, need in enumerate(needs.tolist()):
+        low, high = found.ranges(said, min(1.0, need + step))
+        assert low[k] <= wait[k] <= high[k]
+        low, high = found.ranges(said, max(1e-9, need - step))
+        assert need <= step or not low[k] <= wait[k] <= high[k]
+    waiting = found.needs(many, np.zeros(50, dtype=np.bool_))
+    assert np.array_equal(waiting, np.where(many < 0.0, 0.0, needs))
+
+
 def test_what_is_not_known_yet_tells_nothing() -> None:
     """Starts after the moment, whenever they come, change no range; who waits still makes it later."""
     said, past = told(0.0, 0.2)
     moment = 500.0 * HOUR
-    found = Calibration.of(said, past, moment)
+    found = Earlier.of(said, past).by(moment)
     later = {job: start if start <= moment else moment + 77.0 * HOUR for job, start in past.starts.items()}
-    same = Calibration.of(said, past_of(later), moment)
+    same = Earlier.of(said, past_of(later)).by(moment)
     assert np.array_equal(found.off, same.off)
     assert np.array_equal(found.share, same.share)
+    assert np.array_equal(found.needed, same.needed)
+    assert np.array_equal(found.held, same.held)
     waiting = {job: np.nan if job % 2 else start for job, start in past.starts.items()}
-    stuck = Calibration.of(said, past_of(waiting), moment)
+    stuck = Earlier.of(said, past_of(waiting)).by(moment)
     assert stuck.ranges(said[0], 0.8)[1][0] > found.ranges(said[0], 0.8)[1][0]
     withdrawn = {job: said[job].moment + 60.0 for job in waiting if job % 2}
-    gone = Calibration.of(said, past_of(waiting, withdrawn), moment)
+    gone = Earlier.of(said, past_of(waiting, withdrawn)).by(moment)
     assert gone.ranges(said[0], 0.8)[1][0] == pytest.approx(found.ranges(said[0], 0.8)[1][0], rel=0.1)
 
 
 def test_few_starts_move_nothing_and_it_is_said() -> None:
     """With fewer earlier starts than are needed, that is what the line says."""
     said, past = told(0.0, 0.2, moments=LEAST - 1)
-    found = Calibration.of(said, past, NOW)
+    found = Earlier.of(said, past).by(NOW)
     assert not found.enough
     assert (
         found.in_words() == f"ranges are not calibrated: {LEAST - 1} earlier starts are known, and {LEAST} are needed"
     )
     said, past = told(0.0, 0.2, moments=LEAST)
-    assert Calibration.of(said, past, NOW).in_words().startswith("ranges are calibrated by 20 earlier starts, forecast")
+    assert Earlier.of(said, past).by(NOW).in_words().startswith("ranges are calibrated by 20 earlier starts, forecast")
 
 
 def test_a_dump_calibrates_its_forecasts(made: Path) -> None:

@@ -147,6 +147,9 @@ def test_how_far_a_coverage_is_known_is_told_by_its_moments() -> None:
     low, high = many.covered_between
     assert 0.3 < low < 0.55
     assert high == 1.0
+    several = replace(many, job=np.arange(400) % 25)  # of 25 jobs, each forecast 16 times
+    assert several.by_chance == pytest.approx(0.4 / 5.0)
+    assert replace(many, job=np.arange(400)).by_chance == pytest.approx(0.4 / 20.0)
     alone = replace(many, moment=np.arange(400))
     low, high = alone.covered_between
     assert 0.7 < low < 0.75 < high < 0.8
