@@ -42,7 +42,7 @@ def shift(path: Path) -> None:
     jobs = fs.Workload.example().head(20)
     late = replace(jobs, slack=4 * HOUR, sites=("south", "north"), origin=[k % 2 for k in range(len(jobs))])
     found = shifts(late, fs.Federation(sites, signals=(sun, wind)), method="random", evaluations=20, seed=1)
-    write(of_schedules(found.schedules, second=found.objective), path, title="What moving jobs saves: carbon")
+    found.report(path)
 
 
 def comparison(path: Path) -> None:

@@ -180,7 +180,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
         notes=(name,),
     ),
     "Comparison": lambda name: Comparison((run(name),)),
-    "Shifts": lambda name: Shifts(name, (Shift(name, 2.0, 1.0, 3.0),), (name,), ()),
+    "Shifts": lambda name: Shifts(name, (Shift(name, 2.0, 1.0, 3.0),), (name,), (), workload(name), {}),
     "Tuned": lambda name: tuning(name).current,
     "Tuning": tuning,
     "Standing": lambda name: Standing("makespan", 5.0, 1, 4.0, name),

@@ -63,13 +63,10 @@ def command(
         method=method, seconds=seconds, evaluations=evaluations, seed=asked.seed,
     )  # fmt: skip
     if out is not None:
-        from fedsched.report import of_schedules, write
-
         sought = {"objective": objective, "method": method, "put_off": put_off, "seconds": seconds}
         given = {"scenario": scenario} | log.given() | machine.given() | reading.given() | sought
         given |= {"evaluations": evaluations, "seed": seed}
-        material = of_schedules(found.schedules, second=objective)
-        write(material, out, title=f"What moving jobs saves: {objective}", repeat=again("shift", trace, given, out))
+        found.report(out, repeat=again("shift", trace, given, out))
     if json:
         rows = [row._asdict() | {"bound": row.bound if row.bound == row.bound else None} for row in found.rows]
         written = [] if out is None else [str(out)]

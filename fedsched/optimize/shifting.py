@@ -15,7 +15,8 @@ from fedsched.simulate import simulate
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
 
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
@@ -37,17 +38,39 @@ class Shifts:
     """What may move, and what that saves; the first row is EASY with every job at home, as it comes.
 
     The schedules are those of the rows, all of the same jobs: free to move, with the longest slack that was asked for.
+    `workload` has the jobs as they were given, `asked` what else was.
     """
 
     objective: str
     rows: tuple[Shift, ...]
     remarks: tuple[str, ...]
     schedules: tuple[Schedule, ...]
+    workload: Workload
+    asked: Mapping[str, object]
 
     def saved(self, row: Shift) -> tuple[float, float]:
         """Return what share of what all at home cost is saved, and what share no schedule saves more than."""
         home = self.rows[0].value
         return 1.0 - row.value / home, 1.0 - row.bound / home
+
+    def report(self, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
+        """Write one HTML page of the schedules, what they draw over time, and how to repeat it; it needs no network.
+
+        Parameters
+        ----------
+        path
+            The page.
+        title
+            Its heading.
+        repeat
+            The command that asked for it, where one did; the Python that asks again otherwise.
+        """
+        from fedsched.report import of_schedules, shifts_code, write
+
+        material = of_schedules(self.schedules, second=self.objective)
+        words = {"objective": self.objective, **self.asked}
+        code = "" if repeat else shifts_code(self.workload, material.federation, words, str(path))
+        write(material, path, title=title or f"What moving jobs saves: {self.objective}", repeat=repeat, python=code)
 
     def __str__(self) -> str:
         head = f"{'what may move':<22}{one_line(self.objective):>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"
@@ -88,6 +111,7 @@ def shifts(
     """
     if not _may_be_put_off(workload, slacks):
         raise TraceError("no job may be put off: give them slack, by a column slack or --put-off 4h.")
+    given = workload
     workload, remarks = _with_homes(workload, cluster)
     at_home = workload.origin[:, None] == np.arange(len(workload.sites))
     size = {one.name: one.nodes for one in cluster.clusters}
@@ -111,7 +135,10 @@ def shifts(
         rows.append(Shift(name, result.value(), result.bound(), float(best.wait.mean())))
         remarks += [f"{name}: {remark}" for remark in best.remarks]
     free = replace(workload, slack=max(slacks)) if slacks else workload  # type: ignore[arg-type]
-    return Shifts(objective, tuple(rows), tuple(remarks), tuple(replace(plan, workload=free) for plan in plans))
+    schedules = tuple(replace(plan, workload=free) for plan in plans)
+    words: dict[str, object] = {"slacks": tuple(slacks)} if slacks else {}
+    words |= {"reading": reading} if reading != CLAIRVOYANT else {}
+    return Shifts(objective, tuple(rows), tuple(remarks), schedules, given, {**words, **asked})
 
 
 def _may_be_put_off(workload: Workload, slacks: Sequence[float]) -> bool:

@@ -40,6 +40,7 @@ def write(
     *,
     title: str = "",
     repeat: str = "",
+    python: str = "",
     price_per_kwh: float | None = None,
     co2_per_kwh: float | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -48,7 +49,7 @@ def write(
     from fedsched.io.atomic import atomic_text
 
     factors = {"price_per_kwh": price_per_kwh, "co2_per_kwh": co2_per_kwh}
-    text = page(material, title=title, repeat=repeat, progress=progress, **factors)
+    text = page(material, title=title, repeat=repeat, python=python, progress=progress, **factors)
     with atomic_text(path) as out:
         out.write(text)
 
@@ -58,6 +59,7 @@ def page(
     *,
     title: str = "",
     repeat: str = "",
+    python: str = "",
     price_per_kwh: float | None = None,
     co2_per_kwh: float | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -70,8 +72,8 @@ def page(
         What `of_result` or `of_schedules` has put together.
     title
         The heading; by default what was scheduled where.
-    repeat
-        The command that made it, where the caller knows that.
+    repeat, python
+        The command and the Python that made it, where the caller knows them.
     price_per_kwh, co2_per_kwh
         What the page's fields begin with; empty when not given.
     progress
@@ -89,7 +91,7 @@ def page(
         "schedule": ("Schedule", _schedule(material)),
         "energy": ("Energy", _energy(material, price_per_kwh, co2_per_kwh)),
         "progress": ("Search", _progress(material)),
-        "repeat": ("Repeat it", _repeat(material, repeat)),
+        "repeat": ("Repeat it", _repeat(material, repeat, python)),
     }
     links, parts = chapters(sections)
     body = f"""<header><p class="eyebrow">fedsched report</p><h1>{escape(heading)}</h1>
@@ -318,17 +320,17 @@ def _progress(material: Material) -> str:
 <details class="printed"><summary>The same as a table</summary>{listed}</details>"""
 
 
-def _repeat(material: Material, repeat: str) -> str:
+def _repeat(material: Material, repeat: str, python: str) -> str:
     from fedsched.io.toml import federation_text
 
     result = material.result
     command = repeat or (repeating.command_of(result) if result is not None else "")
     parts = ["<h2>How to repeat it</h2>"]
-    if python := repeating.python_of(material):
-        parts.append(f"<h3>In Python</h3><pre>{escape(python)}</pre>")
+    if code := python or repeating.python_of(material):
+        parts.append(f"<h3>In Python</h3><pre>{escape(code)}</pre>")
     if command:
         parts.append(f"<h3>On the command line</h3><pre>{escape(command)}</pre>")
-    parts += [f"<p>{escape(warning)}</p>" for warning in repeating.warnings_of(material)]
+    parts += [f"<p>{escape(warning)}</p>" for warning in repeating.warnings_of(material, python=bool(python))]
     versions = result.versions if result is not None else repeating.versions()
     rows = [*versions.items()]
     if result is not None:

@@ -16,6 +16,8 @@ from fedsched.policies import POLICIES
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
     from fedsched.report.material import Material
@@ -35,8 +37,7 @@ def python_of(material: Material) -> str:
     schedules = [one for one in material.schedules if _has_policy(one)]
     if result is None and not schedules:
         return ""
-    lines = ["import fedsched as fs", "", f"workload = {_workload_code(material.workload)}"]
-    lines.append(f"cluster = {_federation_code(material.federation)}")
+    lines = ["import fedsched as fs", "", *_problem_code(material.workload, material.federation)]
     if result is not None:
         options = [f"{name}={value!r}" for name, value in _options(result).items()]
         call = ",\n    ".join(["workload", "cluster", *options])
@@ -47,6 +48,28 @@ def python_of(material: Material) -> str:
         options += [f"{word}={value!r}" for word, value in schedule.reading.beside(Reading()).items()]
         lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
     return "\n".join([*lines, 'schedule.report("report.html")'])
+
+
+def shifts_code(workload: Workload, federation: Federation, words: Mapping[str, object], page: str) -> str:
+    """Return the Python that asks again what moving these jobs saves, and writes its page."""
+    call = ", ".join(["workload", "cluster", *(f"{name}={_code(value)}" for name, value in words.items())])
+    own = _own(workload, words)
+    asks = f"found = shifts({call})" + (f"  # the jobs with their own {own}" if own else "")
+    lines = ["import fedsched as fs", "from fedsched.optimize.shifting import shifts", ""]
+    return "\n".join([*lines, *_problem_code(workload, federation), asks, f"found.report({page!r})"])
+
+
+def _code(value: object) -> str:
+    return f"fs.{value!r}" if isinstance(value, Reading) else repr(value)
+
+
+def _own(workload: Workload, words: Mapping[str, object]) -> str:
+    """Return what jobs have of their own that says where they are at home, and how long they may be put off."""
+    return " and ".join(["homes"] * bool((workload.origin >= 0).any()) + ["slack"] * ("slacks" not in words))
+
+
+def _problem_code(workload: Workload, federation: Federation) -> list[str]:
+    return [f"workload = {_workload_code(workload)}", f"cluster = {_federation_code(federation)}"]
 
 
 def _has_policy(schedule: Schedule) -> bool:
@@ -74,8 +97,8 @@ def command_of(result: Result) -> str:
     return shlex.join([*words, "--save", "result.json"]) + "\n" + "fedsched report result.json --out report.html"
 
 
-def warnings_of(material: Material) -> list[str]:
-    """Return what a repetition needs to know."""
+def warnings_of(material: Material, *, python: bool = False) -> list[str]:
+    """Return what a repetition needs to know; `python`: its code is told by who knows it."""
     result = material.result
     found = []
     if not _shipped_workload(material.workload):
@@ -88,7 +111,7 @@ def warnings_of(material: Material) -> list[str]:
         found.append(f"What else was done to the jobs: {'; '.join(others)}.")
     if result is None:
         strange = dict.fromkeys(one.policy for one in material.schedules if not _has_policy(one))
-        if strange:
+        if strange and not python:
             found.append(f"Not made by a policy of that name alone, so no Python is given: {', '.join(strange)}.")
         if any(schedule.knowledge is None or schedule.same_time is None for schedule in material.schedules):
             found.append(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fedsched as fs
 from fedsched.errors import TraceError
+from fedsched.io.toml import federation_text
 from fedsched.optimize.shifting import Shifts, shifts
 
 HOUR = 3600.0
@@ -43,6 +47,37 @@ def test_by_hand() -> None:
     assert table.saved(table.rows[1])[0] == pytest.approx(0.75)
     assert "75.0%" in str(table)
     assert math.isnan(table.rows[0].bound)
+
+
+def test_the_page_says_how_to_repeat_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python in it runs and finds the same; of jobs with homes or slack of their own it says that they do."""
+    monkeypatch.chdir(tmp_path)
+    machine = problem()[1]
+    wide = tuple(fs.Cluster(one.name, (replace(one.groups[0], count=128),)) for one in machine.clusters)
+    machine = replace(machine, clusters=wide)
+    (tmp_path / "federation.toml").write_text(federation_text(machine), encoding="utf-8")
+    asked = {"method": "random", "evaluations": 30, "seed": 4, "reading": fs.Reading(knowledge="estimate")}
+    table = shifts(fs.Workload.example().head(12), machine, slacks=(HOUR,), **asked)  # type: ignore[arg-type]
+    table.report("first.html")
+    code = repeat_of(Path("first.html"))
+    assert "no Python is given" not in Path("first.html").read_text(encoding="utf-8")
+    Path("first.html").rename("kept.html")
+    exec(code, names := {})
+    assert str(names["found"]) == str(table)
+    assert [one.start_hash() for one in names["found"].schedules] == [one.start_hash() for one in table.schedules]
+    assert repeat_of(Path("first.html")) == code
+    found(*problem()).report("own.html")
+    assert "seed=1)  # the jobs with their own homes and slack" in repeat_of(Path("own.html"))
+    table.report("told.html", repeat="fedsched shift sample")
+    told = Path("told.html").read_text(encoding="utf-8")
+    assert "<pre>fedsched shift sample</pre>" in told
+    assert "In Python" not in told
+
+
+def repeat_of(page: Path) -> str:
+    """Return the Python that a page gives."""
+    [code] = re.findall(r"<h3>In Python</h3><pre>(.*?)</pre>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return html.unescape(code)
 
 
 def test_several_slacks_by_hand() -> None:

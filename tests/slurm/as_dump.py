@@ -21,6 +21,7 @@ from fedsched.twin import commands
 
 HERE = Path(__file__).parent / "recorded"
 SHARED = Path(__file__).parents[3] / "shared" / "slurm" / "recorded"
+KTH = HERE / "kth"  # the one of them that has accounts
 EPOCH = 1_800_000_000
 CLUSTER = "referee"
 COLUMNS = (
@@ -97,8 +98,8 @@ class Recorded:
 
 
 def names() -> list[str]:
-    """Return what can be written: of the shared recordings those that are at hand."""
-    shared = sorted(path.stem for path in SHARED.glob("*.csv"))
+    """Return what can be written: of the shared recordings those that are at hand, one of them always."""
+    shared = sorted({path.stem for folder in (KTH, SHARED) for path in folder.glob("*.csv")})
     return [*shared, *(f"log {name}" for name in logs.LOGS), *(f"day {name}" for name in DAYS)]
 
 
@@ -111,19 +112,20 @@ def recorded(name: str) -> Recorded:
 
 
 def _of_shared(name: str) -> Recorded:
-    text = (SHARED / f"{name}.conf").read_text(encoding="utf-8")
+    folder = KTH if (KTH / f"{name}.csv").is_file() else SHARED
+    text = (folder / f"{name}.conf").read_text(encoding="utf-8")
     lines = text.splitlines()
     weighed = any(line.startswith("PriorityType=priority/multifactor") for line in lines)
     runs = tuple(
         Run(int(row["job"]), f"u{row['user']}", f"u{row['user']}" if weighed else "", "p", "", int(row["tasks"]),
             float(row["limit"]), float(row["submit"]), float(row["start"]), float(row["end"]), int(row["priority"]),
             row["nodes"].replace(";", ","))
-        for row in _rows(SHARED / f"{name}.csv")
+        for row in _rows(folder / f"{name}.csv")
     )  # fmt: skip
     accounts = sorted({run.account for run in runs} - {""})
     there = [line for line in lines if line.startswith("PartitionName=")]
     settings = [line for line in lines if not line.startswith(("PartitionName=", "NodeName="))]
-    clock = json.loads((SHARED / f"{name}.clock.json").read_text(encoding="utf-8"))
+    clock = json.loads((folder / f"{name}.clock.json").read_text(encoding="utf-8"))
     script = [f"add account {name}\nadd user {name} account={name}" for name in accounts]
     return Recorded(100, "\n".join(settings), "\n".join(there), runs, "\n".join(script),
                     clock["epoch"], clock.get("decay_thread_started"))  # fmt: skip
