@@ -394,7 +394,7 @@ def watts_at(run: Run, moment: float) -> list[float]:
                 node, ask = run.nodes[n], run.asks[j]
                 group = groups[node.group]
                 share = 1.0 if ask.alone else tasks * max(1, ask.need["cpu"]) / node.has["cpu"]
-                watts[group.cluster] += share * (group.busy - group.idle)
+                watts[group.cluster] += share * (naive.drawn(run.jobs[j], group) - group.idle)
     return watts
 
 

@@ -70,7 +70,7 @@ class _Jobs:
 
     def __init__(self, problem: Problem, sharing: Sharing) -> None:
         kinds, nodes, of_job = sharing.kinds, sharing.nodes, sharing.kinds.of_job
-        self.groups, self.t0 = problem.groups, problem.t0
+        self.groups, self.watts, self.t0 = problem.groups, problem.watts, problem.t0
         self.count = np.diff(nodes.first)
         self.tasks, self.alone = kinds.tasks[of_job], kinds.alone[of_job] == 1
         self.open = kinds.opened[of_job] == 1
@@ -137,14 +137,16 @@ class _Jobs:
 
     def energies(self, makespan: float) -> dict[str, float]:
         """Return the bounds on energy: cores taken on the thriftiest nodes, and all nodes idle for the makespan."""
-        busy, idle = self.groups.busy_watts, self.groups.idle_watts
+        drawn = self.watts if self.watts.size else np.broadcast_to(self.groups.busy_watts, self.open.shape)
+        idle = np.minimum(self.groups.idle_watts, drawn.min(axis=0))  # a node may draw less under a job than idle
         cores = next(self.shares())
         seconds = np.where(cores < NO_ROOM, cores * self.duration, NO_ROOM)
         found = {}
-        if (busy >= 0).all():
-            found["busy_energy"] = float((self.tasks * _cheapest(seconds, busy)).sum())
-        if (busy >= idle).all() and (idle >= 0).all():
-            found["energy"] = float((self.tasks * _cheapest(seconds, busy - idle)).sum() + idle @ self.count * makespan)
+        if (drawn >= 0).all():
+            found["busy_energy"] = float((self.tasks * _cheapest(seconds, drawn)).sum())
+        if (idle >= 0).all():
+            above = float((self.tasks * _cheapest(seconds, drawn - idle)).sum())
+            found["energy"] = above + float(idle @ self.count) * makespan
         return found
 
 

@@ -370,7 +370,6 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
     """Return what the jobs' log holds that goes beyond nodes which they share."""
     from fedsched.model.unmodelled import unmodelled
 
-    drawn = [] if workload.watts is None else [f"what {counted(workload.watts.jobs, 'job')} draw on shared nodes"]
     workload = replace(workload, layout=None)
     if workload.demand is not None and GPU in counted_on(federation):
         shown = {name: column for name, column in workload.demand.columns().items() if name != SHARE}
@@ -378,6 +377,4 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
     if (log := workload.log) is not None:
         bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
         workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
-    if workload.gear is not None:
-        drawn.append(f"what {counted(workload.gear.jobs, 'job')} in gears draw on shared nodes")
-    return (*unmodelled(workload, federation, shared=True), *drawn)
+    return unmodelled(workload, federation, shared=True)

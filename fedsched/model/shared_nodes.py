@@ -21,6 +21,7 @@ from fedsched.model.reservations import reservation_of_jobs
 from fedsched.model.shared_runs import every_run
 from fedsched.model.shares import GPU, WHOLE, gpus_asked
 from fedsched.model.starts import broken_conditions, broken_starts, hopeless_in
+from fedsched.model.watts import drawn_watts, watts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,7 +180,7 @@ def _claims(
     of_node = [groups[g] for g in schedule.federation.group_of_node.tolist()]
     wasted = _node_seconds(lost, t0) if lost is not None else [0.0 for _ in of_node]
     seconds = [mine + other for mine, other in zip(_node_seconds(use, t0), wasted, strict=True)]
-    busy = sum(group.busy_watts * taken for group, taken in zip(of_node, seconds, strict=True))
+    busy = _joules(use, t0) + (0.0 if lost is None else _joules(lost, t0))
     idle = sum(group.idle_watts * (clock - taken) for group, taken in zip(of_node, seconds, strict=True))
     wait = schedule.start - schedule.workload.submit
     expected = {
@@ -201,13 +202,28 @@ def _node_seconds(use: NodeUse, t0: float) -> list[float]:
     return seconds
 
 
+def _joules(use: NodeUse, t0: float) -> float:
+    # What jobs, or runs, took of their nodes: so much as is drawn under each, by the share of cores that it had.
+    of_node, drawn = use.federation.group_of_node.tolist(), _drawn(use)
+    return sum(
+        share * float(use.finish[job] - max(use.start[job], t0)) * float(drawn[job, of_node[node]])
+        for job, node, share in _shares(use)
+    )
+
+
+def _drawn(use: NodeUse) -> NDArray[np.float64]:
+    # What a node of each group draws under each job, or run, that has all of it.
+    groups = use.federation.groups
+    return drawn_watts(watts_of(use.workload, groups), groups, np.arange(len(use.workload)))
+
+
 def _above_idle(use: NodeUse) -> NDArray[np.float64]:
     # By how many watts each job, or run, makes the nodes of each group draw more than idle ones.
     groups, of_node = use.federation.groups, use.federation.group_of_node.tolist()
-    above = np.zeros((len(use.workload), len(groups)))
+    above, drawn = np.zeros((len(use.workload), len(groups))), _drawn(use)
     for job, node, share in _shares(use):
-        group = groups[of_node[node]]
-        above[job, of_node[node]] += share * (group.busy_watts - group.idle_watts)
+        g = of_node[node]
+        above[job, g] += share * (drawn[job, g] - groups[g].idle_watts)
     return above
 
 

@@ -31,11 +31,14 @@ def node_seconds(shares: Floats, start: Floats, finish: Floats, t0: float) -> Fl
     return np.bincount(np.tile(np.arange(groups), jobs), weights=taken.ravel(), minlength=groups).astype(np.float64)
 
 
-def measures_of(federation: Federation, taken: Floats, makespan: float) -> dict[str, float]:
-    """Return the metrics that go by what is taken of nodes, by their names."""
+def measures_of(federation: Federation, taken: Floats, makespan: float, more: float = 0.0) -> dict[str, float]:
+    """Return the metrics that go by what is taken of nodes, by their names.
+
+    `more` joules than the groups' busy watts make are of jobs that say what they draw.
+    """
     sizes = np.array([group.count for group in federation.groups])
     busy, idle = (np.array([getattr(one, name) for one in federation.groups]) for name in ("busy_watts", "idle_watts"))
-    busy_energy, idle_energy = float(busy @ taken), float(idle @ (sizes * makespan - taken))
+    busy_energy, idle_energy = float(busy @ taken) + more, float(idle @ (sizes * makespan - taken))
     with np.errstate(divide="ignore", invalid="ignore"):
         utilisation = float(np.divide(taken.sum(), sizes.sum() * makespan))
     return {

@@ -22,7 +22,6 @@ from fedsched.model.metrics import Column, metrics_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.shaping import shaped
 from fedsched.model.taken import measures_of
-from fedsched.model.watts import NOBODY_SAYS
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
 from fedsched.search.interruptible import wasted_in
@@ -140,13 +139,14 @@ class SharedRows(PackedProblem):
                 integrals=NOTHING_SATURATES,
             )
             metrics[:] = tuple(found.as_dict().values())
-            taken = measures_of(self.federation, trials.taken(self.federation), found.makespan)
+            more = trials.joules_beyond(self.federation, self.problem.watts)
+            taken = measures_of(self.federation, trials.taken(self.federation), found.makespan, more)
             for name, value in taken.items():
                 metrics[Column[name.upper()]] = value
         return status == Status.DONE
 
     def _drawing(self, thread: int) -> tuple[Held, Floats]:
-        return self.trials(thread).drawing(self.federation), NOBODY_SAYS
+        return self.trials(thread).drawing(self.federation), self.problem.watts
 
     def _ends_so(self, state: State) -> bool:
         # Some jobs have no end, as may be, and nobody runs.

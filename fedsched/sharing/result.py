@@ -12,7 +12,7 @@ from fedsched.model.lost import Held
 from fedsched.model.power import power_measures
 from fedsched.model.schedule import Schedule
 from fedsched.model.taken import measures_of
-from fedsched.model.watts import NOBODY_SAYS
+from fedsched.model.watts import joules_beyond, watts_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -92,17 +92,19 @@ class SharedSchedule(Schedule):
         if self.lost_use is not None:
             wasted = self.lost_use.taken_seconds(self.t0)
             row, taken = replace(row, wasted_node_seconds=float(wasted.sum())), taken + wasted
-        row = replace(row, **measures_of(self.federation, taken, row.makespan))
+        runs, watts = self.drawing()
+        more = float(joules_beyond(watts, self.federation.groups, runs, self.t0).sum())
+        row = replace(row, **measures_of(self.federation, taken, row.makespan, more))
         return replace(row, **power_measures(self, row))
 
     def drawing(self) -> tuple[Held, NDArray[np.float64]]:
-        """Return who had which share of how many nodes from when to when; all jobs draw the busy watts of these."""
+        """Return who had which share of how many nodes from when to when, and what a whole one draws under each job."""
         done = np.flatnonzero(~np.isnan(self.finish))
         runs = Held(done, self.start[done], self.finish[done], self.use.shares[done])
         if (lost := self.lost_use) is not None:
             also = Held(self.lost.job, lost.start, lost.finish, lost.shares)
             runs = Held(*(np.concatenate(columns) for columns in zip(runs, also, strict=True)))
-        return runs, NOBODY_SAYS
+        return runs, watts_of(self.workload, self.federation.groups)
 
     def take(self, rows: NDArray[Any]) -> SharedSchedule:
         """Return the schedule of some of the jobs, by mask or by row."""

@@ -14,6 +14,7 @@ from fedsched.engine.simulation import lost_in, set_running
 from fedsched.engine.states import new_state
 from fedsched.model.lost import Held as Runs
 from fedsched.model.taken import node_seconds, node_shares
+from fedsched.model.watts import joules_beyond
 from fedsched.sharing import loop
 from fedsched.sharing.asked import PLACEMENT
 from fedsched.sharing.pack import leaves, that_may_lose
@@ -104,6 +105,16 @@ class Trials:
         shares = self._shares(federation, np.arange(state.start.size), state.counts, self.work.held)
         ran = np.flatnonzero(~np.isnan(state.finish))
         return Runs(ran, state.start[ran], state.finish[ran], shares[ran])
+
+    def joules_beyond(self, federation: Federation, watts: Floats) -> float:
+        """Return how much more the jobs of the last run took than by busy watts, as these say; lost runs too."""
+        if watts.size == 0:
+            return 0.0
+        runs = self.drawing(federation)
+        if (lost := lost_in(self.state)) is not None:
+            also = Runs(lost.job, lost.start, lost.end, self._shares(federation, lost.job, lost.counts, self.work.gone))
+            runs = Runs(*(np.concatenate(columns) for columns in zip(runs, also, strict=True)))
+        return float(joules_beyond(watts, federation.groups, runs, self.problem.t0).sum())
 
     def _taken(
         self, federation: Federation, jobs: Ints, counts: Ints, start: Floats, finish: Floats, where: Held | Gone

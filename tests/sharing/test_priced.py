@@ -10,7 +10,7 @@ import pytest
 from interpreted import tries
 from naive_measures import Steps
 from naive_sharing import priced
-from sharing_cases import BOUND, case
+from sharing_cases import BOUND, Case, case
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError
@@ -41,6 +41,44 @@ def test_a_share_of_a_node_costs_its_share() -> None:
         assert schedule.violations(claimed=replace(row, **{name: np.nan}))
 
 
+def test_a_share_of_what_a_job_says_that_its_nodes_draw() -> None:
+    """Tests energy, cost and peak by hand of a job that says its watts beside one in a gear, and what bounds say."""
+    geared = replace(SITE, clusters=(fs.Cluster("m", (replace(NODE, gears=((0.5, 500.0),)),)),))
+    jobs = fs.Workload(
+        submit=[0, 0], tasks=[1, 2], runtime=[HOUR, 2 * HOUR], watts=[300.0, -1.0], gear=[0, 1],
+        layout={"exclusive": [0, 0]},
+    )  # fmt: skip
+    schedule = fs.simulate(jobs, geared, "easy", sharing="first")
+    row = schedule.metrics()
+    schedule.verify(claimed=row)
+    above = 0.25 * (300 - 100) * HOUR + 0.5 * (500 - 100) * 2 * HOUR
+    assert row.energy == pytest.approx(2 * 100 * 2 * HOUR + above, rel=1e-12)
+    assert row.busy_energy == pytest.approx(0.25 * 300 * HOUR + 0.5 * 500 * 2 * HOUR, rel=1e-12)
+    assert row.cost == pytest.approx((0.45 * 10 + 0.4 * 100) / 1000, rel=1e-12)
+    assert row.peak_watts == pytest.approx(450.0)
+    assert not any("draw" in line for line in schedule.unmodelled)
+    full_speed = fs.simulate(replace(jobs, gear=None), geared, "easy", sharing="first").metrics()
+    assert [line.split()[1] for line in schedule.violations(claimed=full_speed)] == [
+        "busy_energy", "energy", "peak_watts", "cost",
+    ]  # fmt: skip
+    problem = SharedProblem(jobs, geared, Objectives(("energy",)), sharing=fs.NodeSharing(), submits="keep")
+    bounds = problem.bounds()
+    assert bounds is not None
+    assert bounds.of("energy") == pytest.approx(row.energy, rel=1e-9)
+    assert bounds.of("busy_energy") == pytest.approx(row.busy_energy, rel=1e-9)
+
+
+def test_a_job_may_draw_less_than_idle_nodes() -> None:
+    """Tests that the bound on energy holds where a whole node draws less under a job than idle."""
+    jobs = fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[HOUR, 2 * HOUR], watts=[20.0, 600.0])
+    row = fs.simulate(jobs, SITE, "easy", sharing="first").metrics()
+    assert row.energy == pytest.approx((2 * 100 * 2 - 80 + 500 * 2) * HOUR, rel=1e-12)
+    problem = SharedProblem(jobs, SITE, Objectives(("energy",)), sharing=fs.NodeSharing(), submits="keep")
+    bounds = problem.bounds()
+    assert bounds is not None
+    assert 0 < bounds.of("energy") <= row.energy
+
+
 def test_one_price_is_that_of_the_energy() -> None:
     """Tests that a constant signal makes the cost the energy of the shares times the price, to the bit."""
     jobs = fs.Workload(submit=[0, 0], tasks=[1, 2], runtime=[HOUR, 2 * HOUR])
@@ -63,6 +101,8 @@ def test_costs_are_as_the_reference_has_them(seed: int) -> None:
         signals.append(fs.Signal((0.0, *map(float, times)), values, "EUR/kWh", cluster.name, until=50.0, beyond="last"))
         steps.append(Steps([0.0, *map(float, times)], list(values), 50.0, "last", 1 / 3.6e6))
     one.federation = replace(one.federation, signals=tuple(signals))
+    if seed % 3:
+        let_draw_their_own(draw, one)
     schedule, run = one.simulate(), one.naive
     run.run()
     if np.isnan(schedule.finish).all():
@@ -75,20 +115,47 @@ def test_costs_are_as_the_reference_has_them(seed: int) -> None:
         schedule.verify(claimed=row)
 
 
+def let_draw_their_own(draw: Random, one: Case) -> None:
+    """Let some jobs say what their nodes draw, and some run in a gear, here and in the reference."""
+    jobs, machine = one.naive.jobs, one.naive.machine
+    watts = [draw.choice((-1.0, 20.0, 70.0, 160.0)) for _ in jobs]
+    gears = [draw.choice((0, 0, 1, 2)) for _ in jobs]
+    one.workload = replace(one.workload, watts=watts, gear=gears)
+    one.naive.jobs[:] = [
+        replace(job, watts=None if own < 0 else own, gear=gear)
+        for job, own, gear in zip(jobs, watts, gears, strict=True)
+    ]
+    speeds = ((0.5, 70.0), (0.25, 55.0))
+    one.federation = replace(
+        one.federation,
+        clusters=tuple(
+            replace(cluster, groups=tuple(replace(group, gears=speeds) for group in cluster.groups))
+            for cluster in one.federation.clusters
+        ),
+    )
+    one.naive.machine = replace(machine, groups=[replace(group, gears=(70.0, 55.0)) for group in machine.groups])
+
+
 @pytest.mark.parametrize("seed", range(tries(12)))
 def test_what_a_plan_costs_is_what_its_schedule_does(seed: int) -> None:
     """Tests that values of plans are those of their schedules, to the bit, where the signal is as forecast or not."""
     one = case(23000 + seed, jobs=8, bound=("downtimes",) if seed % 2 else ())
+    if seed % 4 > 1:
+        let_draw_their_own(Random(seed), one)
     forecast = ((0.0, 6.0), (3.0, 1.0)) if seed % 3 == 0 else None
     told = {} if forecast is None else {"forecast": fs.Signal(*forecast, "EUR/kWh", until=99.0, beyond="last")}
     signal = fs.Signal((0.0, 5.0, 9.0), (1.0, 8.0, 2.0), "EUR/kWh", until=99.0, beyond="last", **told)
     federation = replace(one.federation, signals=(signal,))
-    words = {"objectives": ("makespan", "cost", "peak_watts"), "evaluations": 40, "seed": seed, "submits": "keep"}
+    sought = ("makespan", "energy", "cost", "peak_watts")
+    words = {"objectives": sought, "evaluations": 40, "seed": seed, "submits": "keep"}
     if any(not np.isfinite(downtime.end) or not downtime.end_known for downtime in federation.calendar):
         with pytest.raises(InfeasibleError, match="ask for the ends of all jobs"):
             fs.optimize(one.workload, federation, sharing=one.sharing, **words)
         return
     result = fs.optimize(one.workload, federation, sharing=one.sharing, **words)
+    for name in ("makespan", "energy"):
+        least = result.lower_bounds[name]
+        assert least <= result.front.values[:, result.objectives.index(name)].min() * (1 + 1e-12)
     for k, values in enumerate(result.front.values):
         schedule = result.schedule(k)
         row = schedule.metrics()
