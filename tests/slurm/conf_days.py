@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slurm.cluster import ALL, ONE_JOB
-from slurm.parameter_days import AROUND, BASIC, BY_SIZE, OFTEN, SELDOM, Tried
+from slurm.parameter_days import AROUND, BASIC, BY_SIZE, OFTEN, SELDOM, SHARED, Tried
 from slurm.script import Day, Submit
 
 BY_AGE = """\
@@ -100,9 +100,20 @@ def flagged(lines: str, *flags: str) -> str:
     return f"{lines}\nPriorityFlags={','.join(flags)}"
 
 
+# Jobs share nodes, as far as their cores or their memory go.
+TOGETHER = f"{SHARED}SelectTypeParameters=CR_CPU_Memory\n"
+CORES = Day(2, tuple(Submit(f"j{k}", 5.0 + k, 1, 4, 150, cores=2, memory=100) for k in range(4)))
+MEMORY = Day(2, tuple(Submit(f"j{k}", 5.0 + k, 1, 4, 150, cores=1, memory=400) for k in range(4)))
+WIDE = "CPUs=4 RealMemory=1000"
+
 NODES = {
     "anywhere": Tried(FAST, OFTEN, each=(f"{ONE_JOB} Feature=fast",) * 2),
     "Feature": Tried(FAST, OFTEN, plain="anywhere", each=(f"{ONE_JOB} Feature=fast", ONE_JOB)),
+    "narrow": Tried(CORES, SELDOM, lines=TOGETHER, each=("CPUs=2 RealMemory=1000",) * 2),
+    "CPUs": Tried(CORES, SELDOM, plain="narrow", lines=TOGETHER, each=(WIDE,) * 2),
+    "spacious": Tried(MEMORY, SELDOM, lines=TOGETHER, each=(WIDE,) * 2),
+    "RealMemory": Tried(MEMORY, SELDOM, plain="spacious", lines=TOGETHER, each=("CPUs=4 RealMemory=700",) * 2),
+    "MemSpecLimit": Tried(MEMORY, SELDOM, plain="spacious", lines=TOGETHER, each=(f"{WIDE} MemSpecLimit=300",) * 2),
     "Weight": Tried(FAST, OFTEN, plain="Feature", each=(f"{ONE_JOB} Feature=fast Weight=10", ONE_JOB)),
 }
 PARTITIONS = {

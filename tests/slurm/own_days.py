@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from slurm.on_named_nodes import numbered
-from slurm.replay import Start, compared, federation_of, number, workload_of
+from slurm.replay import Start, compared, federation_of, number, shares_nodes, workload_of
 
 import fedsched as fs
 from fedsched.slurm import Clocks
@@ -60,7 +60,8 @@ def on_slurm(recording: Recording, *, own_clocks: bool = False, rate: int = 0) -
         )
         plain = not (recording.each or recording.partitions)
         machine = federation_of(recording) if plain else fs.read_federation(conf)
-        return fs.simulate(workload_of(recording), machine, policy)
+        sharing = "block" if shares_nodes(recording) else None
+        return fs.simulate(workload_of(recording), machine, policy, sharing=sharing)
 
 
 def own_starts(recording: Recording, *, own_clocks: bool = False, rate: int = 0) -> list[Start]:

@@ -169,6 +169,8 @@ def _jobs(day: Day, told: list[dict[str, str]], numbers: dict[str, str], begin: 
                 account=asked.account,
                 qos=asked.qos,
                 features=asked.features,
+                cores=asked.cores or None,
+                memory=asked.memory or None,
             )
         )
     return found

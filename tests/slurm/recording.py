@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SELDOM = ("partitions", "each", "accounts", "epoch", "tick")
-GROUPS = (("reservation", "user"), ("partition", "account", "qos", "features"))  # columns that only some days have
+# Columns that only some days have.
+GROUPS = (("reservation", "user"), ("partition", "account", "qos", "features"), ("cores", "memory"))
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Job:
     account: str = ""
     qos: str = ""
     features: str = ""
+    cores: int | None = None
+    memory: int | None = None
 
     @property
     def called(self) -> str:

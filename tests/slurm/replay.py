@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMPLETED = 1
 LABELS = ("user", "account", "qos", "partition", "features")
+ASKED = {"cpu": "cores", "memory": "memory"}
 TASKS = 1000  # no array has more
 STATUS = {"COMPLETED": COMPLETED, "FAILED": FAILED, "TIMEOUT": FAILED, "CANCELLED": CANCELLED}
 
@@ -27,6 +28,7 @@ def workload_of(recording: Recording) -> fs.Workload:
     Jobs that were cancelled before they started are left out, as they are when a log of Slurm's is read.
     """
     jobs = compared(recording)
+    shared = shares_nodes(recording)
     runs = [max(job.end - job.start, 1.0) if job.start is not None else job.limit for job in jobs]  # type: ignore[operator]
     return fs.Workload(
         id=[number(job) for job in jobs],
@@ -37,6 +39,8 @@ def workload_of(recording: Recording) -> fs.Workload:
         user=np.unique([job.user for job in jobs], return_inverse=True)[1],
         after=[_in_our_numbers(job.after, jobs) for job in jobs],
         begin=[job.begin or 0.0 for job in jobs],
+        demand={name: [getattr(job, field) for job in jobs] for name, field in ASKED.items()} if shared else None,
+        layout={"tasks_per_node": [1] * len(jobs)} if shared else None,
         labels={
             "name": [job.name for job in jobs],
             "array": [array_of(job) for job in jobs],
@@ -48,6 +52,11 @@ def workload_of(recording: Recording) -> fs.Workload:
             "requested_time": [job.limit or -1 for job in jobs],
         },
     )
+
+
+def shares_nodes(recording: Recording) -> bool:
+    """Return whether jobs ask for cores and memory, and not for whole nodes."""
+    return any(job.cores for job in recording.jobs)
 
 
 def federation_of(recording: Recording) -> fs.Federation:

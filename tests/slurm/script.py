@@ -27,11 +27,15 @@ class Submit:
     account: str = ""
     qos: str = ""
     features: str = ""  # that its nodes must have
+    cores: int = 0  # of its only node, where nodes are shared
+    memory: int = 0  # MB of it
 
     def command(self, numbers: dict[str, str]) -> list[str]:
         """Return how it is submitted, where Slurm calls the jobs before it by these numbers."""
         words = ["sbatch", "--parsable", "--output=/dev/null", f"--job-name={self.name or self.key}"]
         words.append(f"--nodes={self.nodes}")
+        if self.cores:
+            words += ["--ntasks=1", f"--cpus-per-task={self.cores}", f"--mem={self.memory}"]
         if self.minutes:
             words.append(f"--time={self.minutes}")
         if self.after:

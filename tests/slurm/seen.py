@@ -103,7 +103,15 @@ class Told:
         for one, other in zip(told.passes, told.passes[1:], strict=False):
             if one.backfill and not one.started and not other.backfill and other.second == one.second:
                 one.second -= 1  # ours has the main scheduler's pass first
+            elif one.full and not one.started and other.backfill and told._divides(one, other):
+                one.second -= 1  # and what comes in a second before all its passes
         return told
+
+    def _divides(self, one: Pass, other: Pass) -> bool:
+        """Return whether a job ended in a second between its two passes, and nothing happened in it before them."""
+        first, moments = SECOND * one.second, [*self.came.values(), *self.done.values()]
+        between = any(one.begin <= moment < other.begin for moment in self.done.values())
+        return one.second == other.second and between and not any(first <= at < one.begin for at in moments)
 
     def of_backfill(self) -> dict[int, Pass]:
         """Return backfill's passes, by their seconds."""
