@@ -17,6 +17,7 @@ import numpy as np
 
 from fedsched.bounds.hour_choices import Choices, Chosen
 from fedsched.bounds.hour_prices import KINDS, Room, room_prices
+from fedsched.bounds.stretches import AT_ONCE, ROUNDING, at_least, cheapest
 from fedsched.model.power import Pricing
 
 if TYPE_CHECKING:
@@ -31,12 +32,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-ROUNDING = 1e-9  # sums of integrals are by less than this share too high
 SPLITS = 8  # of the times at which a schedule may end: each asks a solver anew
 STEPS = 11  # of prices that follow what jobs choose
 KEPT = 0.5  # of the best prices so far, in the next
 DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
-AT_ONCE = 1_000_000  # begins of stretches that are looked at together
 MOST = 100_000_000  # and in all, for a value: beyond, each job is as if it were alone
 
 
@@ -229,11 +228,11 @@ class _Hours:
         room, jobs = self.rooms[p], self.relaxation
         release = jobs.t0 + jobs.release
         if last == math.inf:
-            return room.rate * _cheapest(room.curve, release, room.lasts, self.until), release
+            return room.rate * cheapest(room.curve, release, room.lasts, self.until), release
         end = jobs.t0 + last
         edges = np.append(room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges)
         latest = end - room.lasts + ROUNDING * max(1.0, abs(end))
-        found = np.where(release <= latest, room.rate * _at_least(room.curve, room.lasts), np.inf)
+        found = np.where(release <= latest, room.rate * at_least(room.curve, room.lasts), np.inf)
         begun = release.copy()
         step = max(1, AT_ONCE // (2 * edges.size + 2))
         for rows in np.array_split(np.arange(release.size), math.ceil(release.size / step)):
@@ -251,32 +250,3 @@ class _Hours:
             least = np.take_along_axis(cost, best, axis=1)[:, 0]
             found[rows] = np.where(release[rows] <= latest[rows], least, np.inf)
         return found, begun
-
-
-def _at_least(curve: Curve, lasts: Floats) -> Floats:
-    # What no integral over a stretch of each length is below.
-    return np.asarray((1.0 - ROUNDING) * curve.values.min() * lasts)
-
-
-def _cheapest(curve: Curve, release: Floats, lasts: Floats, until: float) -> Floats:
-    # The least integral over a stretch of each length from its release on. It changes its slope only where the stretch
-    # begins or ends at a step, so the least is at one of these, at the release, or as late as the signal reaches.
-    # For whom there is no time, all is as cheap as anything ever is.
-    signal, steps = curve.signal, curve.times
-    assert signal.until is not None
-    if signal.beyond == "repeat" and math.isfinite(signal.until):  # all of a period is to come, whatever the release
-        length, which = np.unique(lasts, return_inverse=True)
-        first = steps[0] - length
-    else:
-        length, which, first = lasts, np.arange(lasts.size), release
-        steps = np.unique(np.append(steps, signal.until if math.isfinite(signal.until) else steps[-1]))
-    found = _at_least(curve, length)
-    step = max(1, AT_ONCE // (2 * steps.size + 1))
-    for rows in np.array_split(np.arange(length.size), math.ceil(length.size / step)):
-        if time.perf_counter() >= until:
-            break
-        earliest, long = first[rows, None], length[rows, None]
-        begins = np.concatenate([earliest, np.tile(steps, (rows.size, 1)), steps - long], axis=1)
-        begins = np.maximum(begins, earliest)
-        found[rows] = (curve.integral(begins + long) - curve.integral(begins)).min(axis=1)
-    return np.maximum(found, 0.0)[which]

@@ -18,16 +18,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.relaxation import rounded_down
+from fedsched.bounds.stretches import ROUNDING, cheapest
 from fedsched.errors import unknown_name
 from fedsched.model.metrics import NAMES
+from fedsched.model.power import Pricing
 from fedsched.sharing.arrays import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Problem
+    from fedsched.model.federation import Federation
+    from fedsched.model.signal import Curve
     from fedsched.sharing.arrays import Sharing
 
     Floats = NDArray[np.float64]
@@ -55,14 +59,15 @@ class SharedBounds:
         return self.known.get(metric, math.nan)
 
 
-def shared_bounds(problem: Problem, sharing: Sharing) -> SharedBounds:
+def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) -> SharedBounds:
     """Return what no schedule of these jobs is below."""
     jobs = _Jobs(problem, sharing)
     makespan, flow = jobs.makespan(), jobs.flow()
     known = {"makespan": makespan, "flow": flow, "mean_response": flow / jobs.release.size, **jobs.energies(makespan)}
     if jobs.alike:
         known["mean_wait"] = max(0.0, (flow - float(jobs.shortest.sum())) / jobs.release.size)
-    return SharedBounds({name: rounded_down(value, problem.t0) for name, value in known.items()})
+    found = {name: rounded_down(value, problem.t0) for name, value in known.items()}
+    return SharedBounds(found | jobs.costs(federation, makespan))
 
 
 class _Jobs:
@@ -70,7 +75,7 @@ class _Jobs:
 
     def __init__(self, problem: Problem, sharing: Sharing) -> None:
         kinds, nodes, of_job = sharing.kinds, sharing.nodes, sharing.kinds.of_job
-        self.groups, self.watts, self.t0 = problem.groups, problem.watts, problem.t0
+        self.t0 = problem.t0
         self.count = np.diff(nodes.first)
         self.tasks, self.alone = kinds.tasks[of_job], kinds.alone[of_job] == 1
         self.open = kinds.opened[of_job] == 1
@@ -91,6 +96,10 @@ class _Jobs:
         for need, there in zip(needs, has, strict=True):
             fit = np.minimum(fit, np.where(need[:, None] > 0, there // np.maximum(need[:, None], 1), fit))
         self.fit = fit
+        self.cores = next(self.shares())  # what a task takes of a node by its cores, or whole nodes
+        busy = problem.groups.busy_watts
+        self.drawn = problem.watts if problem.watts.size else np.broadcast_to(busy, self.open.shape)
+        self.idle = np.minimum(problem.groups.idle_watts, self.drawn.min(axis=0))  # jobs may draw less than idle nodes
 
     def shares(self) -> Iterator[Floats]:
         """Give, by each resource and each function, what a task takes of a node of each group (jobs x groups)."""
@@ -137,17 +146,33 @@ class _Jobs:
 
     def energies(self, makespan: float) -> dict[str, float]:
         """Return the bounds on energy: cores taken on the thriftiest nodes, and all nodes idle for the makespan."""
-        drawn = self.watts if self.watts.size else np.broadcast_to(self.groups.busy_watts, self.open.shape)
-        idle = np.minimum(self.groups.idle_watts, drawn.min(axis=0))  # a node may draw less under a job than idle
-        cores = next(self.shares())
-        seconds = np.where(cores < NO_ROOM, cores * self.duration, NO_ROOM)
+        seconds = np.where(self.cores < NO_ROOM, self.cores * self.duration, NO_ROOM)
         found = {}
-        if (drawn >= 0).all():
-            found["busy_energy"] = float((self.tasks * _cheapest(seconds, drawn)).sum())
-        if (idle >= 0).all():
-            above = float((self.tasks * _cheapest(seconds, drawn - idle)).sum())
-            found["energy"] = above + float(idle @ self.count) * makespan
+        if (self.drawn >= 0).all():
+            found["busy_energy"] = float((self.tasks * _cheapest(seconds, self.drawn)).sum())
+        if (self.idle >= 0).all():
+            above = float((self.tasks * _cheapest(seconds, self.drawn - self.idle)).sum())
+            found["energy"] = above + float(self.idle @ self.count) * makespan
         return found
+
+    def costs(self, federation: Federation, makespan: float) -> dict[str, float]:
+        """Return the bounds on cost and carbon: each job alone where and when that is cheapest, and all nodes idle."""
+        found = {}
+        for metric, tariff in Pricing(federation).tariffs.items():
+            if (self.idle >= 0).all() and all(min(signal.values) >= 0.0 for signal in tariff.signals):
+                found[metric] = self._cost([tariff.curves[c] for c in federation.group_cluster], makespan)
+        return found
+
+    def _cost(self, curves: Sequence[Curve], makespan: float) -> float:
+        span, idle = np.array([self.t0, self.t0 + makespan]), 0.0
+        cost = np.full(self.open.shape, NO_ROOM)
+        for g, curve in enumerate(curves):
+            idle += curve.signal.priced(float(self.idle[g] * self.count[g]) * float(np.diff(curve.integral(span))[0]))
+            able = np.flatnonzero((self.cores[:, g] < NO_ROOM) & self.open[:, g])
+            stretch = cheapest(curve, self.release[able], self.duration[able, g])
+            taken = self.tasks[able] * self.cores[able, g] * (self.drawn[able, g] - self.idle[g])
+            cost[able, g] = curve.signal.priced(1.0) * taken * stretch
+        return (1.0 - ROUNDING) * (idle + float(cost.min(axis=1).sum()))
 
 
 def _cheapest(seconds: Floats, watts: Floats) -> Floats:

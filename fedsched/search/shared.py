@@ -247,7 +247,7 @@ class SharedProblem(SharedRows, SearchProblem):
         some_never_start = self._able.size < self.layout.jobs
         if some_never_start or self.may_miss or kills(self.federation, self.problem.t0):
             return None
-        return shared_bounds(self.problem, self._shared)
+        return shared_bounds(self.problem, self._shared, self.federation)
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
         """Return the schedule of a plan, with each task on its node."""

@@ -66,6 +66,7 @@ def test_a_share_of_what_a_job_says_that_its_nodes_draw() -> None:
     assert bounds is not None
     assert bounds.of("energy") == pytest.approx(row.energy, rel=1e-9)
     assert bounds.of("busy_energy") == pytest.approx(row.busy_energy, rel=1e-9)
+    assert bounds.of("cost") == pytest.approx((0.2 * (10 + 100) + 0.05 * 10 + 0.2 * 2 * 20) / 1000, rel=1e-8)
 
 
 def test_a_job_may_draw_less_than_idle_nodes() -> None:
@@ -77,6 +78,7 @@ def test_a_job_may_draw_less_than_idle_nodes() -> None:
     bounds = problem.bounds()
     assert bounds is not None
     assert 0 < bounds.of("energy") <= row.energy
+    assert 0 < bounds.of("cost") <= row.cost
 
 
 def test_one_price_is_that_of_the_energy() -> None:
@@ -153,9 +155,9 @@ def test_what_a_plan_costs_is_what_its_schedule_does(seed: int) -> None:
             fs.optimize(one.workload, federation, sharing=one.sharing, **words)
         return
     result = fs.optimize(one.workload, federation, sharing=one.sharing, **words)
-    for name in ("makespan", "energy"):
+    for name in ("makespan", "energy", "cost"):
         least = result.lower_bounds[name]
-        assert least <= result.front.values[:, result.objectives.index(name)].min() * (1 + 1e-12)
+        assert 0 < least <= result.front.values[:, result.objectives.index(name)].min() * (1 + 1e-12)
     for k, values in enumerate(result.front.values):
         schedule = result.schedule(k)
         row = schedule.metrics()
