@@ -1,25 +1,25 @@
-"""A queue as it is replayed where limits of QOS and accounts hold: each limit is a pool that jobs take their parts of.
+"""A queue as it is replayed where limits of QOS and accounts hold: whoever is over one is passed over, as with Slurm.
 
 Who runs has what he takes, whether that limit binds him or not, and may have more than a limit lets that was wider when
-he began. Of who waits only what binds him counts.
+he began. Of who waits only what binds him counts. A limit is one of the model's (reading 43), of a label of its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedsched.errors import TraceError
-from fedsched.model.federation import Pool
-from fedsched.model.pools import PoolNeeds
+from fedsched.model.labels import Labels
+from fedsched.model.limits import Limit
 from fedsched.outlook.limits import full_limits, is_limit
-from fedsched.steer.picture import backfills, picture_of
+from fedsched.steer.picture import picture_of
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from fedsched.outlook.limits import Limits
     from fedsched.steer import Queue, SlurmJob
@@ -30,7 +30,7 @@ IN_TURN = "PRIORITY"
 
 def in_turn(queue: Queue, limits: Limits | None) -> Queue:
     """Return the queue in which who waits for a limit that is known waits in turn, for that limit is in the replays."""
-    if limits is None or not backfills(queue):
+    if limits is None:
         return queue
     jobs = tuple(replace(job, reason=IN_TURN) if _waits_for_one(queue, job, limits) else job for job in queue.jobs)
     return replace(queue, jobs=jobs)
@@ -52,12 +52,12 @@ def _never_runs(job: SlurmJob, limits: Limits) -> bool:
 
 def picture_within(queue: Queue, limits: Limits | None, free: Collection[int] = ()) -> Picture:
     """Return a queue as the model has it, within limits; none binds the jobs of these numbers."""
-    if limits is None or not backfills(queue):
+    if limits is None:
         return picture_of(queue)
     over = [job for job in queue.waiting if job.number not in free and _never_runs(job, limits)]
     gone = {job.number for job in over}
     picture = picture_of(replace(queue, jobs=tuple(job for job in queue.jobs if job.number not in gone)))
-    picture = _with_pools(picture, limits, free)
+    picture = _within(picture, limits, free)
     if not over:
         return picture
     who = first_of(job.target for job in over)
@@ -65,10 +65,52 @@ def picture_within(queue: Queue, limits: Limits | None, free: Collection[int] = 
     return replace(picture, notes=(*picture.notes, note))
 
 
-def _with_pools(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
+@dataclass(frozen=True, slots=True)
+class _OfLabel(Limit):
+    """A limit of whoever a label names that no user knows of."""
+
+    def __post_init__(self) -> None:
+        """Take any label's name."""
+
+
+def _within(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
+    """Return the picture with all limits that somebody who waits may come to, as far as they can be said."""
+    amount, takes = _taken(picture, limits, free)
+    labels: list[dict[int, str]] = []  # each row is in one counter of a label
+    there, unsaid = [], []
+    for of, most in amount.items():
+        if sum(takes[of].values()) <= most:
+            continue  # all of them fit at once
+        said = _in_model(picture, takes[of], most)
+        if said is None:
+            unsaid.append(of)
+            continue
+        place = next((k for k, label in enumerate(labels) if not label.keys() & takes[of].keys()), len(labels))
+        labels += [{}] * (place == len(labels))
+        labels[place] |= dict.fromkeys(takes[of], of)
+        there.append(_OfLabel(f"limit {place}", names=(of,), **said))
+    notes = []
+    if there:
+        hold = "holds" if len(there) == 1 else "hold"
+        notes.append(f"{counted(len(there), 'limit')} of QOS and accounts {hold} in the replays")
+    if unsaid:
+        notes.append(f"not modelled: {first_of(unsaid)}, of which jobs take other than by their nodes")
+    rows = range(len(picture.jobs))
+    texts = {f"limit {k}": [label.get(row, "") for row in rows] for k, label in enumerate(labels)}
+    known = picture.workload.labels.columns() if picture.workload.labels is not None else {}
+    return replace(
+        picture,
+        workload=replace(picture.workload, labels=Labels.of({**known, **texts}, picture.workload.id)),
+        federation=replace(picture.federation, limits=tuple(there)),
+        notes=(*picture.notes, *notes),
+    )
+
+
+def _taken(picture: Picture, limits: Limits, free: Collection[int]) -> tuple[dict[str, int], dict[str, dict[int, int]]]:
+    """Return how much there is of each limit that binds somebody who waits, and which rows take how much of it."""
     waiting, running = picture.jobs[: picture.waiting], picture.jobs[picture.waiting :]
     amount: dict[str, int] = {}
-    takes: dict[str, dict[int, int]] = defaultdict(dict)  # of each limit: which rows take how much
+    takes: dict[str, dict[int, int]] = defaultdict(dict)
     for row, job in enumerate(waiting):
         for part in () if job.number in free else limits.known_parts_of(job):
             if part.binds:
@@ -76,20 +118,15 @@ def _with_pools(picture: Picture, limits: Limits, free: Collection[int]) -> Pict
                 takes[part.of][row] = math.ceil(part.weight)
     for row, job in enumerate(running, start=picture.waiting):
         for part in limits.known_parts_of(job):
-            if part.of in amount:
+            if part.weight <= amount.get(part.of, 0):  # who has more than all of it by himself is left out
                 takes[part.of][row] = math.ceil(part.weight)
-    pools, needs = [], {}
-    for of, most in amount.items():
-        if sum(takes[of].values()) <= most:
-            continue  # all of them fit at once
-        pools.append(Pool(of, most))
-        needs[of] = [takes[of].get(row, 0) for row in range(len(picture.jobs))]
-    if not pools:
-        return picture
-    hold = f"{counted(len(pools), 'limit')} of QOS and accounts {'holds' if len(pools) == 1 else 'hold'} in the replays"
-    return replace(
-        picture,
-        workload=replace(picture.workload, pools=PoolNeeds.of(needs, picture.workload.id)),
-        federation=replace(picture.federation, pools=tuple(pools)),
-        notes=(*picture.notes, hold),
-    )
+    return amount, takes
+
+
+def _in_model(picture: Picture, takes: Mapping[int, int], most: int) -> dict[str, int] | None:
+    """Return a limit as the model counts, in jobs or in nodes; None where rows take by neither."""
+    weights, tasks = set(takes.values()), picture.workload.tasks
+    if len(weights) == 1:
+        return {"jobs": most // weights.pop()}
+    each = {weight / int(tasks[row]) for row, weight in takes.items()}
+    return {"nodes": math.floor(most / each.pop() + 1e-9)} if len(each) == 1 else None

@@ -89,7 +89,7 @@ class Picture:
     @property
     def backfills(self) -> bool:
         """Return whether jobs start before others in front of them that these do not delay."""
-        return backfills(self.queue)
+        return self.queue.setting("SchedulerType").lower() != BUILTIN or len(self.queue.partitions) > 1
 
     def by_job(
         self, starts: NDArray[np.float64], of_several: Callable[[float, float], float] = max
@@ -106,11 +106,6 @@ class Picture:
         for row, job in enumerate(self.jobs[: self.waiting]):
             rows.setdefault(job.number, []).append(row)
         return [row for number in numbers for row in rows[number]]
-
-
-def backfills(queue: Queue) -> bool:
-    """Return whether jobs of this cluster start before others in front of them that these do not delay."""
-    return queue.setting("SchedulerType").lower() != BUILTIN or len(queue.partitions) > 1
 
 
 def picture_of(queue: Queue) -> Picture:

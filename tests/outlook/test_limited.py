@@ -71,11 +71,11 @@ def test_who_is_over_a_limit_that_was_wider_before_goes_on() -> None:
     assert ends(seen(*others, Job(9, user="eve"), settings=ENFORCED)) == {9: last}
 
 
-def test_first_come_first_served_knows_no_limits() -> None:
-    """Under sched/builtin who is over a limit is passed over, and a replay in turn would wait for him."""
+def test_first_come_first_served_passes_over_who_is_over_a_limit() -> None:
+    """Under sched/builtin, too, nobody behind him waits for that."""
     builtin = {**ENFORCED, "SchedulerType": "sched/builtin"}
     jobs = (running(1, "1", user="eve"), Job(2, user="eve", reason="AssocMaxJobsLimit"), Job(3))
-    assert ends(seen(*jobs, settings=builtin)) == {3: 0.0}
+    assert ends(seen(*jobs, settings=builtin)) == {2: 1500.0, 3: 0.0}
 
 
 def test_without_its_limit_a_job_starts_as_if_there_were_none() -> None:
