@@ -121,7 +121,7 @@ def _same(packed: Priorities, waiting: Sequence[QueuedJob], now: float) -> int:
 
 
 def _priority(packed: Priorities, k: int, now: float, row: np.ndarray) -> int:
-    return min(HIGHEST, max(1, math.floor(factors(packed, k, now, row))))
+    return min(HIGHEST, max(1, math.floor(factors(packed, k, float(now), row))))
 
 
 def _weighed(packed: Priorities, waiting: Sequence[QueuedJob], scales: Scales, at: float) -> Iterator[Weighed]:
