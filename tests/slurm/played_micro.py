@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from slurm.micro import ACCOUNTS, NODES, PARTITIONS, PEOPLE, SENT, SETTINGS
-from slurm.record_micro import RECORDED
+from slurm.record_micro import DAYS, RECORDED
 
 import fedsched as fs
 from fedsched.slurm import Clocks
@@ -96,18 +96,22 @@ def _cores(where: str) -> dict[int, int]:
 
 def table() -> Iterator[str]:
     """Give the lines of a table of how near it is."""
-    played = Played.read()
-    yield "| ours | mean apart | within 60 s | at most | very nodes |"
-    yield "|---|---|---|---|---|"
-    for ours, schedule in (
-        ("its clocks", played.on_ours()),
-        ("clocks of its own", played.on_ours(with_clocks=False)),
-        ("EASY", fs.simulate(played.jobs, schedule_machine(), "easy", sharing="block")),
-    ):
-        apart = played.apart(schedule)
-        near = f"{apart.mean():.1f} s | {(apart <= CLOSE).mean():.1%} | {apart.max():,.0f} s"
-        very = f"{played.on_the_same(schedule):.0%}" if isinstance(schedule, SharedSlurmSchedule) else ""
-        yield f"| {ours} | {near} | {very} |"
+    yield "| recording | beside it | mean apart | within 60 s | at most | very nodes |"
+    yield "|---|---|---|---|---|---|"
+    for name in DAYS:
+        played = Played.read(name)
+        for ours, schedule in (
+            ("ours, its clocks", played.on_ours()),
+            ("ours, clocks of its own", played.on_ours(with_clocks=False)),
+            ("EASY", fs.simulate(played.jobs, schedule_machine(), "easy", sharing="block")),
+        ):
+            very = f"{played.on_the_same(schedule):.0%}" if isinstance(schedule, SharedSlurmSchedule) else ""
+            yield f"| {name} | {ours} | {_near(played.apart(schedule))} | {very} |"
+    yield f"| {name} | the same jobs on Slurm before | {_near(np.abs(played.start - Played.read().start))} | |"
+
+
+def _near(apart: NDArray[np.float64]) -> str:
+    return f"{apart.mean():.1f} s | {(apart <= CLOSE).mean():.1%} | {apart.max():,.0f} s"
 
 
 def schedule_machine() -> fs.Federation:
