@@ -112,6 +112,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--smoke", action="store_true", help="small sizes; the figures mean nothing")
     parser.add_argument("--logs", nargs="+", choices=ARCHIVE, default=list(ARCHIVE), help="these alone")
+    parser.add_argument("--countries", nargs="+", choices=COUNTRIES, default=COUNTRIES, help="these alone")
     parser.add_argument("--idle", nargs="+", type=float, help="idle watts, shares of busy ones")
     parser.add_argument("--proven", action="store_true", help="search nothing: what no schedule saves more than")
     parser.add_argument("--hours", nargs="+", type=int, default=SLACKS, help="of slack")
@@ -158,13 +159,13 @@ def proven(
 def main() -> None:
     """Print the tables."""
     options = arguments()
-    files = [LOGS.parent / "signals" / f"{country}_ci.csv.gz" for country in COUNTRIES]
+    files = [LOGS.parent / "signals" / f"{country}_ci.csv.gz" for country in options.countries]
     if not all(file.exists() for file in files):
         print("skipped: the carbon signals are not at hand")
         return
     signals = tuple(
         read_signal(file, "g/kWh", origin="2020-01-01T00:00:00", cluster=country, beyond="repeat")
-        for file, country in zip(files, COUNTRIES, strict=True)
+        for file, country in zip(files, options.countries, strict=True)
     )
     figures: dict[str, float] = {}
     for name in options.logs:

@@ -30,8 +30,9 @@ def command(
 
     Searches of equal budgets: in time jobs stay at the cluster that they were submitted to, and may be put off within
     their slack; in space they may run elsewhere, as soon as there is room. Beside them stand EASY with every job at
-    home, and what no schedule saves more than. A job's home is its column `origin`; where no job has one, jobs are at
-    home at the clusters in turn. With several slacks there is a search in time, and in both, for each.
+    home, and what no schedule saves more than. On one cluster jobs move in time alone. A job's home is its column
+    `origin`; where no job has one, jobs are at home at the clusters in turn. With several slacks there is a search in
+    time, and in both, for each.
 
     Parameters
     ----------

@@ -94,8 +94,8 @@ def shifts(
     """Return what moving jobs in time, in space and in both saves: searches of equal budgets, and their bounds.
 
     In time a job stays at the cluster that it was submitted to, and may be put off by its slack; in space it may run
-    elsewhere, as soon as there is room; or both. Jobs come when they were submitted. Where none says its cluster, they
-    are at home at the clusters in turn.
+    elsewhere, as soon as there is room; or both. On one cluster jobs move in time alone. They come when they were
+    submitted. Where none says its cluster, they are at home at the clusters in turn.
 
     Parameters
     ----------
@@ -123,11 +123,9 @@ def shifts(
     first = simulate(replace(bound, slack=None), cluster, "easy", reading=reading)
     plans = [replace(first, policy="at home")]
     rows = [Shift("nothing", float(getattr(first.metrics(), objective)), float("nan"), float(first.wait.mean()))]
-    searches = {
-        **_by_slack("time", bound, slacks),
-        "space": replace(workload, slack=None),
-        **_by_slack("time and space", workload, slacks),
-    }
+    searches = _by_slack("time", bound, slacks)
+    if len(cluster.clusters) > 1:
+        searches |= {"space": replace(workload, slack=None), **_by_slack("time and space", workload, slacks)}
     for name, jobs in searches.items():
         result = optimize(jobs, cluster, objectives=objective, submits="keep", reading=reading, **asked)  # type: ignore[arg-type]
         best = result.best()

@@ -49,6 +49,15 @@ def test_by_hand() -> None:
     assert math.isnan(table.rows[0].bound)
 
 
+def test_one_cluster_is_moved_on_in_time_alone() -> None:
+    """By hand: the dirty cluster alone has nowhere else to go, so one search is all."""
+    jobs, machine = problem()
+    dirty = replace(machine, clusters=machine.clusters[:1], signals=machine.signals[:1])
+    table = found(replace(jobs, sites=("dirty",)), dirty)
+    assert {row.name: row.value for row in table.rows} == pytest.approx({"nothing": 1.6, "time": 0.4})
+    assert table.rows[1].bound == pytest.approx(0.4)
+
+
 def test_the_page_says_how_to_repeat_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python in it runs and finds the same; of jobs with homes or slack of their own it says that they do."""
     monkeypatch.chdir(tmp_path)
