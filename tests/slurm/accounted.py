@@ -55,14 +55,11 @@ class AccountedCluster(SlurmCluster):
     ----------
     accounts
         The commands of sacctmgr that make them, a line each.
-    devices
-        The lines of gres.conf.
     """
 
-    def __init__(self, folder: Path, *, accounts: Sequence[str], devices: str = "", **cluster: object) -> None:
+    def __init__(self, folder: Path, *, accounts: Sequence[str], **cluster: object) -> None:
         super().__init__(folder, **cluster)  # type: ignore[arg-type]
         self.accounts = accounts
-        self.devices = devices
         self._port, self._storage = free_ports(2)
         self.settings += self.kept_here
 
@@ -72,7 +69,6 @@ class AccountedCluster(SlurmCluster):
         return SETTINGS.format(port=self._port, folder=self.folder)
 
     def _begin_accounting(self) -> None:
-        (self.folder / "gres.conf").write_text(f"{self.devices}\n", encoding="utf-8")
         self._begin_database()
         dbd = self.folder / "slurmdbd.conf"
         dbd.write_text(

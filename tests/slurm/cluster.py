@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from slurm.faster_clock import FasterClock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo", "faketime", "setpriv")
@@ -66,6 +68,7 @@ BatchStartTimeout=36000
 UnkillableStepTimeout=36000
 MinJobAge=3600000
 """
+DEVICES = ("/dev/null", "/dev/zero")  # that do for GPUs
 ONE_JOB = "CPUs=1 RealMemory=1000"
 ALL = "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 
@@ -249,7 +252,14 @@ class SlurmCluster:
             )
         lines.append(f"{self.partitions}\n")
         (self.folder / "slurm.conf").write_text("\n".join(lines), encoding="utf-8")
+        (self.folder / "gres.conf").write_text("\n".join([*self._devices(), ""]), encoding="utf-8")
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
+
+    def _devices(self) -> Iterator[str]:
+        """Give the lines of gres.conf: what stands for each node's GPUs."""
+        for k, node in enumerate(self.each, start=1):
+            if found := re.search(r"Gres=gpu:(\d+)", node):
+                yield from (f"NodeName=n{k} Name=gpu File={DEVICES[number]}" for number in range(int(found[1])))
 
     def _lines(self) -> list[tuple[int, int]]:
         """Return the first and the last node of each line of the conf: each has its own, or those alike share one."""

@@ -104,7 +104,9 @@ def flagged(lines: str, *flags: str) -> str:
 TOGETHER = f"{SHARED}SelectTypeParameters=CR_CPU_Memory\n"
 CORES = Day(2, tuple(Submit(f"j{k}", 5.0 + k, 1, 4, 150, cores=2, memory=100) for k in range(4)))
 MEMORY = Day(2, tuple(Submit(f"j{k}", 5.0 + k, 1, 4, 150, cores=1, memory=400) for k in range(4)))
+GPUS = Day(2, tuple(Submit(f"j{k}", 5.0 + k, 1, 4, 150, cores=1, memory=100, gpus=1) for k in range(4)))
 WIDE = "CPUs=4 RealMemory=1000"
+WITH_GPUS = f"{TOGETHER}GresTypes=gpu\n"
 
 NODES = {
     "anywhere": Tried(FAST, OFTEN, each=(f"{ONE_JOB} Feature=fast",) * 2),
@@ -114,6 +116,8 @@ NODES = {
     "spacious": Tried(MEMORY, SELDOM, lines=TOGETHER, each=(WIDE,) * 2),
     "RealMemory": Tried(MEMORY, SELDOM, plain="spacious", lines=TOGETHER, each=("CPUs=4 RealMemory=700",) * 2),
     "MemSpecLimit": Tried(MEMORY, SELDOM, plain="spacious", lines=TOGETHER, each=(f"{WIDE} MemSpecLimit=300",) * 2),
+    "a_gpu_each": Tried(GPUS, SELDOM, lines=WITH_GPUS, each=(f"{WIDE} Gres=gpu:1",) * 2),
+    "Gres": Tried(GPUS, SELDOM, plain="a_gpu_each", lines=WITH_GPUS, each=(f"{WIDE} Gres=gpu:2",) * 2),
     "Weight": Tried(FAST, OFTEN, plain="Feature", each=(f"{ONE_JOB} Feature=fast Weight=10", ONE_JOB)),
 }
 PARTITIONS = {

@@ -17,7 +17,6 @@ NODES = [
     f"{CPUS} RealMemory=48000 Feature=IB,CPU-G Gres=gpu:2",
     f"{CPUS} RealMemory=512000 Feature=IB,CPU-G,BigMem",
 ]
-DEVICES = "NodeName=n9 Name=gpu File=/dev/null\nNodeName=n9 Name=gpu File=/dev/zero"
 PARTITIONS = """\
 PartitionName=normal Nodes=ALL Default=YES DefMemPerCPU=2800 MaxTime=INFINITE State=UP
 PartitionName=debug Nodes=n[1-2] DefMemPerCPU=2800 MaxTime=INFINITE State=UP"""

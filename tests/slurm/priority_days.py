@@ -8,7 +8,6 @@ from dataclasses import dataclass
 MINUTE = 60.0
 NODES = 6
 NODE = "CPUs=4 RealMemory=4000 Gres=gpu:2"
-DEVICES = "Name=gpu File=/dev/null\nName=gpu File=/dev/zero"
 PARTITIONS = """\
 PartitionName=short Nodes=ALL Default=YES MaxTime=60 PriorityJobFactor=3 PriorityTier=2 State=UP
 PartitionName=long Nodes=n[1-4] MaxTime=INFINITE PriorityJobFactor=10 State=UP \

@@ -17,7 +17,7 @@ from pathlib import Path
 from slurm.accounted import AccountedCluster
 from slurm.asking import asked_of, parser_of, tried
 from slurm.cluster import InvalidRun
-from slurm.micro import ACCOUNTS, DEVICES, NODES, PARTITIONS, SETTINGS, sent
+from slurm.micro import ACCOUNTS, NODES, PARTITIONS, SETTINGS, sent
 from slurm.record_memory import LATE, LEAD, LOOK, TOLD
 from slurm.record_packing import placed
 from slurm.record_priorities import last_tick
@@ -58,7 +58,7 @@ def record(name: str, factor: float, kept: Path | None) -> None:
         tempfile.TemporaryDirectory(prefix="slurm-") as folder,
         AccountedCluster(
             Path(folder), nodes=len(NODES), settings=f"{SETTINGS}\n{TOLD}", factor=factor, node=NODES,
-            partitions=PARTITIONS, accounts=ACCOUNTS.splitlines(), devices=DEVICES,
+            partitions=PARTITIONS, accounts=ACCOUNTS.splitlines(),
         ) as slurm,
     ):  # fmt: skip
         begin, tick, rows = play(slurm)

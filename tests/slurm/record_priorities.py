@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from slurm.accounted import AccountedCluster, missing
 from slurm.asking import asked_of, parser_of
-from slurm.priority_days import ACCOUNTS, COMMON, DEVICES, NODE, NODES, PARTITIONS, SETTINGS, Submit, jobs
+from slurm.priority_days import ACCOUNTS, COMMON, NODE, NODES, PARTITIONS, SETTINGS, Submit, jobs
 
 if TYPE_CHECKING:
     from slurm.cluster import SlurmCluster
@@ -72,7 +72,7 @@ def record(name: str, folder: Path, factor: float) -> None:
     """Record a day."""
     settings = COMMON + SETTINGS[name]
     slurm = AccountedCluster(
-        folder, accounts=ACCOUNTS.splitlines(), devices=DEVICES, nodes=NODES, node=NODE, partitions=PARTITIONS,
+        folder, accounts=ACCOUNTS.splitlines(), nodes=NODES, node=NODE, partitions=PARTITIONS,
         settings=settings, factor=factor,
     )  # fmt: skip
     with slurm:

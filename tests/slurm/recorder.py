@@ -171,6 +171,7 @@ def _jobs(day: Day, told: list[dict[str, str]], numbers: dict[str, str], begin: 
                 features=asked.features,
                 cores=asked.cores or None,
                 memory=asked.memory or None,
+                gpus=asked.gpus or None,
             )
         )
     return found

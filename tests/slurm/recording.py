@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SELDOM = ("partitions", "each", "accounts", "epoch", "tick")
 # Columns that only some days have.
-GROUPS = (("reservation", "user"), ("partition", "account", "qos", "features"), ("cores", "memory"))
+GROUPS = (("reservation", "user"), ("partition", "account", "qos", "features"), ("cores", "memory"), ("gpus",))
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Job:
     features: str = ""
     cores: int | None = None
     memory: int | None = None
+    gpus: int | None = None
 
     @property
     def called(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COMPLETED = 1
 LABELS = ("user", "account", "qos", "partition", "features")
-ASKED = {"cpu": "cores", "memory": "memory"}
+ASKED = {"cpu": "cores", "memory": "memory", "gpu": "gpus"}
 TASKS = 1000  # no array has more
 STATUS = {"COMPLETED": COMPLETED, "FAILED": FAILED, "TIMEOUT": FAILED, "CANCELLED": CANCELLED}
 
@@ -39,7 +39,7 @@ def workload_of(recording: Recording) -> fs.Workload:
         user=np.unique([job.user for job in jobs], return_inverse=True)[1],
         after=[_in_our_numbers(job.after, jobs) for job in jobs],
         begin=[job.begin or 0.0 for job in jobs],
-        demand={name: [getattr(job, field) for job in jobs] for name, field in ASKED.items()} if shared else None,
+        demand=_demand(jobs) if shared else None,
         layout={"tasks_per_node": [1] * len(jobs)} if shared else None,
         labels={
             "name": [job.name for job in jobs],
@@ -52,6 +52,12 @@ def workload_of(recording: Recording) -> fs.Workload:
             "requested_time": [job.limit or -1 for job in jobs],
         },
     )
+
+
+def _demand(jobs: list[Job]) -> dict[str, list[int]]:
+    """Return what jobs ask for of each of their nodes."""
+    asked = {name: [getattr(job, field) or 0 for job in jobs] for name, field in ASKED.items()}
+    return {name: each for name, each in asked.items() if any(each)}
 
 
 def shares_nodes(recording: Recording) -> bool:

@@ -29,6 +29,7 @@ class Submit:
     features: str = ""  # that its nodes must have
     cores: int = 0  # of its only node, where nodes are shared
     memory: int = 0  # MB of it
+    gpus: int = 0  # of each of its nodes
 
     def command(self, numbers: dict[str, str]) -> list[str]:
         """Return how it is submitted, where Slurm calls the jobs before it by these numbers."""
@@ -36,6 +37,8 @@ class Submit:
         words.append(f"--nodes={self.nodes}")
         if self.cores:
             words += ["--ntasks=1", f"--cpus-per-task={self.cores}", f"--mem={self.memory}"]
+        if self.gpus:
+            words.append(f"--gres=gpu:{self.gpus}")
         if self.minutes:
             words.append(f"--time={self.minutes}")
         if self.after:
