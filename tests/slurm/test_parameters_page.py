@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from slurm.record import TRIED
 
 import fedsched as fs
 from fedsched.errors import FederationError
@@ -63,6 +64,13 @@ def test_what_is_modelled_is_read(line: str, tmp_path: Path) -> None:
     policy = policy_of(tmp_path, *around(line), line)
     assert decided_by(policy) != before
     assert policy.notes == ()
+
+
+@pytest.mark.parametrize("line", lines_of("Modelled"))
+def test_what_is_modelled_has_been_seen_to_decide_on_a_real_slurm(line: str) -> None:
+    """A day is recorded on which it changes what Slurm does; another test sees that ours changes likewise."""
+    word, _, value = line.rpartition(" ")[2].partition("=")
+    assert (value.partition("=")[0] if word in ("SchedulerParameters", "PriorityFlags") else word) in TRIED
 
 
 @pytest.mark.parametrize("line", lines_of("Named as not modelled"))
