@@ -99,16 +99,16 @@ class Held(NamedTuple):
     end: NDArray[np.float64]
     counts: NDArray[Any]  # run x group: nodes, or how much of them was taken where jobs share them
 
+    def and_then(self, other: Held) -> Held:
+        """Return these runs, and the others behind them."""
+        return Held(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+
 
 def held(schedule: Schedule) -> Held:
     """Return all runs of a schedule that are over."""
     done, lost = np.flatnonzero(~np.isnan(schedule.finish)), schedule.lost
-    return Held(
-        np.concatenate([done, lost.job]),
-        np.concatenate([schedule.start[done], lost.start]),
-        np.concatenate([schedule.finish[done], lost.end]),
-        np.vstack([schedule.counts[done], lost.counts]),
-    )
+    ended = Held(done, schedule.start[done], schedule.finish[done], schedule.counts[done])
+    return ended.and_then(Held(lost.job, lost.start, lost.end, lost.counts))
 
 
 def no_runs(groups: int) -> LostRuns:

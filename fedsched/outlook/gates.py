@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import TraceError
 from fedsched.outlook.forecast import expected_end
-from fedsched.outlook.limits import OF_PARTITIONS, full_limits, is_limit
+from fedsched.outlook.limits import OF_PARTITIONS, FullLimits, is_limit
 from fedsched.outlook.room import Room
 from fedsched.text import counted, first_of
 
@@ -117,7 +117,7 @@ def _of_partition(queue: Queue, job: SlurmJob) -> Iterator[Gate]:
 def _limits(present: Present, job: SlurmJob) -> Iterator[Gate]:
     told = False
     try:
-        for full in full_limits(present.queue, present.limits, job):
+        for full in FullLimits(present.queue, present.limits).of(job):
             told = True
             yield Gate(LIMIT, full.words, full.jobs, full.over)
     except TraceError as error:  # whose association no file has

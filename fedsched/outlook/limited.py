@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fedsched.errors import TraceError
 from fedsched.model.labels import Labels
 from fedsched.model.limits import Limit
-from fedsched.outlook.limits import full_limits, is_limit
+from fedsched.outlook.limits import FullLimits, is_limit
 from fedsched.steer.picture import picture_of
 from fedsched.text import counted, first_of
 
@@ -32,15 +32,16 @@ def in_turn(queue: Queue, limits: Limits | None) -> Queue:
     """Return the queue in which who waits for a limit that is known waits in turn, for that limit is in the replays."""
     if limits is None:
         return queue
-    jobs = tuple(replace(job, reason=IN_TURN) if _waits_for_one(queue, job, limits) else job for job in queue.jobs)
+    full = FullLimits(queue, limits)
+    jobs = tuple(replace(job, reason=IN_TURN) if _waits_for_one(job, full) else job for job in queue.jobs)
     return replace(queue, jobs=jobs)
 
 
-def _waits_for_one(queue: Queue, job: SlurmJob, limits: Limits) -> bool:
+def _waits_for_one(job: SlurmJob, limits: FullLimits) -> bool:
     if not job.waits or job.is_held or not is_limit(job.reason):
         return False
     try:
-        full = [*full_limits(queue, limits, job)]
+        full = [*limits.of(job)]
     except TraceError:  # whose association no file has
         return False
     return bool(full) and all(math.isfinite(one.over) for one in full)

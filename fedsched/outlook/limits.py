@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
+import operator
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +15,7 @@ from fedsched.slurm.limits_of_accounts import Part, Parts
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fedsched.slurm.associations import Associations
     from fedsched.steer import Queue, SlurmJob
@@ -69,30 +72,49 @@ class Full(NamedTuple):
     over: float
 
 
-def full_limits(queue: Queue, limits: Limits | None, job: SlurmJob) -> Iterator[Full]:
-    """Give the limits that have no room for a waiting job; nothing where none are enforced, or none are known."""
-    if limits is None:
-        return
-    taken: dict[str, list[tuple[float, float, str]]] = {}  # of each limit: when who ends, and what he gives back then
-    for other in queue.running:
-        for part in limits.known_parts_of(other):
-            taken.setdefault(part.of, []).append((other.expected_end(queue.now), part.weight, other.target))
-    for part in limits.parts_of(job):
-        has = sorted(taken.get(part.of, []))
+class _Taken(NamedTuple):
+    """What of a limit is taken by those who run, by the order in which they end."""
+
+    used: float
+    ends: tuple[float, ...]
+    left: tuple[float, ...]  # how much is taken behind each end
+    jobs: tuple[str, ...]
+
+    @classmethod
+    def by(cls, who: Iterable[tuple[float, float, str]]) -> _Taken:
+        """Return what these take: when each ends, what he gives back then, and what he is called."""
+        has = sorted(who)
         used = sum(weight for _, weight, _ in has)
-        if not part.binds or used + part.weight <= part.amount:
-            continue
-        over, left = math.inf, used
-        for end, weight, _ in has:
-            left -= weight
-            if left + part.weight <= part.amount:
-                over = end
-                break
-        taken_by = f"{used:g} of it taken by {counted(len(has), 'running job')}" if has else "it asks for more"
-        yield Full(
-            f"{part.of} is {part.amount:g}, {taken_by}, and it needs {part.weight:g}",
-            tuple(target for _, _, target in has), over,
-        )  # fmt: skip
+        left = itertools.accumulate((weight for _, weight, _ in has), operator.sub, initial=used)
+        return cls(used, tuple(end for end, _, _ in has), tuple(left)[1:], tuple(target for _, _, target in has))
+
+    def over(self, part: Part) -> float:
+        """Return when there is room for a part; never, as infinity."""
+        enough = bisect.bisect_left(self.left, True, key=lambda left: left + part.weight <= part.amount)
+        return self.ends[enough] if enough < len(self.ends) else math.inf
+
+
+class FullLimits:
+    """Which limits have no room for who waits: what those who run have of each is looked up once."""
+
+    def __init__(self, queue: Queue, limits: Limits | None) -> None:
+        self._limits = limits
+        taken: dict[str, list[tuple[float, float, str]]] = {}
+        if limits is not None:
+            for job in queue.running:
+                for part in limits.known_parts_of(job):
+                    taken.setdefault(part.of, []).append((job.expected_end(queue.now), part.weight, job.target))
+        self._taken = {of: _Taken.by(who) for of, who in taken.items()}
+
+    def of(self, job: SlurmJob) -> Iterator[Full]:
+        """Give those of a waiting job; nothing where none are enforced, or none are known."""
+        for part in () if self._limits is None else self._limits.parts_of(job):
+            has = self._taken.get(part.of) or _Taken.by(())
+            if not part.binds or has.used + part.weight <= part.amount:
+                continue
+            taken_by = f"{has.used:g} of it taken by {counted(len(has.jobs), 'running job')}"
+            told = taken_by if has.jobs else "it asks for more"
+            yield Full(f"{part.of} is {part.amount:g}, {told}, and it needs {part.weight:g}", has.jobs, has.over(part))
 
 
 def _asked(job: SlurmJob) -> Asked:

@@ -12,7 +12,7 @@ from fedsched.model.lost import Held
 from fedsched.model.power import power_measures
 from fedsched.model.schedule import Schedule
 from fedsched.model.taken import measures_of
-from fedsched.model.watts import joules_beyond, watts_of
+from fedsched.model.watts import draw_their_own, joules_beyond, watts_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -92,10 +92,15 @@ class SharedSchedule(Schedule):
         if self.lost_use is not None:
             wasted = self.lost_use.taken_seconds(self.t0)
             row, taken = replace(row, wasted_node_seconds=float(wasted.sum())), taken + wasted
-        runs, watts = self.drawing()
-        more = float(joules_beyond(watts, self.federation.groups, runs, self.t0).sum())
-        row = replace(row, **measures_of(self.federation, taken, row.makespan, more))
+        row = replace(row, **measures_of(self.federation, taken, row.makespan, self._joules_beyond()))
         return replace(row, **power_measures(self, row))
+
+    def _joules_beyond(self) -> float:
+        # By how much more than by busy watts jobs took that say what they draw.
+        if not draw_their_own(self.workload):
+            return 0.0
+        runs, watts = self.drawing()
+        return float(joules_beyond(watts, self.federation.groups, runs, self.t0).sum())
 
     def drawing(self) -> tuple[Held, NDArray[np.float64]]:
         """Return who had which share of how many nodes from when to when, and what a whole one draws under each job."""
@@ -103,7 +108,7 @@ class SharedSchedule(Schedule):
         runs = Held(done, self.start[done], self.finish[done], self.use.shares[done])
         if (lost := self.lost_use) is not None:
             also = Held(self.lost.job, lost.start, lost.finish, lost.shares)
-            runs = Held(*(np.concatenate(columns) for columns in zip(runs, also, strict=True)))
+            runs = runs.and_then(also)
         return runs, watts_of(self.workload, self.federation.groups)
 
     def take(self, rows: NDArray[Any]) -> SharedSchedule:

@@ -113,7 +113,7 @@ class Trials:
         runs = self.drawing(federation)
         if (lost := lost_in(self.state)) is not None:
             also = Runs(lost.job, lost.start, lost.end, self._shares(federation, lost.job, lost.counts, self.work.gone))
-            runs = Runs(*(np.concatenate(columns) for columns in zip(runs, also, strict=True)))
+            runs = runs.and_then(also)
         return float(joules_beyond(watts, federation.groups, runs, self.problem.t0).sum())
 
     def _taken(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -115,6 +115,10 @@ class Slurm:
                 f"{read.path}: PriorityWeightFairshare={self.priority.fairshare} needs accounts; give assoc= "
                 "(fedsched: --assoc), what `sacctmgr dump CLUSTER` prints, or set the weight to 0."
             )
+
+    def on_another(self, conf: SlurmConf) -> Slurm:
+        """Return the policy of another conf: no recorded clocks are that one's, and it runs once."""
+        return replace(self, conf=conf, clocks=None, ensemble=1)
 
     @property
     def notes(self) -> tuple[str, ...]:

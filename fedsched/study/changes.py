@@ -113,7 +113,7 @@ def _set(case: Case, name: str, value: str) -> Case:
 
 def _with_conf(case: Case, conf: SlurmConf) -> Case:
     slurm = _slurm_of(case, "conf")
-    return replace(case, policy=replace(slurm, conf=conf, clocks=None, ensemble=1))
+    return replace(case, policy=slurm.on_another(conf))
 
 
 def _federated(case: Case, value: str) -> Case:

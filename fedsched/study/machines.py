@@ -43,7 +43,7 @@ def resized(case: Case, text: str) -> Case:
     machine = case.federation
     if isinstance(case.policy, Slurm):
         conf = _with_hosts(case.policy.conf, wanted(text, machine.nodes))
-        policy = replace(case.policy, conf=conf, clocks=None, ensemble=1)
+        policy = case.policy.on_another(conf)
         changed = replace(case, federation=open_to_all(federation_of(conf)), policy=policy)
     else:
         changed = replace(case, federation=_scaled(machine, wanted(text, machine.nodes)))

@@ -71,8 +71,8 @@ class Trials:
         base = self.policy
         accounts = None if base.assoc is None else with_limits(base.assoc, dict(changes))
         policy = replace(
-            base, conf=changed(base.conf, dict(changes)), assoc=accounts, clocks=None, ensemble=1,
-            phase=base.phase + phase, epoch=epoch_of(self.workload, base) + phase,
+            base.on_another(changed(base.conf, dict(changes))),
+            assoc=accounts, phase=base.phase + phase, epoch=epoch_of(self.workload, base) + phase,
         )  # fmt: skip
         schedule = simulate(self.workload, self.federation, policy, sharing=self.sharing, reading=self.reading)
         row = schedule.metrics()
