@@ -237,6 +237,18 @@ def test_an_ensemble_is_several_runs(conf: Path) -> None:
         fs.policies.Slurm(conf, clocks=Clocks(passes=(5.0,)), ensemble=2)
 
 
+def test_a_policy_of_another_conf_is_the_same_but_for_what_was_recorded(conf: Path, tmp_path: Path) -> None:
+    """Clocks are those of the conf that they were recorded on, and an ensemble is asked for anew."""
+    path = tmp_path / "other.conf"
+    path.write_text(f"{CONF}SchedulerType=sched/builtin\n", encoding="utf-8")
+    other, words = fs.policies.Slurm(path).conf, {"rate": 5, "completing": 3, "phase": 2, "epoch": 7, "aged": {1: 5.0}}
+    changed = fs.policies.Slurm(path, passes="timed", **words)  # type: ignore[arg-type]
+    for own in ({"clocks": Clocks(passes=(5.0,))}, {"ensemble": 4}):
+        policy = fs.policies.Slurm(conf, passes="timed", **words, **own)  # type: ignore[arg-type]
+        assert policy.on_another(other) == replace(changed, conf=other)
+        assert policy.on_another(other).parameters.backfill != policy.parameters.backfill
+
+
 def test_who_would_wait_for_ever_is_an_error(conf: Path) -> None:
     """Without a main scheduler somebody may be left when the last given pass is over."""
     conf.write_text(f"{CONF}SchedulerParameters=sched_interval=-1\n", encoding="utf-8")
