@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import re
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -57,9 +57,8 @@ def name_of(page: Path) -> str:
 
 
 @pytest.fixture
-def beside_the_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that has the shipped traces, as a reader in a clone does, and from which programs import."""
-    shutil.copytree(ROOT / "traces", tmp_path / "traces")
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in an empty folder, as whoever has the wheel and no clone does, and from which programs import."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -74,12 +73,13 @@ def test_the_pages_that_show_code_are_known() -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.usefixtures("beside_the_traces")
+@pytest.mark.usefixtures("in_an_empty_folder")
 @pytest.mark.parametrize("page", [page for page in EVERY_PAGE if blocks_of(page)], ids=name_of)
 def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests every block of a page, one after the other, as a reader would type them, and what the Python prints.
+    """Tests that every block of a page runs as typed, one after the other, in a folder that holds nothing before.
 
-    A block that begins with the name of a file is saved under it too, and later blocks import it.
+    What the Python prints is what the page says. A block that begins with the name of a file is saved under it too, and
+    later blocks import it.
     """
     names: dict[str, object] = {}
     for code, printed, commands in blocks_of(page):
@@ -99,6 +99,18 @@ def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[
                 if option in words:
                     words[words.index(option) + 1] = value
             assert cli.run(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_a_release_tries_the_readmes_first_program() -> None:
+    """Tests that what the wheel is tried with is the first block of Python that README shows, as it stands there."""
+    spec = importlib.util.spec_from_file_location("release", ROOT / "tools/release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    first = next(code for code, _, _ in blocks_of(ROOT / "README.md") if code)
+    assert tool.first_program() == first
+    assert "fs.read(" in first
 
 
 def test_commands_have_the_options_that_pages_give_them() -> None:

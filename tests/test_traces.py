@@ -55,7 +55,7 @@ def test_traces_are_what_their_script_writes(root: Path, tmp_path: Path) -> None
     module = script(root, "make_traces")
     module.write_all(tmp_path / "all", tmp_path / "small")
     assert same_files(tmp_path / "all", root / "traces", ("*.swf.gz",)) == 2
-    assert same_files(tmp_path / "small", root / "fedsched" / "data" / "workloads", ("*.swf.gz", "*.csv")) == 4
+    assert same_files(tmp_path / "small", root / "fedsched" / "data" / "workloads", ("*.swf.gz", "*.csv")) == 5
     module.write_all(tmp_path / "all again", tmp_path / "small again")
     for path in (tmp_path / "all").iterdir():
         assert path.read_bytes() == (tmp_path / "all again" / path.name).read_bytes()
@@ -93,17 +93,20 @@ def test_the_samples_are_as_described(root: Path) -> None:
 
 
 def test_no_two_logs_share_a_name(root: Path) -> None:
-    """What `fedsched info` calls a log by its name is not what it calls one by a file's name."""
-    names = [fs.read(path).name for path in (root / "traces").glob("*.swf.gz")]
-    assert sorted(names) == ["federated", "lublin-128"]
-    assert set(names).isdisjoint(example_names("workload"))
+    """A log of traces/ that is called as a shipped one is the same log, byte for byte."""
+    logs = {fs.read(path).name: path for path in (root / "traces").glob("*.swf.gz")}
+    assert sorted(logs) == ["federated", "lublin-128"]
+    both = logs.keys() & example_names("workload").keys()
+    assert both == {"lublin-128"}
+    for name in both:
+        assert logs[name].read_bytes() == example_names("workload")[name].read_bytes()
 
 
 def test_every_example_workload_fits_its_federation() -> None:
-    """Each figure has jobs and a federation of the same name, and the jobs fit it."""
+    """Each figure has jobs and a federation of the same name, and the jobs fit it; logs fit the example."""
     for name in example_names("workload"):
         workload = fs.Workload.example(name)
-        federation = fs.Federation.example("example" if name == "sample" else name)
+        federation = fs.Federation.example(name if name.startswith("figure") else "example")
         assert workload.tasks.max() <= federation.nodes
         assert np.isfinite(workload.area)
 

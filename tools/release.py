@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -85,14 +86,26 @@ def used(kind: str, wheel: Path, folder: Path) -> str:
     answers = [
         run(command, *arguments, cwd=elsewhere, env=environment) for arguments in (("--version",), SIMULATE, OPTIMIZE)
     ]
-    if state_of(site) != before or any(elsewhere.iterdir()):
-        raise SystemExit(f"FAILED: {kind}: the command wrote into its installation or into the working folder.")
+    if any(elsewhere.iterdir()):
+        raise SystemExit(f"FAILED: {kind}: the command wrote into the working folder.")
+    run(binary / "python", "-c", first_program(), cwd=elsewhere, env=environment)
+    if state_of(site) != before:
+        raise SystemExit(f"FAILED: {kind}: the command or README's program wrote into its installation.")
     if answers[0].strip() != PROJECT["version"]:
         raise SystemExit(f"FAILED: {kind}: fedsched --version says {answers[0].strip()!r}, not {PROJECT['version']!r}.")
     if not json.loads(answers[2])["front"]:
         raise SystemExit(f"FAILED: {kind}: the search found no plan.")
     print(f"{kind}: works with {run(python, '--version').strip()}")
     return answers[1]
+
+
+def first_program() -> str:
+    """Return README's first block of Python: the program that those who have just installed the wheel type."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"^```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise SystemExit("FAILED: README.md has no block of Python.")
+    return found[1]
 
 
 def lowest() -> list[str]:

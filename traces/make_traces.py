@@ -65,10 +65,11 @@ def figure(name: str) -> Workload:
 
 
 def write_all(folder: Path, shipped: Path) -> None:
-    """Write every trace to a folder, and the small ones to a second one."""
+    """Write the logs to a folder, and what the package carries to a second one."""
     for target in (folder, shipped):
         target.mkdir(parents=True, exist_ok=True)
-    one_cluster(5000, "lublin-128").write(folder / "lublin-128.swf.gz")
+    for target in (folder, shipped):
+        one_cluster(5000, "lublin-128").write(target / "lublin-128.swf.gz")
     federated().write(folder / "federated.swf.gz")
     one_cluster(1000, "sample").write(shipped / "sample.swf.gz")
     for name in FIGURES:

@@ -28,7 +28,7 @@ from fedsched.io import (
     write_federation,
 )
 from fedsched.io.atomic import check_writable, is_stdout
-from fedsched.io.examples import example_file, federation_file, names_shipped
+from fedsched.io.examples import Kind, example_file, example_names, names_shipped, workload_path
 from fedsched.io.files import STDIN
 from fedsched.model.assumed import assumptions
 from fedsched.text import counted, one_line
@@ -79,7 +79,7 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json), a platform (.xml for SimGrid, .toml), `sample`, or `-` with --from.
+        A workload (.swf, .csv, .sacct, .json), a platform (.xml for SimGrid, .toml), a shipped one, or `-` with --from.
     target
         .swf, .csv or .json (also .gz, .xz, .bz2); .toml for a federation; or `-` with --to: the data alone, on stdout.
     from_
@@ -87,7 +87,7 @@ def command(
     to
         The target's format where its name does not tell: swf, csv, batsim; toml.
     federation
-        The machine the jobs are for (.toml, .xml): wider jobs are dropped; SimGrid's says what a flop takes.
+        The machine the jobs are for, a file or a shipped one: wider jobs are dropped; SimGrid's says what a flop takes.
     lossy
         Write what the target has a place for; without it a loss of what the model knows is an error.
 
@@ -106,7 +106,7 @@ def command(
     into = _format_of(target, to)
     check_writable(target)
     check_apart((source, federation), {"the target": target})
-    came_from = from_ or _guess(source)
+    came_from = from_ or _guess(source, "federation" if into == "toml" else "workload")
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
     how = groups.HowRead(
@@ -158,20 +158,21 @@ def _format_of(target: Path, to: str | None) -> str:
     return to
 
 
-def _guess(source: Path) -> str:
+def _guess(source: Path, kind: Kind) -> str:
     suffix = plain_suffix(source)
     if str(source) == STDIN:
         formats = ", ".join(sorted(ALL_FORMATS))
         raise TraceError(f"-: the standard input has no name that tells its format; give --from one of {formats}.")
     if names_shipped(source):
-        suffix = plain_suffix(example_file("workload", str(source)))
+        only_jobs = str(source) in example_names("workload").keys() - example_names("federation").keys()
+        suffix = plain_suffix(example_file("workload" if only_jobs else kind, str(source)))
     known = FEDERATION_FORMATS | FORMATS
     if suffix not in known:
         raise TraceError(
             f"{source}: its name does not tell its format; give --from one of {', '.join(sorted(ALL_FORMATS))}."
         )
-    kind = known[suffix]
-    return told_by_content(source, kind) if kind in ("csv", "batsim") and source.is_file() else kind
+    found = known[suffix]
+    return told_by_content(source, found) if found in ("csv", "batsim") and source.is_file() else found
 
 
 def _machine(federation: Path | None) -> _Machine:
@@ -180,7 +181,7 @@ def _machine(federation: Path | None) -> _Machine:
     from fedsched.io.simgrid import node_speed
 
     speed = node_speed(federation) if plain_suffix(federation) == ".xml" else None
-    return _Machine(federation_file(str(federation)).nodes, speed)
+    return _Machine(read_federation(federation).nodes, speed)
 
 
 def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "nodes"], *, as_json: bool) -> int:
@@ -213,13 +214,13 @@ def _workload(
 
     if kind not in FORMATS.values():
         raise TraceError(f"{source}: {kind} holds a federation, not jobs; write it to a .toml file.")
-    source = example_file("workload", str(source)) if names_shipped(source) else source
+    file = workload_path(source)
     options = how.log(source).options
     if kind == "csv":
-        return _within(read(source, kind, nodes=machine.nodes), machine.nodes)
+        return _within(read(file, kind, nodes=machine.nodes), machine.nodes)
     if kind == "batsim":
-        return batsim.read_batsim(source, nodes=machine.nodes, node_speed=machine.node_speed, **options)
-    return read(source, kind, nodes=machine.nodes, **options)
+        return batsim.read_batsim(file, nodes=machine.nodes, node_speed=machine.node_speed, **options)
+    return read(file, kind, nodes=machine.nodes, **options)
 
 
 def _within(workload: Workload, nodes: int | None) -> Workload:

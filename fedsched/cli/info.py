@@ -57,17 +57,17 @@ def command(
     fedsched info sample
     fedsched info example --json
     """
-    from fedsched.io.examples import example_names, federation_file
-    from fedsched.model.federation import Federation
+    from fedsched.io import read_federation
+    from fedsched.io.examples import example_names, names_shipped
 
     how: dict[str, object] = {"sites": sites, "queues": queues, "unit": unit, "over_request": over_request}
     how |= {"cancelled": cancelled, "on_error": on_error, "descriptor": descriptor}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
         refuse(f"{source}, a federation,", how, ())
-        _federation(federation_file(source, from_), as_json=json)
-    elif from_ is None and (not source.exists() and str(source) in example_names("federation")):
+        _federation(read_federation(source, from_), as_json=json)
+    elif from_ is None and names_shipped(source) and str(source) in example_names("federation"):
         refuse(f"{source}, a federation,", how, ())
-        _federation(Federation.example(str(source)), as_json=json)
+        _federation(read_federation(source), as_json=json)
     else:
         read_so = groups.HowRead(
             from_=from_,

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from fedsched.model import reading
 
-LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or `sample`."
+LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or the name of a shipped one (`sample`, …)."
 FEDERATION_NAMES = "A federation (.toml, .xml, .sacct, .conf), or the name of a shipped one (example, figure-1-5, …)"
 CHOICE = "knee, or an objective's name for the best by it."
 

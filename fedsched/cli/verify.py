@@ -12,7 +12,6 @@ from fedsched.cli.shared import (
     CHECK_FAILED,
     INTERRUPTED,
     NotTakenError,
-    check_input,
     load_workload,
     print_json,
     print_table,
@@ -21,7 +20,6 @@ from fedsched.cli.shared import (
     refuse,
     say,
 )
-from fedsched.io.files import STDIN
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def command(
     Parameters
     ----------
     trace
-        A log in the Standard Workload Format, also .gz, .xz, .bz2.
+        A log in the Standard Workload Format, also .gz, .xz, .bz2, or a shipped one's name.
     nodes
         The machine's size, where the log does not say it.
 
@@ -64,7 +62,6 @@ def command(
     fedsched verify
     fedsched verify made.swf.gz --nodes 256
     """
-    from fedsched.errors import TraceError
     from fedsched.known import plan_checks, read_raw, run_check
 
     if nodes is not None and nodes < 1:
@@ -80,9 +77,6 @@ def command(
     if trace is None:
         _print_known(as_json=json)
         return 0
-    if str(trace) != STDIN and not trace.exists():
-        raise TraceError(f"{trace}: there is no such file; check the path. Without one, the known logs are listed.")
-    check_input(trace)
     if federation is not None and hosts is not None:
         return _recorded(groups.HowRead(from_=from_, descriptor=descriptor).log(trace), federation, hosts, as_json=json)
     outcomes: list[Outcome] = []
@@ -105,12 +99,12 @@ def command(
 
 def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
     """Say whether the jobs of a log can have shared the nodes that it records for them."""
-    from fedsched.io.examples import federation_file
+    from fedsched.io import read_federation
     from fedsched.io.recorded_nodes import recorded_nodes
     from fedsched.model.resources import counted_on
     from fedsched.model.unmodelled import sentence
 
-    federation = federation_file(str(machine))
+    federation = read_federation(machine)
     workload = load_workload(log, announced=False)
     use = recorded_nodes(workload, federation, hosts=hosts)
     found = use.violations()

@@ -55,7 +55,8 @@ def read(
     path
         A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints), .json (a Batsim workload), .openb (a
         table of pods, which may end in .csv, too) or .events (submissions to a Slurm simulator), plain or with .gz,
-        .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input.
+        .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input. Where there is no file of that
+        name, it may be that of a shipped workload: "sample", "lublin-128", "figure-1-5", "figure-1-6", "figure-1-7".
     format
         "swf", "csv", "sacct", "batsim", "openb" or "events", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
@@ -73,9 +74,12 @@ def read(
         What the fields beyond the eighteenth of an SWF log are, "host,queue" or "metacentrum": see
         `fedsched.io.swf.read_swf`.
     """
-    kind = _format(path, format)
+    from fedsched.io.examples import workload_path
+
+    file = workload_path(path)
+    kind = _format(file, format)
     if format is None and kind in ("csv", "batsim"):
-        kind = told_by_content(path, kind)
+        kind = told_by_content(file, kind)
     if unit != "cpus" and kind != "sacct":
         raise ValueError(f"unit={unit!r}: it is for Slurm's dumps (sacct); {path} is {kind}.")
     if queues != "auto" and kind != "swf":
@@ -96,7 +100,7 @@ def read(
             if value != default:
                 logs = ", ".join(_CLEANED)
                 raise ValueError(f"{option}={value!r}: it is for logs ({logs}); {path} is {_TABLES[kind]}.")
-        return _read_table(path, kind, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
+        return _read_table(file, kind, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
     from fedsched.io.cleaning import Cleaning, workload_of_log
 
     how = Cleaning(
@@ -111,7 +115,7 @@ def read(
         renumber=renumber,
         name=name,
     )
-    return workload_of_log(_read_log(path, kind, on_error, unit, descriptor), path, how)
+    return workload_of_log(_read_log(file, kind, on_error, unit, descriptor), file, how)
 
 
 def told_by_content(path: str | PathLike[str], kind: str) -> str:
@@ -216,8 +220,12 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
     .toml (and any other suffix) is fedsched's own "toml"; .xml a platform of "simgrid"; .sacct a dump of "sacct", of
     which the clusters are as large as their jobs ever were together; .conf a slurm.conf, "slurm", of which the nodes
     are those of the model, with their resources, features, weights and partitions; .openb a table of nodes with GPUs,
-    which may end in .csv, too.
+    which may end in .csv, too. Where there is no file of that name, it may be that of a shipped federation: "example",
+    "das-2", "grid5000-2026" and others, which the error for an unknown name lists.
     """
+    from fedsched.io.examples import federation_path
+
+    path = federation_path(path)
     kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
     if format is None and plain_suffix(path) == ".csv" and Path(path).is_file():
         from fedsched.io.openb import NODES

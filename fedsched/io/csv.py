@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.errors import TraceError, shortened
 from fedsched.io.atomic import atomic_text
+from fedsched.io.examples import workload_path
 from fedsched.io.files import parse_json, read_text, stem_of
 from fedsched.io.frame import cell_of, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
@@ -64,8 +65,9 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     """Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
 
     Lines that begin with # are comments. Fields are parted by commas; or by semicolons, as European spreadsheets
-    do, and a number may then have a decimal comma; or by tabs.
+    do, and a number may then have a decimal comma; or by tabs. In place of a file a shipped workload may be named.
     """
+    path = workload_path(path)
     text = read_text(path)
     about = _about(text, path)
     header, rows, at, decimal = table_of(text, path)

@@ -1,24 +1,25 @@
-"""The example files that the package carries."""
+"""The example files that the package carries, and the names that stand for them wherever a file is read."""
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.errors import FederationError, unknown_name
+from fedsched.errors import FederationError, TraceError, nearest, unknown_name
 from fedsched.io.files import STDIN
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from fedsched.model.federation import Federation
+Kind = Literal["federation", "workload"]
 
 _SUFFIXES = {"federation": (".toml",), "workload": (".swf.gz", ".csv")}
 _FOLDERS = {"federation": "federations", "workload": "workloads"}
 
 
-def example_names(kind: Literal["federation", "workload"]) -> dict[str, Path]:
+def example_names(kind: Kind) -> dict[str, Path]:
     """Return the examples of that kind: name to file."""
     folder = Path(str(files("fedsched"))) / "data" / _FOLDERS[kind]
     return {
@@ -29,7 +30,7 @@ def example_names(kind: Literal["federation", "workload"]) -> dict[str, Path]:
     }
 
 
-def example_file(kind: Literal["federation", "workload"], name: str) -> Path:
+def example_file(kind: Kind, name: str) -> Path:
     """Return the file of the example with that name."""
     known = example_names(kind)
     if name not in known:
@@ -49,23 +50,40 @@ def queue_folder(name: str) -> Path:
 
 
 def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:
-    """Return whether this is the name of a shipped log, not that of a file, seen from this folder."""
+    """Return whether this is a name as shipped files have, and not that of a file, seen from this folder."""
     path = Path(name)
-    return str(name) != STDIN and path.name == str(name) and not path.suffix and not (folder / path).exists()
+    return str(name) != STDIN and path.name == str(name) and not path.suffix and _is_missing(folder / path)
 
 
-def federation_file(path: str | PathLike[str], kind: str | None = None) -> Federation:
-    """Return the federation in a file; where there is none, the error names the shipped ones."""
-    from fedsched.io import read_federation
-
-    if str(path) != STDIN and not Path(path).exists():
-        names = ", ".join(example_names("federation"))
-        raise FederationError(f"{path}: there is no such file; check the path, or name a shipped federation: {names}.")
-    return read_federation(path, kind)
+def workload_path(path: str | PathLike[str]) -> str | PathLike[str]:
+    """Return the file to read jobs from: the one that is named, else that of the shipped workload of this name."""
+    return _located(path, "workload")
 
 
-def names_federation_file(name: str) -> bool:
-    """Return whether this is a federation's file, not the name of a shipped one."""
-    from fedsched.io import FEDERATION_FORMATS, plain_suffix
+def federation_path(path: str | PathLike[str]) -> str | PathLike[str]:
+    """Return the file to read a federation from: the one that is named, else that of the shipped one of this name."""
+    return _located(path, "federation")
 
-    return plain_suffix(name) in FEDERATION_FORMATS or Path(name).exists()
+
+def _located(path: str | PathLike[str], kind: Kind) -> str | PathLike[str]:
+    error = TraceError if kind == "workload" else FederationError
+    if str(path) != STDIN and os.path.isdir(path):
+        raise error(f"{path}: it is a folder; give a file in it.")
+    if str(path) == STDIN or not _is_missing(path):
+        return path
+    known = example_names(kind)
+    if str(path) in known:
+        return known[str(path)]
+    near = nearest(path, known) if names_shipped(path) else None
+    hint = f" Did you mean {near!r}?" if near else ""
+    raise error(f"{path}: there is no such file; check the path, or name a shipped {kind}: {', '.join(known)}.{hint}")
+
+
+def _is_missing(path: str | PathLike[str]) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: no file can be called so
+        return True
+    except OSError:  # it may be there: opening it says what is wrong
+        return False
+    return False

@@ -25,6 +25,7 @@ from fedsched.io.cleaning import (
     partition_names,
     workload_of_log,
 )
+from fedsched.io.examples import workload_path
 from fedsched.io.swf_fields import columns_of as further_columns
 from fedsched.io.swf_fields import described, further_of, told_again, unheard
 from fedsched.io.swf_queues import Queued, queues_of
@@ -64,7 +65,7 @@ def read_swf(
     Parameters
     ----------
     path
-        A plain, gzip, xz or bzip2 file.
+        A plain, gzip, xz or bzip2 file, or the name of a shipped log.
     clean
         "standard" sorts by (submit, id) and drops rows that are no job: submit below 0, no run time, no processors,
         more processors than the machine, a status not among `statuses`; of rows with one id all but the first get new
@@ -111,6 +112,7 @@ def read_swf(
         renumber=renumber,
         name=name,
     )
+    path = workload_path(path)
     return workload_of_log(read_log(path, on_error=on_error, descriptor=descriptor), path, options)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.errors import TraceError
+from fedsched.io.examples import workload_path
 from fedsched.io.files import SKIP, TruncatedError, decode, open_bytes
 from fedsched.model.log import CleaningReport
 
@@ -72,12 +73,13 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
     Parameters
     ----------
     path
-        A plain, gzip, xz or bzip2 file.
+        A plain, gzip, xz or bzip2 file, or the name of a shipped log.
     on_error
         What a malformed line does: "raise" a `TraceError` that names file, line and field, or "skip": it is counted.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
+    path = workload_path(path)
     parser = _Parser(str(path), skip=on_error == "skip")
     held = pending = b""
     try:

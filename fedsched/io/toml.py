@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.io.atomic import atomic_text
-from fedsched.io.examples import example_file
+from fedsched.io.examples import example_file, federation_path
 from fedsched.io.files import STDIN, read_text
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import Downtime
@@ -52,6 +52,7 @@ _KEYS = dict(
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
+    In place of a file a shipped federation may be named.
     Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
     `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
@@ -65,6 +66,7 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
+    path = federation_path(path)
     return federation_of_data(
         _parsed(path), source=str(path), name="stdin" if str(path) == STDIN else Path(path).name.removesuffix(".toml")
     )

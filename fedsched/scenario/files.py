@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from fedsched.errors import ConfigError, FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
-from fedsched.io.examples import names_federation_file, names_shipped
+from fedsched.io.examples import names_shipped
 from fedsched.io.files import STDIN, read_text
 from fedsched.io.toml import federation_of_data, federation_text, quoted
 from fedsched.model.federation import Federation
@@ -116,9 +116,7 @@ def _of_texts(value: Any) -> bool:
 def _from_folder(name: str, folder: Path, key: str) -> str:
     # As a file of the scenario's folder, unless it is the name of what ships with the package, or on its own.
     path = folder / name
-    ships = (
-        names_shipped(name, folder) if key == "file" else key == "federation" and not names_federation_file(str(path))
-    )
+    ships = key in ("file", "federation") and names_shipped(name, folder)
     return name if ships or name == STDIN else os.path.normpath(path)
 
 
@@ -157,7 +155,7 @@ def scenario_text(scenario: Scenario, *, folder: Path | None = None) -> str:
         if isinstance(words.get("federation"), Federation):
             inline = federation_text(words.pop("federation"), table="machine")
         elif "federation" in words:
-            words["federation"] = located(words["federation"], lambda given: not names_federation_file(given))
+            words["federation"] = located(words["federation"], names_shipped)
         for key in set(FILES) & set(words):
             words[key] = located(words[key], lambda _: False)
         if "file" in words:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fedsched.errors import FieldError, TraceError, unknown_name
+from fedsched.errors import FieldError, unknown_name
 from fedsched.generate.feedback import feedback, feedback_named
-from fedsched.io.examples import federation_file, names_federation_file, names_shipped
+from fedsched.io.examples import names_shipped
 from fedsched.io.files import STDIN
 from fedsched.model.layout import standing_together
 from fedsched.scenario.caps import cap_files, caps_told
@@ -121,15 +120,8 @@ class Log:
     def workload(self, seed: int = 0) -> Workload:
         """Return the jobs."""
         from fedsched.io import read
-        from fedsched.io.examples import example_file
 
-        path = example_file("workload", self.file) if self.ships else Path(self.file)
-        if not self.ships and self.file != STDIN:
-            if path.is_dir():
-                raise TraceError(f"{path}: it is a folder; give a file in it.")
-            if not path.exists():
-                raise TraceError(f"{path}: there is no such file; check the path, or name a shipped workload: sample.")
-        found = read(STDIN if self.file == STDIN else path, self.format, **self.options)
+        found = read(self.file, self.format, **self.options)
         found = found if self.feedback is None else feedback(found, feedback_named(self.feedback))
         found = found if self.window is None else found.window(*self.window)
         found = found if self.scale_load is None else found.scale_load(self.scale_load)
@@ -277,7 +269,7 @@ class Machine:
     @property
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
-        own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
+        own = isinstance(self.federation, str) and self.federation != STDIN and not names_shipped(self.federation)
         signals = (*(one.rpartition("=")[2] for one in self._signal_files), *cap_files(self.cap))
         named = tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
         return (str(self.federation),) * own + named + signals
@@ -325,12 +317,13 @@ class Machine:
         return tuple(with_forecasts(found, forecasts))
 
     def _nodes(self, workload: Workload | None) -> Federation:
+        from fedsched.io import read_federation
         from fedsched.model.federation import Federation
 
         if isinstance(self.federation, Federation):
             return self.federation
         if self.federation is not None:
-            return _federation_called(self.federation)
+            return read_federation(self.federation)
         size = self.nodes if self.nodes is not None else workload.nodes if workload is not None else 0
         if not size:
             name = "The log" if workload is None else f"{workload.name}: the log"
@@ -391,12 +384,6 @@ def with_pools(federation: Federation, pool: Sequence[str]) -> Federation:
         there = where if at else pools[name].cluster if name in pools else None
         pools[name] = Pool(name, int(amount), there)
     return replace(federation, pools=tuple(pools.values())) if pool else federation
-
-
-def _federation_called(name: str) -> Federation:
-    from fedsched.model.federation import Federation
-
-    return federation_file(name) if names_federation_file(name) else Federation.example(name)
 
 
 def _check_choice(name: str, value: object, known: Sequence[str]) -> None:

@@ -189,6 +189,8 @@ def test_a_gantt_chart_is_drawn(name: str, magic: bytes, tmp_path: Path, call: C
         (("generate", "lublin"), "--out"),
         (("generate", "lublin", "--out", "jobs.txt"), ".swf or .csv"),
         (("verify", "nowhere.swf"), "no such file"),
+        (("verify", "sampel"), "Did you mean 'sample'"),
+        (("verify", "sample", "--federation", "exampel", "--hosts", "x"), "Did you mean 'example'"),
     ],
 )
 def test_errors_are_one_line_with_the_cure(

@@ -341,7 +341,7 @@ def test_unknown_suffixes_and_formats(tmp_path: Path) -> None:
         fs.read(path, format="sfw")
     assert len(fs.read(path, format="swf")) == 1
     with pytest.raises(ValueError, match="read_federation"):
-        fs.read(tmp_path / "f.toml")
+        fs.read(file_of(tmp_path, name="f.toml"))
 
 
 def test_the_cures_of_errors_work_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
