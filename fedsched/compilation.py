@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -96,25 +97,27 @@ def watched() -> bool:
     return bool(_watches)
 
 
-def begun() -> None:
-    """Count one more function that this process compiles, maybe in the midst of another that calls it."""
+def begun(functions: int = 1) -> None:
+    """Count what this process begins to compile, maybe within another function; with 0, to load from the cache."""
     global _under_way
     _under_way += 1
     for watch in (*_watches,):
-        watch.functions += 1
+        watch.functions += functions
         if _under_way == 1:
             watch._resume()
-    _notify()
+    if functions:
+        _notify()
 
 
-def ended() -> None:
-    """Note that the function begun last is compiled."""
+def ended(functions: int = 1) -> None:
+    """Note that what was begun last is compiled, or with 0 is loaded."""
     global _under_way
     _under_way -= 1
     if _under_way == 0:
         for watch in (*_watches,):
             watch._pause()
-    _notify()
+    if functions:
+        _notify()
 
 
 def told(worker: int, more: Count) -> None:
@@ -123,6 +126,11 @@ def told(worker: int, more: Count) -> None:
         before = watch.workers.get(worker, Count())
         watch.workers[worker] = Count(before.functions + more.functions, before.seconds + more.seconds, more.active)
     _notify()
+
+
+def not_kept(why: str) -> None:
+    """Say that compiled code is not kept, so the next process compiles again."""
+    print(f"fedsched: {why}.", file=sys.stderr)
 
 
 def _notify() -> None:

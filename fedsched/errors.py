@@ -79,6 +79,10 @@ class FetchError(FedschedError):
     """A file cannot be downloaded, or is not the one wanted; the message says what to do."""
 
 
+class CompilationError(FedschedError):
+    """A kernel that could not be compiled."""
+
+
 class TwinError(FedschedError):
     """Slurm could not be asked, or what it told cannot be replayed; the message names command or file, and the cure."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined
+from fedsched.jit import constant, inlined
 
 if TYPE_CHECKING:
     import numpy as np

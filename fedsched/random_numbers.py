@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel
+from fedsched.jit import inlined, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

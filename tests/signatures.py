@@ -12,7 +12,7 @@ from numba import types
 
 from fedsched.engine.arrays import Extras, ExtraState
 from fedsched.engine.shapes import Shapes
-from fedsched.references import Reference
+from fedsched.jit.structs import Reference
 from fedsched.slurm.node_sizes import Sizes
 from fedsched.slurm.shared_arrays import Shared
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched
-from fedsched.sources import fingerprint, sources
+from fedsched.jit.sources import fingerprint, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PACKAGE = Path(fedsched.__file__).parent
-LEAF = PACKAGE / "compiled.py"
+JIT = set((PACKAGE / "jit").glob("*.py"))
 KERNELS = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -30,7 +30,7 @@ KERNELS = [
 
 def made_of(path: Path) -> set[str]:
     """Return the names, within the package, of the files that the kernels of a file are made of."""
-    return {file.relative_to(PACKAGE).as_posix() for file in sources(path, PACKAGE, leaf=LEAF)}
+    return {file.relative_to(PACKAGE).as_posix() for file in sources(path, PACKAGE)}
 
 
 def imported(path: Path) -> Iterator[Path]:
@@ -51,13 +51,13 @@ def imported(path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_code_is_made_of_what_its_module_imports(path: Path) -> None:
     """Tests that a kernel's sources are its own file and all that this imports, as Python's parser sees it."""
-    found, ahead = {path, LEAF}, [path]
+    found, ahead = {path, *JIT}, [path]
     while ahead:
         for other in imported(ahead.pop()):
             if other not in found:
                 found.add(other)
                 ahead.append(other)
-    assert sources(path, PACKAGE, leaf=LEAF) == sorted(found)
+    assert sources(path, PACKAGE) == sorted(found)
 
 
 # What measures schedules, too.
@@ -74,29 +74,62 @@ def test_families_share_nothing_but_what_they_import() -> None:
         home = path.relative_to(PACKAGE).parts[0]
         rooms = {home, beside.get(home, home)}
         others = {name for name in made_of(path) if "/" in name} - SHARED
+        others = {name for name in others if not name.startswith("jit/")}
         assert {name.partition("/")[0] for name in others} <= rooms
     of_engine = made_of(PACKAGE / "engine/evaluate.py")
-    assert {"engine/codes.py", "engine/arrays.py", "model/metrics.py", "compiled.py"} <= of_engine
+    assert {"engine/codes.py", "engine/arrays.py", "model/metrics.py", "jit/lean.py"} <= of_engine
     assert {"market/codes.py", "market/arrays.py"} <= made_of(PACKAGE / "market/scan.py")
     assert "model/federation.py" not in of_engine
 
 
 def test_the_name_is_that_of_the_text(tmp_path: Path) -> None:
     """Tests that the same text has the same name wherever it lies, and that each change of a file gives another."""
-    for copy in ("one", "other"):
+    for copy, y in (("one", 2), ("other", 2), ("third", 3)):
         (tmp_path / copy).mkdir()
         (tmp_path / copy / "a.py").write_text("x = 1\n")
-        (tmp_path / copy / "b.py").write_text("y = 2\n")
-    files = [[tmp_path / copy / name for name in ("a.py", "b.py")] for copy in ("one", "other")]
-    assert fingerprint(files[0]) == fingerprint(files[1]) != fingerprint(files[0][:1])
-    files[1][1].write_text("y = 3\n")
-    assert fingerprint(files[0]) != fingerprint(files[1])
+        (tmp_path / copy / "b.py").write_text(f"y = {y}\n")
+    files = [[tmp_path / copy / name for name in ("a.py", "b.py")] for copy in ("one", "other", "third")]
+    assert fingerprint(None, files[0]) == fingerprint(None, files[1]) != fingerprint(None, files[0][:1])
+    assert fingerprint(None, files[0]) != fingerprint(None, files[2])
+
+
+CALLED = """@part
+def answer(
+    x: int, y: int
+) -> int:
+    return {body}
+
+
+LIMIT = {limit}
+"""
+
+
+def test_a_caller_sees_no_body_of_what_it_calls(tmp_path: Path) -> None:
+    """Tests that a part's body changes its own name alone, and a constant beside it, or its head, its caller's, too."""
+    caller = tmp_path / "caller.py"
+    caller.write_text("from fedsched.engine.queue import answer")
+
+    def names(number: int, text: str) -> tuple[str, str]:
+        called = tmp_path / f"{number}" / "called.py"
+        called.parent.mkdir()
+        called.write_text(text)
+        files = [caller, called]
+        return fingerprint(caller, files), fingerprint(called, files)
+
+    first = names(1, CALLED.format(body="x", limit=3))
+    body = names(2, CALLED.format(body="x + 1\n\n    # and more", limit=3))
+    limit = names(3, CALLED.format(body="x", limit=4))
+    head = names(4, CALLED.format(body="x", limit=3).replace("y: int", "z: int"))
+    assert body[0] == first[0]
+    assert body[1] != first[1]
+    assert len({first, limit, head}) == 3
+    assert len({one[0] for one in (first, limit, head)}) == 3
 
 
 ENGINE_PROBE = """
 from __future__ import annotations
 from typing import TYPE_CHECKING
-from fedsched.compiled import kernel
+from fedsched.jit import kernel
 from fedsched.engine.queue import ANY
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
 
@@ -108,7 +141,7 @@ def answer(ends: Ends) -> int:
     return (1000 * LOOKAHEAD + 10 * Dispatch.EASY + ends.job[0]) % ANY
 """
 MARKET_PROBE = """
-from fedsched.compiled import kernel
+from fedsched.jit import kernel
 from fedsched.market.codes import Criterion
 
 @kernel
@@ -166,17 +199,19 @@ def change(path: Path, *pieces: tuple[str, str]) -> None:
 def test_a_change_of_what_is_frozen_into_code_is_seen_by_its_family_alone(
     tmp_path: Path, answers: Callable[[], list[str]]
 ) -> None:
-    """Tests that a constant, an enum or a tuple's fields, once changed, give the new answer, and the market no work."""
+    """Tests that a constant, an enum or a tuple's fields, once changed, give the new answer, and the market no work.
+
+    The engine's kernel is compiled as a part, and as an entry from Python."""
     package = tmp_path / "fedsched"
-    assert answers() == ["50031", "True", "1", "1"]
+    assert answers() == ["50031", "True", "2", "1"]
     assert answers() == ["50031", "True", "0", "0"]
     change(package / "engine/codes.py", ("LOOKAHEAD = 50", "LOOKAHEAD = 60"))
-    assert answers() == ["60031", "True", "1", "0"]
+    assert answers() == ["60031", "True", "2", "0"]
     change(package / "engine/codes.py", ("    EASY = 3\n", "    EASY = 4\n"), ("CONSERVATIVE = 4", "CONSERVATIVE = 3"))
-    assert answers() == ["60041", "True", "1", "0"]
+    assert answers() == ["60041", "True", "2", "0"]
     swapped = ("    job: Ints\n    released: Ints", "    released: Ints\n    job: Ints")
     change(package / "engine/arrays.py", swapped)
-    assert answers() == ["60041", "True", "1", "0"]
+    assert answers() == ["60041", "True", "2", "0"]
     with (package / "market/codes.py").open("a", encoding="utf-8") as file:
         file.write("\n# another line\n")
     assert answers() == ["60041", "True", "0", "1"]

@@ -39,6 +39,6 @@ def announced() -> Iterator[None]:
 
 
 def _kept() -> str:
-    from fedsched.compiled import folder_in_use
+    from fedsched.jit import folder_in_use
 
     return "kept for the next time" if folder_in_use() else "not kept, as no folder is writable: see fedsched doctor"

@@ -154,7 +154,7 @@ def _terminal() -> Check:
 
 def cache() -> Check:
     """Return where compiled kernels are kept, how much that is, and whether there are any yet."""
-    from fedsched.compiled import folder_in_use
+    from fedsched.jit import folder_in_use
 
     folder = folder_in_use()
     if folder is None:
@@ -164,7 +164,7 @@ def cache() -> Check:
         )
         return Check("kernel cache", "no folder is writable for you alone", "note", cure)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    kept = sum(1 for _ in folder.rglob("*.nbi"))  # an index for each function
+    kept = sum(1 for _ in folder.glob("[!.]*"))  # a file for each function and set of types
     state = counted(kept, "function") if kept else "empty"
     found = f"{folder}, writable, {size / 2**20:.1f} MiB, {state}: what is used for the first time compiles first"
     return Check("kernel cache", found)

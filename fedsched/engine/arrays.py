@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.references import by_reference
+from fedsched.jit import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

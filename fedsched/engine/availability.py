@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import blocks, calendar, pools
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.breakpoints import (
@@ -27,6 +26,7 @@ from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fill_demand, place, planned_duration
 from fedsched.engine.standing import nodes_taken
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Plan, Problem, State

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import newcomers, rooms
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.classes import first_of_classes, group, next_of_classes
@@ -24,6 +23,7 @@ from fedsched.engine.reservation import (
     start_beside_reservation,
 )
 from fedsched.engine.rooms import next_candidate, next_small
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, Queue, State

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined
-from fedsched.references import unless_none
+from fedsched.jit import constant, inlined, unless_none
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.breakpoints import (
@@ -26,6 +25,7 @@ from fedsched.engine.breakpoints import (
     take,
 )
 from fedsched.engine.floors import clear, floor_of, raise_floor
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Profile

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine.clock import end_after, first_after
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
 from fedsched.engine.placement import place, planned_duration
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, Profile, State

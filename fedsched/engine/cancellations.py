@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import holds, limits, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, State

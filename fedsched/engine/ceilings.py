@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import planned_duration
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ends, Extras, ExtraState, Floats, Ints, Problem, State

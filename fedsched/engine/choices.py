@@ -9,11 +9,11 @@ import numpy as np
 from fedsched.engine.capped import are_hungry
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
+from fedsched.jit import by_reference
 from fedsched.model.admission import refusals
 from fedsched.model.limits import whose_of
 from fedsched.model.shaping import every_shape
 from fedsched.model.uneven import are_uneven, counted_tasks, most_nodes, together_on, widest
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

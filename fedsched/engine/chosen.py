@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Groups, Ints

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
 from fedsched.engine.class_tables import ClassColumn, ClassRow, SetColumn
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.numbers import ClassNumber, Counter
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Plan, Problem, State

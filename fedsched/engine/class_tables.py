@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import constant, inlined
 from fedsched.engine import pools
 from fedsched.engine.numbers import ClassNumber
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, State

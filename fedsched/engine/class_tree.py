@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
 from fedsched.engine.class_tables import BLOCK, ClassColumn, ClassRow, SetColumn
 from fedsched.engine.queue import ABSENT
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import limits, pools
 from fedsched.engine.class_limits import measure
 from fedsched.engine.class_tables import (
@@ -35,6 +34,7 @@ from fedsched.engine.moldable import choose_shapes
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT
+from fedsched.jit import constant, flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import due, limits, promises
 from fedsched.engine.availability import (
     ROUNDING,
@@ -31,6 +30,7 @@ from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import planned_duration
 from fedsched.engine.queue import ANY, FIRST
 from fedsched.engine.scan import next_candidate, next_small
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State

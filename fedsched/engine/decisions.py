@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined
 from fedsched.engine import queue as queues
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch import fits_now, is_over, start_apart
@@ -19,6 +18,7 @@ from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import ANY, FIRST
 from fedsched.engine.running import release_pending, update_rates
 from fedsched.engine.scan import next_small
+from fedsched.jit import constant, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
 from fedsched.engine import ceilings, limits, pools, power, precedence, rooms
 from fedsched.engine.beyond import more_is, more_than_closing
 from fedsched.engine.calendar import place_from_now
@@ -17,12 +16,13 @@ from fedsched.engine.queue import ABSENT, ANY, FIRST, NEVER, dequeue
 from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.running import enter, sum_loads
 from fedsched.engine.scan import next_small
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
 
 
-@inlined
+@part
 def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Start a queued job now on the nodes in `state.scratch.chosen`."""
     now = state.clock[Clock.NOW]
@@ -92,7 +92,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     return -1
 
 
-@inlined
+@part
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     """Scan the queue once in order and start whatever fits [10]."""
     number = state.classes.number

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined
 from fedsched.engine.breakpoints import BlockNumber
 from fedsched.engine.numbers import Clock
+from fedsched.jit import constant, inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import State

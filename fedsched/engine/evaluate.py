@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.arrays import Plan, RunningJobs
 from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
@@ -20,8 +19,8 @@ from fedsched.engine.meters import integrals, lost_share
 from fedsched.engine.numbers import Counter
 from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import RULES, Shapes, jobs_of, shape_all
+from fedsched.jit import by_reference, inlined, kernel, part
 from fedsched.model.metrics import Column, Measured, fill_row
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

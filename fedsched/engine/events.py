@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
 from fedsched.engine import (
     calendar,
     cancellations,
@@ -26,6 +25,7 @@ from fedsched.engine.moldable import begin_instant, may_choose
 from fedsched.engine.molding import choose_shape
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import ends_as_planned, pop_finish, update_rates, vacate
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
@@ -148,7 +148,7 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     return last - first
 
 
-@inlined
+@part
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
     """Let happen what happens at an instant before its pass."""
     counter = state.counter

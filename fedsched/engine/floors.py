@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined
+from fedsched.jit import constant, inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import flag, inlined, part
 from fedsched.engine import sleepers
 from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import ABSENT, NEVER, set_leaf
 from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.sleepers import ASLEEP, AWAKE, HIDDEN, LONGEST, ORDERS, SHOWN
+from fedsched.jit import flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Limited, Limits, Plan, State

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine.classes import first_of_classes, next_of_classes
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 from fedsched.engine.rooms import next_candidate
 from fedsched.engine.standing import nodes_taken
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Packing, Plan, Problem, Queue, State

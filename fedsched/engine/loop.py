@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel
 from fedsched.engine import (
     calendar,
     cancellations,
@@ -34,12 +33,13 @@ from fedsched.engine.placement import place, shortest_duration
 from fedsched.engine.reserved_pass import pass_over_reservations
 from fedsched.engine.rules import needs_ends
 from fedsched.engine.running import enter, release_pending, update_rates
+from fedsched.jit import inlined, kernel, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
 
 
-@inlined
+@part
 def set_out(problem: Problem, plan: Plan, state: State) -> None:
     """Set the state to t0: nothing queued, the running jobs of the problem on their nodes.
 

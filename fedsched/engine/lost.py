@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined
 from fedsched.engine.numbers import LostNumber
+from fedsched.jit import constant, inlined
 from fedsched.model.integrals import Wasted
 
 if TYPE_CHECKING:

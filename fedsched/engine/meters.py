@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, kernel
 from fedsched.engine import cancellations
 from fedsched.engine.beyond import more_is
 from fedsched.engine.lost import requeues, wasted_node_seconds
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.jit import inlined, kernel
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined
 from fedsched.engine.shapes import seen
 from fedsched.engine.standing import places_on, standing_of, with_tasks
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, inlined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
 from fedsched.engine.availability import fill_profile, first_fit, reserve_window
 from fedsched.engine.breakpoints import NOW
 from fedsched.engine.clock import end_after
@@ -24,6 +23,7 @@ from fedsched.engine.reserved import EVERYBODYS
 from fedsched.engine.reserved_pass import stands, turn_back, turn_to
 from fedsched.engine.running import release_pending
 from fedsched.engine.scan import next_small
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Plan, Problem, State

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
 from fedsched.engine import ceilings, limits, power
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fills_from_the_fastest
 from fedsched.engine.queue import NEVER
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State

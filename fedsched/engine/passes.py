@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
 from fedsched.engine import queue as queues
 from fedsched.engine.backfill import backfill_around_head
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.conservative import plan_the_queue
 from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State

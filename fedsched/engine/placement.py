@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import standing, uneven
 from fedsched.engine.chosen import joules_in, slowest, sum_in
 from fedsched.engine.codes import Placement
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Floats, Groups, Ints, Plan, Problem, Scratch, State
@@ -267,7 +267,7 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
     )
 
 
-@inlined
+@part
 def _place_on_groups(
     extras: Extras | None,
     groups: Groups,

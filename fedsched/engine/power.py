@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import inlined, part
+from fedsched.jit import by_reference, inlined, part
 from fedsched.model.node_stack import fill, put_back, take
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import holds
 from fedsched.engine.numbers import Awaits, WaitingNumber
+from fedsched.jit import constant, inlined, part
 from fedsched.model.integrals import Eligible
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine.breakpoints import NOW, first_at
 from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import ANY, FIRST, next_small
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import State

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, flag, inlined, kernel, part, step
 from fedsched.engine.beyond import more_is
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.moldable import asked_estimate, asked_tasks
 from fedsched.engine.precedence import eligible_since, submitted_at
 from fedsched.engine.reserved import waits_for_another_turn
+from fedsched.jit import constant, flag, inlined, kernel, part
 from fedsched.least_tree import next_within, put
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def next_small(queue: Queue, position: int, free: int) -> int:
     return next_small_leaf(queue.tasks, position, free)
 
 
-@step
+@inlined
 def next_small_leaf(tasks: Ints, position: int, free: int) -> int:
     """Return the first leaf of a tree from `position` on whose job needs at most `free` nodes, or -1."""
     return next_within(tasks, position, free)
@@ -85,7 +85,7 @@ def next_candidate(queue: Queue, position: int, free: int, window: float, extra:
     return next_leaf(queue.tasks, queue.shortest, position, free, window, extra)
 
 
-@step
+@inlined
 def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
     """Return the first leaf of two trees from `position` on whose job may fit as a candidate, or -1."""
     size = tasks.size >> 1
@@ -275,7 +275,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
         _write_leaf(queue, position, tasks, state.shortest[j])
 
 
-@inlined
+@part
 def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
     """Let a job join the queue and, where there is one, the backfill queue."""
     append(problem, state, state.queue, plan.order_key, j, mend)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import kernel
 from fedsched.engine import limits, rooms
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.numbers import Counter
 from fedsched.engine.placement import shortest_duration
 from fedsched.engine.queue import set_leaf, shown_tasks
+from fedsched.jit import kernel
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Plan, Problem, State

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import calendar, ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.beyond import more_is, more_than_closing
@@ -14,6 +13,7 @@ from fedsched.engine.dispatch import fits_now, is_over, is_passed_over, start_ap
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fills_from_the_fastest, place, planned_duration
 from fedsched.engine.shadow import shadow_beside_closures
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Plan, Problem, State

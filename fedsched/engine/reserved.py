@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import constant, inlined
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import limits
 from fedsched.engine.arrays import Classes, Queue, State
 from fedsched.engine.beyond import more_than_closing
@@ -20,6 +19,7 @@ from fedsched.engine.numbers import ClassNumber, Clock, ClosedTime, Counter
 from fedsched.engine.passes import may_start_some, pass_over_apart, sort_queues
 from fedsched.engine.queue import ABSENT, NEVER, set_leaf, shown_tasks
 from fedsched.engine.reserved import EVERYBODYS, TURN
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import flag, inlined, part
 from fedsched.engine import cancellations, holds, limits, precedence, reserved, rooms
 from fedsched.engine import queue as queues
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.jit import flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import limits, pools, scan
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.moldable import choose_shapes
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT, NEVER
+from fedsched.jit import constant, flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State

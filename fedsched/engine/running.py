@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import calendar, ceilings, limits, pools, power
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.clock import end_after
@@ -12,6 +11,7 @@ from fedsched.engine.codes import Saturation
 from fedsched.engine.fair import share_fairly
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fill_demand
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ends, Extras, Floats, Heap, Ints, Problem, State
@@ -152,7 +152,7 @@ def update_rates(problem: Problem, state: State) -> None:
         _update_stale_rates(problem, state)
 
 
-@inlined
+@part
 def _update_stale_rates(problem: Problem, state: State) -> None:
     counter, rates = state.counter, state.rates
     counter[Counter.LOADS_STALE] = 0
@@ -214,7 +214,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
     calendar.end_with(extras, state.extras, state, j)
 
 
-@inlined
+@part
 def enter(problem: Problem, state: State, j: int) -> None:
     """Enter a job whose counts and times are set among the running ones."""
     counter = state.counter
@@ -248,7 +248,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         counter[Counter.LOADS_STALE] = 1
 
 
-@inlined
+@part
 def vacate(problem: Problem, state: State, j: int) -> None:
     """Let a job that has just been taken off the heap give back all that it holds."""
     counter = state.counter

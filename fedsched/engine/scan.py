@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
 from fedsched.engine import queue as queues
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.limits import wakes
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Problem, Queue, State

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
 from fedsched.engine import ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.beyond import more_than_closing
@@ -15,6 +14,7 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.placement import planned_duration
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Plan, Problem, State

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined
 from fedsched.engine.standing import standing_of, with_tasks
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, inlined
 
 if TYPE_CHECKING:
     from typing import Any

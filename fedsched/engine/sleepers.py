@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.queue import ABSENT, ANY, FIRST, NEVER, next_small_leaf, set_leaf, set_path
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import ExtraState, Floats, Ints, Limits, Plan, Queue, State

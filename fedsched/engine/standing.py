@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Floats, Groups, Ints, Problem

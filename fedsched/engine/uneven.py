@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine.chosen import joules_in, slowest, sum_in
 from fedsched.engine.codes import Placement
+from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Groups, Ints, Plan, Problem, Scratch

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import calendar, lost, precedence, returns
 from fedsched.engine.codes import OnRunning, Victims
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.placement import shortest_duration
 from fedsched.engine.running import take_off, update_rates, vacate
+from fedsched.jit import constant, inlined, part
 from fedsched.random_numbers import drawn
 
 if TYPE_CHECKING:

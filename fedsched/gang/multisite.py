@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import flag, part
 from fedsched.gang.dispatching import (
     ANY,
     choose_processor,
@@ -15,6 +14,7 @@ from fedsched.gang.dispatching import (
     weight_of,
 )
 from fedsched.gang.state import NONE, Counter, begin_run, enqueue, note_gone, note_waiting, unlink
+from fedsched.jit import flag, part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.jit import by_reference, constant, inlined, kernel, part
 from fedsched.random_numbers import STEP, mixed, unit
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined
 from fedsched.engine.arrays import Limits
 from fedsched.engine.shapes import seen
 from fedsched.engine.standing import Standing
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Floats, Ints, State

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.precedence import joined_until, submitted_at
 from fedsched.engine.standing import is_uneven
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Problem, State

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, kernel
 from fedsched.engine.codes import Status
 from fedsched.engine.decisions import decide, end_pass, leave_places, look
 from fedsched.engine.loop import begin
@@ -14,6 +13,7 @@ from fedsched.engine.queue import FIRST
 from fedsched.gym.features import see_running, see_waiting, see_whole
 from fedsched.gym.runs import plan_of, problem_of, state_of
 from fedsched.gym.tally import next_pass_counted, value_of
+from fedsched.jit import inlined, kernel
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State

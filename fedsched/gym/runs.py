@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from fedsched.compiled import inlined
 from fedsched.engine.arrays import (
     Classes,
     Closed,
@@ -43,9 +42,9 @@ from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
 from fedsched.gym.chosen import limits_as_chosen, standing_as_chosen, tasks_as_chosen, times_as_chosen
+from fedsched.jit import by_reference, inlined
 from fedsched.model.metrics import Measured
 from fedsched.model.node_stack import NodeStacks
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

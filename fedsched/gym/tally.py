@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
 from fedsched.engine.cancellations import is_gone
 from fedsched.engine.codes import SameTime
 from fedsched.engine.decisions import next_pass
@@ -16,6 +15,7 @@ from fedsched.engine.meters import integrals
 from fedsched.engine.numbers import Counter
 from fedsched.engine.precedence import DOOMED, eligible_times
 from fedsched.gym.runs import measured_of
+from fedsched.jit import inlined, part
 from fedsched.model.integrals import Eligible, Integrals
 from fedsched.model.metrics import Column, fill_row
 

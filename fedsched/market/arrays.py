@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.jit import by_reference
 from fedsched.market.codes import CRITERIA, Figure
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, kernel, part
+from fedsched.jit import inlined, kernel, part
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Ints, Needs, SlotList

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.jit import inlined, part
 from fedsched.market.codes import Criterion
 from fedsched.random_numbers import drawn, unit
 

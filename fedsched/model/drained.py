@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.jit import by_reference, constant, inlined, kernel, part
 from fedsched.least_tree import NOBODY, next_within, places_for, put
 from fedsched.model.admission import usable_groups
 from fedsched.model.calendar import closures_of
@@ -20,7 +20,6 @@ from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
 from fedsched.model.shortest import least_stretch
 from fedsched.model.uneven import counted_tasks, together_on
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel
+from fedsched.jit import by_reference, inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

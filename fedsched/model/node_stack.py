@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import by_reference, constant, inlined, part
 from fedsched.model.switch_rates import Often, Pace, book, count, may_begin
-from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import kernel
 from fedsched.errors import ScheduleError
+from fedsched.jit import kernel
 from fedsched.model.matched_gaps import is_concave, matched_gaps, spared
 from fedsched.model.node_stack import (
     NodeStacks,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Dispatch, Status
+from fedsched.jit import inlined, kernel, part
 from fedsched.model.integrals import Eligible, Integrals, Wasted
 from fedsched.model.metrics import Column, fill_row
 from fedsched.random_numbers import below, uniform

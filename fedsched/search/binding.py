@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel, part
+from fedsched.jit import kernel, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Status
 from fedsched.engine.evaluate import evaluate_row
+from fedsched.jit import by_reference, inlined, kernel, part
 from fedsched.random_numbers import uniform
-from fedsched.references import by_reference
 from fedsched.search.operators import move
 
 if TYPE_CHECKING:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
 from fedsched.engine import limits
 from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import Common, plan_of
 from fedsched.engine.placement import place
 from fedsched.engine.shapes import shape_job, tasks_in
 from fedsched.engine.standing import is_uneven
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, inlined, kernel, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State

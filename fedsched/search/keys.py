@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import kernel
+from fedsched.jit import kernel
 from fedsched.random_numbers import begin_stream, below, uniform
 
 if TYPE_CHECKING:

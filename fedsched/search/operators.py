@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import flag, inlined, kernel, part
 from fedsched.engine.shapes import choices_begin, inherit_shape, tasks_in
+from fedsched.jit import flag, inlined, kernel, part
 from fedsched.random_numbers import begin_stream, below, uniform
 from fedsched.search.genome import keep_placeable, make_placeable, takes_any_nodes
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, flag, inlined, kernel
 from fedsched.engine.codes import Status
+from fedsched.jit import by_reference, constant, flag, inlined, kernel
 from fedsched.model.metrics import Column
 from fedsched.random_numbers import below, uniform
-from fedsched.references import by_reference
 from fedsched.search.apart import latest_end, read_row, write_row
 from fedsched.search.descent import note, pocket, scalar
 from fedsched.search.unit_runs import last_end, run_unit, settle

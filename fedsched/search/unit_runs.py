@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import constant, flag, inlined
 from fedsched.engine.arrays import Groups, Plan, Problem, Queue, Rates, Scratch, State
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.loop import run_greedily, set_out
 from fedsched.engine.numbers import Counter
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, flag, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
@@ -184,7 +183,7 @@ def area_of(units: Units, parts: Parts, u: int) -> float:
     return area
 
 
-@inlined
+@part
 def run_unit(
     problem: Problem,
     space: Space,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import constant
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
 from fedsched.engine.calendar import GAINED, LOST
+from fedsched.jit import inlined, part
 from fedsched.sharing.arrays import Number
 
 if TYPE_CHECKING:

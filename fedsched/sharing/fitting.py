@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
 from fedsched.engine import limits, pools
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_job
 from fedsched.engine.numbers import Clock
 from fedsched.engine.placement import place
+from fedsched.jit import inlined, part
 from fedsched.sharing import counted, line
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose

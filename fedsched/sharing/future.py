@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
 from fedsched.engine.beyond import more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.jit import constant, inlined, part
 from fedsched.sharing.arrays import Number, Reservation
 from fedsched.sharing.choosing import choose_gained
 from fedsched.sharing.closing import next_opening, place_while_open

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.jit import constant, inlined, part
 from fedsched.least_tree import next_within, put
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.stock import ALL

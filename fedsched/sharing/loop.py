@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.engine import cancellations, holds, limits, lost, pools, precedence, reserved, returns
 from fedsched.engine import queue as queues
 from fedsched.engine.beyond import more_than_closing
@@ -14,6 +13,7 @@ from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import enter, pop_finish, vacate
+from fedsched.jit import constant, inlined, kernel, part
 from fedsched.sharing import closing, counted, line, losing
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
 from fedsched.engine import holds, returns
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedTime, LostNumber
 from fedsched.engine.victims import NOBODY, first_in, loses
+from fedsched.jit import inlined, kernel, part
 from fedsched.random_numbers import drawn
 from fedsched.sharing import counted, line
 from fedsched.sharing.closing import turn_page

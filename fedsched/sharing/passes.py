@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
 from fedsched.engine import limits, pools
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.beyond import more_than_closing
@@ -19,6 +18,7 @@ from fedsched.engine.queue import ANY, FIRST, reorder
 from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.reserved_pass import hide, queued_apart, show, stands
 from fedsched.engine.scan import next_small
+from fedsched.jit import constant, inlined, part
 from fedsched.sharing import line
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.closing import place_while_open

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import constant, inlined, part
 from fedsched.sharing.arrays import WHOLE, Number
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import constant, inlined, part
 from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.for_gpus import is_noted
 from fedsched.slurm.limits import OF_AMOUNTS, OTHERS, has_too_many_jobs, is_found_over, is_over, left_of_array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, part
+from fedsched.jit import constant, part
 from fedsched.slurm.arrays import Setting
 from fedsched.slurm.node_sets import add, drop, next_in, next_out
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import constant, inlined, part
 from fedsched.slurm.arrays import Counter
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import constant, inlined, part
 from fedsched.slurm.priorities import Count
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import constant, inlined, part
 from fedsched.slurm.node_sets import BITS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import part
+from fedsched.jit import part
 from fedsched.slurm.arrays import Setting
 from fedsched.slurm.node_sizes import choose_for, enough, is_sized, keep_no_spare
 

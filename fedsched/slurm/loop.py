@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, kernel, part
+from fedsched.jit import constant, kernel, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
 from fedsched.slurm.conditions import CANCELLED, lose, next_due, next_moment, released, settle, submitted, wait_until

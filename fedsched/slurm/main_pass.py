@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, part
+from fedsched.jit import constant, part
 from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.for_gpus import found_none, look_for_now
 from fedsched.slurm.limits import OTHERS, is_found_over, is_over, is_still_over

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, step
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def lowest(word: np.uint64) -> int:
     return ones(~word & (word - _1))
 
 
-@step
+@inlined
 def next_in(nodes: Words, first: int) -> int:
     """Return the first node from `first` on that is in a set; beyond all of them where there is none."""
     k = first // BITS
@@ -74,7 +74,7 @@ def next_in(nodes: Words, first: int) -> int:
     return k * BITS + lowest(word)
 
 
-@step
+@inlined
 def next_out(nodes: Words, first: int) -> int:
     """Return the first node from `first` on that is in no set; beyond all of them where there is none."""
     k = first // BITS

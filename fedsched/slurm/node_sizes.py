@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.compiled import constant, inlined, part
-from fedsched.references import by_reference
+from fedsched.jit import by_reference, constant, inlined, part
 from fedsched.slurm.arrays import Setting
 from fedsched.slurm.choice import choose, end_of_block, is_better
 from fedsched.slurm.node_sets import add, count, drop, next_in

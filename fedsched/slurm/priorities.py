@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.references import by_reference
+from fedsched.jit import by_reference
 from fedsched.slurm.asked import Scales
 from fedsched.slurm.resets import resets_from
 from fedsched.slurm.shares import in_all, in_level, shares_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.jit import inlined, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.ticks import follows, left
 

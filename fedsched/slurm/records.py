@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, part
+from fedsched.jit import constant, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.shared_nodes import closed, fits_now, forget_refused, may_fit, may_have_room, note_refused
 

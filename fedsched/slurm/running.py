@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part, step
+from fedsched.jit import constant, inlined, part
 from fedsched.slurm.arrays import Counter
 from fedsched.slurm.conditions import START, settle
 from fedsched.slurm.limits import give_back, take
@@ -90,7 +90,7 @@ def _leave(state: State, job: int) -> None:
     state.counter[Counter.FINISHED] += 1
 
 
-@step
+@inlined
 def _earlier(running: Running, one: int, other: int) -> bool:
     # At one second ends come first, then nodes that are free, by number.
     if running.time[one] != running.time[other]:
@@ -99,7 +99,7 @@ def _earlier(running: Running, one: int, other: int) -> bool:
     return first < second if first % 2 == second % 2 else first % 2 == 0
 
 
-@step
+@inlined
 def _swap(running: Running, one: int, other: int) -> None:
     running.time[one], running.time[other] = running.time[other], running.time[one]
     running.what[one], running.what[other] = running.what[other], running.what[one]

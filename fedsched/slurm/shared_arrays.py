@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.references import by_reference
+from fedsched.jit import by_reference
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.jit import constant, inlined, part
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose_blocks
 from fedsched.sharing.devices import choose_devices

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.jit import constant, inlined, kernel, part
 from fedsched.slurm.classic import look, share
 from fedsched.slurm.fair_tree import rank
 from fedsched.slurm.priorities import Count, Factor, Moment, Switch, Weight

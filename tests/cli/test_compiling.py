@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # A module of small kernels, in the package for the time being, in place of the large ones that take a minute.
 KERNELS = """
-from fedsched.compiled import kernel, part
+from fedsched.jit import kernel, part
 
 @part
 def step(x):

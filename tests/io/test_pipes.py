@@ -132,7 +132,6 @@ def test_every_command_takes_the_standard_input(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tests that whatever command takes a log takes one from a pipe, with --from, and says what is missing without."""
-    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True, raising=False)
     monkeypatch.chdir(tmp_path)
     Path("slurm.conf").write_bytes(CONF)
     Path("carbon.csv").write_text("second,g/kWh\n0,400\n900000,250\n", encoding="utf-8")

@@ -10,8 +10,8 @@ from interpreted import tries
 from search.test_problem import of_scenario, some_rows
 
 import fedsched as fs
-from fedsched.compiled import constant
 from fedsched.io.trees import pack
+from fedsched.jit import constant
 from fedsched.random_numbers import begin_stream, below, uniform
 from fedsched.search.archive import Archive
 from fedsched.search.crowding import crowding

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from interpreted import tries
 
 import fedsched as fs
-from fedsched.compiled import kernel
 from fedsched.engine.codes import Status
 from fedsched.io.trees import Saved
+from fedsched.jit import kernel
 from fedsched.search.apart import read_row
 from fedsched.search.apart_walkers import FEW_JOBS, ApartWalkers, Rebuilders, can_rebuild
 from fedsched.search.driver import drive

@@ -1,7 +1,8 @@
-"""What the compiled code of a module is made of: its own text, and that of all it imports inside its package.
+"""What the compiled code of a module depends on: its own text, and what it sees of all that it imports.
 
-The compiler writes whatever a kernel finds in its module into the machine code: kernels, constants and enums from
-other files. Only what a module imports can be found there; so its imports, and theirs, tell what can change it.
+The compiler writes whatever a kernel finds in its module into the machine code: inlined functions, constants and enums
+from other files. Only what a module imports can be found there; so its imports, and theirs, tell what can change it.
+Of a `@part` or `@kernel` in another file it sees the head alone, since it calls that through a slot.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _TUPLE = re.compile(r"^class \w+\(NamedTuple\):$", re.MULTILINE)
+# A function that callers call through a slot: its decorator and head, and its body.
+_CALLED = re.compile(
+    r"^(@(?:kernel|part)\ndef (?:[^\n]*:\n|[^\n]*\(\n(?:    [^\n]*\n)*?\)[^\n]*:\n))(?:(?:[ \t][^\n]*)?\n)*",
+    re.MULTILINE,
+)
 
 
-def sources(file: Path, package: Path, *, leaf: Path) -> list[Path]:
+def sources(file: Path, package: Path) -> list[Path]:
     """Return the files that the compiled code of this one depends on, itself included, in a fixed order.
 
-    What is imported for its types counts where it defines tuples: kernels find a field by its place. The `leaf` counts
-    by its own text only: what the decorators import is nothing that a kernel could find.
+    What is imported for its types counts where it defines tuples: kernels find a field by its place. All of `jit`
+    counts.
     """
-    found, ahead = {file, leaf}, [file]
+    found, ahead = {file, *(package / "jit").glob("*.py")}, [file]
     while ahead:
         more = _imported(ahead.pop(), package) - found
         found |= more
@@ -36,14 +42,19 @@ def sources(file: Path, package: Path, *, leaf: Path) -> list[Path]:
     return sorted(found)
 
 
-def fingerprint(files: list[Path]) -> str:
-    """Return a name for the exact text of these files."""
+def fingerprint(own: Path | None, files: list[Path]) -> str:
+    """Return a name for the text of a file, and for what it sees of others; with no file, for all text of all."""
     digest = hashlib.sha256()
     for path in files:
-        text = path.read_bytes()
-        digest.update(f"{path.name} {len(text)} ".encode())
-        digest.update(text)
+        text = seen_of(path) if own and path != own else _text(path)
+        digest.update(f"{path.name} {len(text)} {text}".encode())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def seen_of(path: Path) -> str:
+    """Return what compiled code of another file sees of this one: all but the bodies of what it calls."""
+    return _CALLED.sub(r"\1", _text(path))
 
 
 @functools.cache

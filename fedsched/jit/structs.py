@@ -24,6 +24,8 @@ from numba.core.typing.typeof import typeof_impl
 from numba.cpython.tupleobj import namedtuple_constructor
 from numba.extending import type_callable
 
+from fedsched.jit import unboxing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -168,6 +170,8 @@ def _construct(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @unbox(Reference)
 def _unbox(reference: Reference, tuple_: Any, c: Any) -> NativeValue:
+    if getattr(c.context.active_code_library, "lean", False):
+        return unboxing.unbox(reference, tuple_, c)
     wrong = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
     values, cleanups = [], []
     for k, member in enumerate(reference.members):

@@ -1,0 +1,206 @@
+"""Where compiled code is kept, and found again: one file for each function and each set of types.
+
+A file's name is that of all that its code depends on, so files are never changed, two processes that write the same one
+write the same, and a file that is cut short or damaged is as good as none. They are pickles: whoever may write them
+runs code as whoever reads them, so only folders are read in which nobody else may write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import binding  # type: ignore[import-untyped]
+from numba.core import caching, compiler, config, serialize
+from numba.core.registry import cpu_target
+
+from fedsched import __version__, compilation
+from fedsched.jit.sources import fingerprint, sources
+
+_SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
+PACKAGE = Path(__file__).resolve().parent.parent
+SHIPPED = PACKAGE / "_kernels"
+# What shipped code was compiled for, and the features of a processor that may run it.
+SHIPPED_FOR = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+Target = tuple[str, str, str]  # triple, processor, features
+_DIGEST = 16  # bytes of a file's own digest, before the rest
+
+
+def version() -> str:
+    """Return what all compiled code depends on beside its source: releases, and the compiler's settings."""
+    return f"{__version__}-numba-{numba.__version__}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
+
+
+def cache_folder(name: str) -> Path | None:
+    """Return a writable folder for compiled code that only this user may write to, or None if there is none."""
+    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    for base in (os.environ.get("FEDSCHED_CACHE"), os.environ.get("NUMBA_CACHE_DIR"), user_cache):
+        if not base:
+            continue
+        parents = (Path(base), Path(base) / "fedsched")
+        folder = parents[-1] / name
+        with contextlib.suppress(OSError):
+            Path(base).mkdir(mode=0o700, parents=True, exist_ok=True)
+            for made in (parents[-1], folder):
+                made.mkdir(mode=0o700, exist_ok=True)
+            if not all(map(_keeps_entries, parents)) or not _only_ours(folder):
+                continue
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+    return None
+
+
+def _shared_folder() -> Path | None:
+    """Return the folder that FEDSCHED_CACHE names if this user may only read it, and only root or he may write it."""
+    base = os.environ.get("FEDSCHED_CACHE")
+    if not base:
+        return None
+    parents = (Path(base), Path(base) / "fedsched", Path(base) / "fedsched" / version())
+    with contextlib.suppress(OSError):
+        if all(map(_keeps_entries, parents)):
+            return parents[-1]
+    return None
+
+
+def _only_ours(folder: Path) -> bool:
+    """Return whether a folder is this user's, and nobody else may write to it."""
+    return _owner_of(folder) == _user() and not folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _keeps_entries(folder: Path) -> bool:
+    """Return whether nobody else may put another folder in the place of ours in this one; as /tmp, it may be shared."""
+    mode = folder.stat().st_mode
+    shared = stat.S_IWOTH if _owner_of(folder) == _user() else stat.S_IWGRP | stat.S_IWOTH
+    return _owner_of(folder) in (0, _user()) and (not mode & shared or bool(mode & stat.S_ISVTX))
+
+
+def _owner_of(folder: Path) -> int:
+    """Return whose a folder is; -1 if the link to it is another's than the folder."""
+    owners = {folder.lstat().st_uid, folder.stat().st_uid}
+    return owners.pop() if len(owners) == 1 else -1
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0  # Windows: all are 0, and rights the user's folder's
+
+
+FOLDER = cache_folder(version())
+SHARED = _shared_folder()
+
+
+@functools.cache
+def text_of(file: Path) -> str:
+    """Return a name for all text that can change the compiled code of a module's functions."""
+    return fingerprint(file, sources(file, PACKAGE))
+
+
+@functools.cache
+def whole_text_of(file: Path) -> str:
+    """Return a name for all text of a module and of what it imports: for code that is compiled into its callers."""
+    return fingerprint(None, sources(file, PACKAGE))
+
+
+def this_machine() -> Target:
+    """Return for what code is compiled in this process."""
+    return cpu_target.target_context.codegen().magic_tuple()  # type: ignore[no-any-return]
+
+
+class KernelCache(caching._Cache):
+    """What is kept of one function: read from all folders, written to the user's own."""
+
+    def __init__(self, function: Any, kind: str) -> None:
+        self._function, self._kind = function, kind
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+
+    @property
+    def cache_path(self) -> str:
+        """Return the folder that is written to."""
+        return str(FOLDER)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function for a signature; None if it is nowhere kept whole."""
+        target_context.refresh()
+        payload = read(self._named(sig), target_context.codegen().magic_tuple())
+        if payload is None:
+            return None
+        return compiler.CompileResult._rebuild(target_context, *payload)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function."""
+        write(self._named(sig), data.codegen.magic_tuple(), data._reduce())
+
+    def _named(self, signature: Any) -> str:
+        text = text_of(Path(self._function.__code__.co_filename))
+        return f"{self._name} {self._kind} {text} {signature}"
+
+    def enable(self) -> None:
+        """Do nothing: it is always in use."""
+
+    def disable(self) -> None:
+        """Do nothing: it is always in use."""
+
+    def flush(self) -> None:
+        """Do nothing: files never become wrong."""
+
+
+def read(what: str, target: Target) -> Any:
+    """Return what is kept under a name for a machine; None if it is nowhere kept whole."""
+    for folder, made_for in _folders(target):
+        try:
+            text = (folder / _file(what, made_for)).read_bytes()
+        except OSError:
+            continue
+        if _digest(text[_DIGEST:]) == text[:_DIGEST]:
+            return pickle.loads(text[_DIGEST:])
+    return None
+
+
+def write(what: str, target: Target, payload: Any) -> None:
+    """Keep something under a name for a machine; if that fails, say so once and go on without."""
+    global FOLDER
+    if FOLDER is None:
+        return
+    text = serialize.dumps(payload)  # type: ignore[no-untyped-call]
+    try:
+        with tempfile.NamedTemporaryFile(dir=FOLDER, prefix=".", delete=False) as file:
+            try:
+                file.write(_digest(text) + text)
+                file.close()
+                Path(file.name).replace(FOLDER / _file(what, target))
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        compilation.not_kept(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
+        FOLDER = None
+
+
+def _file(what: str, target: Target) -> str:
+    digest = hashlib.sha256("; ".join((what, *target)).encode()).hexdigest()
+    return f"{what.partition(' ')[0]}.{digest[:24]}"
+
+
+def _folders(target: Target) -> list[tuple[Path, Target]]:
+    found = [(folder, target) for folder in (FOLDER, SHARED) if folder is not None]
+    return [*found, (SHIPPED, SHIPPED_FOR)] if _may_run_shipped() else found
+
+
+@functools.cache
+def _may_run_shipped() -> bool:
+    if not SHIPPED.is_dir() or _SETTINGS.CPU_NAME or _SETTINGS.BOUNDSCHECK:
+        return False
+    features = binding.get_host_cpu_features()
+    return binding.get_process_triple() == SHIPPED_FOR[0] and all(features.get(one) for one in _V3)
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=_DIGEST).digest()

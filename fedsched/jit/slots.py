@@ -1,0 +1,132 @@
+"""Slots: where compiled code finds the address of a function that is compiled, or loaded, when it is first called.
+
+A slot is a pointer under a symbol of LLVM. As long as it is null, a caller asks `_resolve`, which makes the function
+and fills the slot. Code that comes from the cache first makes the slots that it reads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numba
+from llvmlite import binding, ir  # type: ignore[import-untyped]
+
+from fedsched import compilation
+from fedsched.errors import CompilationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PREFIX = "fedsched."
+_BYTE = ir.IntType(8).as_pointer()
+_SLOTS: dict[str, Slot] = {}
+_BY_ADDRESS: dict[int, Slot] = {}
+
+
+class Slot:
+    """Where the address of a function is, once it is made; `make` returns it, and can be pickled."""
+
+    def __init__(self, name: str, make: Callable[[], int]) -> None:
+        self.name, self.make = name, make
+        self._pointer = ctypes.c_void_p()
+        _SLOTS[name] = self
+        _BY_ADDRESS[ctypes.addressof(self._pointer)] = self
+        binding.add_symbol(name, ctypes.addressof(self._pointer))
+
+    def fill(self) -> int:
+        """Return where the function begins."""
+        compilation.begun(0)
+        try:
+            self._pointer.value = self.make()
+        finally:
+            compilation.ended(0)
+        if not self._pointer.value:
+            raise CompilationError(f"{self.name}: no machine code was made of it.")
+        return self._pointer.value
+
+
+class Needed:
+    """Makes a slot before code that reads it is loaded from the cache."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.name, self.make = slot.name, slot.make
+
+    def __call__(self) -> None:
+        """Make the slot, unless it is there."""
+        slot(self.name, lambda: self.make)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Needed) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def slot(name: str, make: Callable[[], Callable[[], int]]) -> Slot:
+    """Return the slot of a name; if it is new, it is filled by what `make` returns."""
+    return _SLOTS[name] if name in _SLOTS else Slot(name, make())
+
+
+def needed_by(module: Any) -> set[Needed]:
+    """Return what makes the slots that a module of LLVM reads."""
+    names = (one.name for one in module.global_variables)
+    return {Needed(_SLOTS[name]) for name in names if name.startswith(PREFIX)}
+
+
+def address(builder: Any, slot: Slot, kind: Any) -> Any:
+    """Return, in code that is being generated, a pointer to a slot's function of this type."""
+    module = builder.module
+    place = module.globals.get(slot.name)
+    place = ir.GlobalVariable(module, _BYTE, slot.name) if place is None else place
+    return builder.bitcast(builder.call(_entry(module), [place]), kind.as_pointer())
+
+
+def _entry(module: Any) -> Any:
+    """Return the function of a module that returns where a slot's function begins."""
+    name = "fedsched_entry"
+    if name in module.globals:
+        return module.globals[name]
+    resolve = ir.Function(module, ir.FunctionType(_BYTE, [_BYTE.as_pointer()]), "fedsched_resolve")
+    resolve.attributes.add("cold")
+    entry = ir.Function(module, resolve.function_type, name)
+    entry.linkage = "linkonce_odr"
+    entry.attributes.add("alwaysinline")
+    builder = ir.IRBuilder(entry.append_basic_block())
+    pointer = builder.load(entry.args[0])
+    with builder.if_then(builder.icmp_unsigned("==", pointer, _BYTE(None)), likely=False):
+        builder.ret(builder.call(resolve, [entry.args[0]]))
+    builder.ret(pointer)
+    return entry
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+def _resolve(address: int) -> int:
+    try:
+        return _BY_ADDRESS[address].fill()
+    except KeyboardInterrupt:
+        return _address_of(_interrupted)
+    except BaseException:  # there is no way from here to the caller but a function that fails in the other's place
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        return _address_of(_failed)
+
+
+binding.add_symbol("fedsched_resolve", ctypes.cast(_resolve, ctypes.c_void_p).value)
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _failed() -> None:
+    raise CompilationError("A kernel could not be compiled; the error above says why.")
+
+
+def _address_of(function: Any) -> int:
+    # Its arguments are those that every compiled function has first; what else it is handed it does not read.
+    function.compile(())
+    compiled = function.overloads[()]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
