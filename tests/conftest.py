@@ -39,6 +39,14 @@ def _turn(item: pytest.Item) -> int:
     return next((k for k, begin in enumerate(FIRST) if place.startswith(begin)), len(FIRST))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what steering has to undo in a folder of the tests': never in a home, or in root's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STATE_DIRECTORY", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """Return the repository's folder."""

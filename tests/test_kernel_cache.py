@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fedsched.jit import cache
+from fedsched import ownership
 from fedsched.jit.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,10 +58,10 @@ def test_a_folder_that_others_may_exchange_is_not_used(base: Path) -> None:
 def test_a_folder_of_anothers_is_not_used(base: Path, whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a folder which somebody else made, under the name that ours would have, is not used."""
     (base / "fedsched" / "0123").mkdir(parents=True)
-    owner = cache._owner_of
-    monkeypatch.setattr(cache, "_owner_of", lambda folder: 4711 if folder.name == whose else owner(folder))
+    owner = ownership.owner_of
+    monkeypatch.setattr(ownership, "owner_of", lambda folder: 4711 if folder.name == whose else owner(folder))
     assert cache_folder("0123") is None
-    monkeypatch.setattr(cache, "_owner_of", owner)
+    monkeypatch.setattr(ownership, "owner_of", owner)
     assert cache_folder("0123") is not None
 
 

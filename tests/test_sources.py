@@ -201,7 +201,8 @@ def test_a_change_of_what_is_frozen_into_code_is_seen_by_its_family_alone(
 ) -> None:
     """Tests that a constant, an enum or a tuple's fields, once changed, give the new answer, and the market no work.
 
-    The engine's kernel is compiled as a part, and as an entry from Python."""
+    The engine's kernel is compiled as a part, and as an entry from Python.
+    """
     package = tmp_path / "fedsched"
     assert answers() == ["50031", "True", "2", "1"]
     assert answers() == ["50031", "True", "0", "0"]

@@ -49,8 +49,9 @@ def build_app(named: str | None = None) -> App:
     @app.meta.default
     def fedsched(*tokens: options.Rest, config: options.Config = None, debug: options.Debug = False) -> object:
         # The parser calls the program by this function's name where it installs completion. `run` has seen --debug.
-        if config is not None or settings.DEFAULT.exists():
-            return _with_settings(app, tokens, settings.read(config or settings.DEFAULT, app))
+        path = config or settings.found_here()
+        if path is not None:
+            return _with_settings(app, tokens, settings.read(path, app))
         return app(tokens, exit_on_error=False, print_error=False)
 
     return app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options, steering
@@ -18,15 +19,17 @@ def command(
     steered: steering.Steered = steering.STEERED,
     dry_run: steering.DryRun = False,
     undo: steering.Undone = False,
-    undo_file: steering.UndoFile = steering.UNDO_FILE,
+    undo_file: steering.UndoFile = None,
+    state: steering.State = None,
     recorded: steering.Recorded = None,
     json: options.Json = False,
 ) -> int:
     """Give a Slurm's waiting jobs the order of a plan, by Nice that can be undone.
 
     The commands are printed before the first is run, and each is read back. Jobs get positive Nice only, which their
-    owner or the coordinator of their account may give; none is ever held. What they had before stands in the undo file,
-    which `--undo` takes back. `fedsched watch` does the same again whenever the set of jobs changes.
+    owner or the coordinator of their account may give; none is ever held. What they had before stands in the undo file
+    of the state folder, which `--undo` takes back. `fedsched watch` does the same again whenever the set of jobs
+    changes.
 
     Examples
     --------
@@ -40,11 +43,9 @@ def command(
     if recorded is not None and not dry_run:
         raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
     queue = read_queue(runner, clocks=not undo)
-    with only_one(None if dry_run else undo_file):
-        kept = Undo.open(undo_file, queue.cluster)
-        if dry_run:
-            kept.path = None  # nothing is written
-        hand = Hand(runner, kept)
+    file = steering.undo_file_of("undo", queue.cluster, undo_file, state, recorded=recorded, dry_run=dry_run)
+    with only_one(None if dry_run else file):
+        hand = Hand(runner, Undo.open(file, queue.cluster, only_read=dry_run))
         if undo:
             _undone(hand, queue, json=json, dry_run=dry_run)
         else:
@@ -56,7 +57,7 @@ def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
     from fedsched.steer import written
     from fedsched.steer.updates import restoring
 
-    others = [job.target for job in hand.undo.follow(queue.jobs)]
+    others = [job.target for job in hand.undo.follow(queue.jobs, partial(say, err=True))]
     wanted = [written(command) for _, command in restoring(queue, hand.undo)]
     if not dry_run:
         hand.restore()
@@ -76,7 +77,8 @@ def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -
     from fedsched.steer.updates import commands_of
 
     check_federation(queue)
-    theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs))
+    theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs, partial(say, err=True)))
+    theirs |= hand.undo.strangers
     aims = replace(aims, choice=replace(aims.choice, leave=aims.choice.leave | theirs))
     found = plan(queue, aims, former=hand.undo.former, promises=hand.undo.promises())
     wanted = [written(command) for command in commands_of(found)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedsched import ownership
 from fedsched.cli.shared import say
 from fedsched.errors import ConfigError, UnknownNameError, unknown_name
 
@@ -74,6 +76,18 @@ class Settings:
         if options:
             words = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items())
             say(f"fedsched: from {self.path}{what}: {words}", err=True)
+
+
+def found_here() -> Path | None:
+    """Return the file of the current folder, if there is one; root uses none that others can write."""
+    if not DEFAULT.exists():
+        return None
+    if os.name == "posix" and ownership.user() == 0 and not ownership.only_ours(DEFAULT):
+        raise ConfigError(
+            f"{DEFAULT}: others than root can write it, and root would do what it says; use it by --config {DEFAULT}, "
+            "or none by --config /dev/null."
+        )
+    return DEFAULT
 
 
 def read(path: Path, app: App) -> Settings:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import number_text, print_json, print_table, progress_bar, say
+from fedsched.cli.shared import check_no_link, number_text, print_json, print_table, progress_bar, say
 
 if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 POLICIES = ("fcfs", "easy", "easy-sjbf", "conservative", "wfp3-easy")
 SHOWN = ("mean_wait", "bounded_slowdown", "makespan", "utilisation", "energy", "loss_of_capacity", "coallocated")
 CHECKED = "Every schedule was checked again, independently of the engine, from its start times and node counts"
+USUAL = Path("demo-report")
 
 
-def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> int:
+def command(*, out: Path = USUAL, json: options.Json = False) -> int:
     """Compare policies on the shipped trace and example federation; write a report to open in a browser.
 
     Parameters
@@ -38,6 +39,10 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     from fedsched.report import of_schedules, write
     from fedsched.simulate import simulate
 
+    page = out / "report.html"
+    if out == USUAL:
+        check_no_link(out)
+        check_no_link(page)
     there = next(folder for folder in (out, *out.parents) if folder.exists())
     if not there.is_dir():
         raise OutputError(f"Cannot write {out}: {there} is a file; choose another folder with --out.")
@@ -56,7 +61,6 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"Cannot write {out}: {error.strerror}; choose another folder with --out.") from error
-    page = out / "report.html"
     write(replace(of_schedules(schedules), notes=(CHECKED,)), page, repeat="\n".join([*_commands(), _report(page)]))
     if json:
         print_json({"written": [str(page)], "schedules": [schedule.to_json() for schedule in schedules]})

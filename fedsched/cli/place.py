@@ -34,7 +34,8 @@ def command(
     most: steering.Most = None,
     dry_run: steering.DryRun = False,
     undo: steering.Undone = False,
-    undo_file: steering.UndoFile = steering.PLACED_FILE,
+    undo_file: steering.UndoFile = None,
+    state: steering.State = None,
     recorded: steering.Recorded = None,
     keep: steering.Keep = None,
     json: options.Json = False,
@@ -54,6 +55,7 @@ def command(
     from fedsched.errors import FedschedError, SteerError
     from fedsched.steer import Aims
     from fedsched.steer.locking import only_one
+    from fedsched.steer.machine_read import CONFIG, settings_of
     from fedsched.steer.placed import Placed, Placer
     from fedsched.steer.recorded import Rehearsal
     from fedsched.steer.watching import PATIENCE
@@ -70,10 +72,12 @@ def command(
         seconds=10.0 if seconds is None else seconds,
         most=most,
     )
-    with only_one(None if dry_run else undo_file):
-        placed = Placed.open(undo_file)
+    here = settings_of(runner.run(CONFIG))[0].get("clustername", "cluster")
+    file = steering.undo_file_of("placed", here, undo_file, state, recorded=recorded, dry_run=dry_run)
+    with only_one(None if dry_run else file):
+        placed = Placed.open(file, only_read=dry_run)
         if dry_run:
-            placed.path, runner = None, Rehearsal(runner)  # nothing is written, nothing is changed
+            runner = Rehearsal(runner)  # nothing is changed
         placer = Placer(runner, placed, (lambda _: None) if json and dry_run else partial(say, err=json))
         if undo:
             _undone(placer, json=json, dry_run=dry_run)

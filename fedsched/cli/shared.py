@@ -234,6 +234,12 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     return kind
 
 
+def check_no_link(path: Path) -> None:
+    """Refuse to write by a link under a name that nobody gave: who made it may mean to have another file written."""
+    if path.is_symlink():
+        raise OutputError(f"Cannot write {path}: it is a link to {path.readlink()}; say by --out what to write.")
+
+
 def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path | None]) -> None:
     """Refuse to write a file that is read, or two options' one file: one would take the other's place."""
     taken = {

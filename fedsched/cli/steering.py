@@ -28,9 +28,20 @@ Keep = Annotated[
     Path | None, Parameter(help="A new folder for what Slurm's commands print, to be looked at elsewhere.")
 ]
 
-UndoFile = Annotated[Path, Parameter(help="Where what jobs had before is kept until it is undone.")]
-UNDO_FILE = Path("fedsched-undo.json")
-PLACED_FILE = Path("fedsched-placed.json")
+State = Annotated[
+    Path | None,
+    Parameter(
+        help="The folder for undo files, which nobody else may write to. Default: $STATE_DIRECTORY; for root "
+        "/var/lib/fedsched; else $XDG_STATE_HOME/fedsched or ~/.local/state/fedsched."
+    ),
+]
+UndoFile = Annotated[
+    Path | None,
+    Parameter(
+        help="Where what jobs had before is kept until it is undone. Default: a file for each cluster in the state "
+        "folder."
+    ),
+]
 Slack = Annotated[float, Parameter(help="How many seconds after its forecast a job may start at the latest.")]
 Undone = Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")]
 Pause = Annotated[float, Parameter(help="Seconds between two looks at the queue.")]
@@ -106,6 +117,17 @@ def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool 
             runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing
         )
     return runner
+
+
+def undo_file_of(
+    what: str, cluster: str, file: Path | None, folder: Path | None, *, recorded: Path | None, dry_run: bool
+) -> Path | None:
+    """Return the file of what there is to undo; none of a record, unless one is named."""
+    from fedsched.steer.state import state_file
+
+    if recorded is not None and file is None and folder is None:
+        return None
+    return state_file(what, cluster, file=file, folder=folder, make=not dry_run)
 
 
 def clock(seconds: float) -> str:

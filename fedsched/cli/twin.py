@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedsched.cli import options, outlook
 from fedsched.cli.shared import (
     PLAN_FORMATS,
+    check_no_link,
     check_output,
     number_text,
     print_json,
@@ -213,6 +214,8 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
 
     named = _named(folder, "report")
     out = given["out"] or named / "twin.html"
+    if given["out"] is None:
+        check_no_link(out)
     site = read_site(named)
     check_output(out, (".html", ".htm"), what="a report")
     policy = given["policy"] or "slurm"

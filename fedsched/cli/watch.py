@@ -27,7 +27,8 @@ def command(
     lease: Annotated[float, Parameter(help="strict: how many seconds ahead a begin time is.")] = 300.0,
     looks: Annotated[int | None, Parameter(help="End after so many looks. Default: at Ctrl-C or SIGTERM.")] = None,
     dry_run: steering.DryRun = False,
-    undo_file: steering.UndoFile = steering.UNDO_FILE,
+    undo_file: steering.UndoFile = None,
+    state: steering.State = None,
     recorded: steering.Recorded = None,
     json: options.Json = False,
 ) -> int:
@@ -35,7 +36,8 @@ def command(
 
     Each look reads the queue; nothing is done where it is as it was, or where one job waits. However it ends, by
     itself, by Ctrl-C, by SIGTERM, with its terminal, all jobs get back what they had. Where it is killed, Nice above 0
-    and begin times that run out are all that is left, no job is ever held, and the undo file has what there is to undo.
+    and begin times that run out are all that is left, no job is ever held, and the undo file of the state folder has
+    what there is to undo.
 
     Examples
     --------
@@ -44,12 +46,15 @@ def command(
     """
     from fedsched.steer import Undo, Watch, read_queue
     from fedsched.steer.recorded import Rehearsal
+    from fedsched.steer.state import state_file
 
     only_said = dry_run or recorded is not None
     runner = steering.runner_of(recorded, sparing=True)
+    cluster = read_queue(runner).cluster
+    file = None if only_said else state_file("undo", cluster, file=undo_file, folder=state)
     watch = Watch(
         Rehearsal(runner) if only_said else runner,
-        Undo.open(None if only_said else undo_file, read_queue(runner).cluster),
+        Undo.open(file, cluster),
         steered.aims(),
         interval=pause,
         lease=lease if strict else None,

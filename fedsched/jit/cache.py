@@ -12,7 +12,6 @@ import functools
 import hashlib
 import os
 import pickle
-import stat
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from numba.core.registry import cpu_target
 
 from fedsched import __version__, compilation
 from fedsched.jit.sources import fingerprint, sources
+from fedsched.ownership import keeps_entries, only_ours
 
 _SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -52,7 +52,7 @@ def cache_folder(name: str) -> Path | None:
             Path(base).mkdir(mode=0o700, parents=True, exist_ok=True)
             for made in (parents[-1], folder):
                 made.mkdir(mode=0o700, exist_ok=True)
-            if not all(map(_keeps_entries, parents)) or not _only_ours(folder):
+            if not all(map(keeps_entries, parents)) or not only_ours(folder):
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 return folder
@@ -66,31 +66,9 @@ def _shared_folder() -> Path | None:
         return None
     parents = (Path(base), Path(base) / "fedsched", Path(base) / "fedsched" / version())
     with contextlib.suppress(OSError):
-        if all(map(_keeps_entries, parents)):
+        if all(map(keeps_entries, parents)):
             return parents[-1]
     return None
-
-
-def _only_ours(folder: Path) -> bool:
-    """Return whether a folder is this user's, and nobody else may write to it."""
-    return _owner_of(folder) == _user() and not folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _keeps_entries(folder: Path) -> bool:
-    """Return whether nobody else may put another folder in the place of ours in this one; as /tmp, it may be shared."""
-    mode = folder.stat().st_mode
-    shared = stat.S_IWOTH if _owner_of(folder) == _user() else stat.S_IWGRP | stat.S_IWOTH
-    return _owner_of(folder) in (0, _user()) and (not mode & shared or bool(mode & stat.S_ISVTX))
-
-
-def _owner_of(folder: Path) -> int:
-    """Return whose a folder is; -1 if the link to it is another's than the folder."""
-    owners = {folder.lstat().st_uid, folder.stat().st_uid}
-    return owners.pop() if len(owners) == 1 else -1
-
-
-def _user() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0  # Windows: all are 0, and rights the user's folder's
 
 
 FOLDER = cache_folder(version())

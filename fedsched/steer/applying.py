@@ -126,10 +126,10 @@ class Hand:
 
         Where a command fails, the others are run unless no controller answers, the file stays, and the failure is the
         error. Who has a begin time that is over by the controller's clock alone stays in the file, for that may be set
-        back.
+        back; so does what was another user's than the queue says.
         """
         queue = read_queue(self.runner, clocks=False)
-        others = self.undo.follow(queue.jobs)
+        others = self.undo.follow(queue.jobs, self.told)
         failed: CommandError | None = None
         undone = set()
         for job, command in restoring(queue, self.undo):
@@ -153,6 +153,7 @@ class Hand:
                 f"{counted(len(later), 'job')} may begin by the controller's clock, {queue.now - here:.0f} s ahead of "
                 "this machine's, and not by this one: the undo file has them until they may by both"
             )
-        self.undo.jobs, self.undo.deadlines, self.undo.promised = later, {}, {}
+        kept = {number: one for number, one in self.undo.jobs.items() if number in self.undo.strangers}
+        self.undo.jobs, self.undo.deadlines, self.undo.promised = later | kept, {}, {}
         self.undo.save()
         return len(undone), others

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fedsched.errors import SteerError
-from fedsched.io.atomic import atomic_text
+from fedsched.steer import private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,11 +23,13 @@ def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise:
     otherwise
         What is said of a file that cannot be read so, with `{}` for why.
     """
-    if not path.exists():
-        return None
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        found, its_kind = read(said), said["kind"]
+        text = private.read_text(path)
+        if text is None:
+            return None
+        said = json.loads(text)
+        its_kind = said["kind"]
+        found = read(said) if its_kind == kind else None
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise SteerError(f"{path}: {otherwise.format(error)}") from None
     if its_kind != kind:
@@ -40,8 +42,6 @@ def write_kept(path: Path | None, said: Mapping[str, object]) -> None:
     if path is None:
         return
     if not said["jobs"]:
-        path.unlink(missing_ok=True)
-        return
-    with atomic_text(path) as out:
-        json.dump(said, out, indent=1)
-        out.write("\n")
+        private.remove(path)
+    else:
+        private.write_text(path, json.dumps(said, indent=1) + "\n")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
+from fedsched.steer.private import folder_of, open_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +26,27 @@ def only_one(path: Path | None) -> Iterator[None]:
     if path is None or os.name != "posix":
         yield
         return
+    beside = Path(f"{path}{ENDING}")
+    with folder_of(beside) as folder:
+        lock = _locked(path, beside, folder)
+        try:
+            os.ftruncate(lock, 0)
+            os.write(lock, str(os.getpid()).encode())
+            os.set_inheritable(lock, True)
+            yield
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(beside.name, dir_fd=folder)
+            os.close(lock)
+
+
+def _locked(path: Path, beside: Path, folder: int) -> int:
+    """Return the lock beside a file in an opened folder, opened and ours; raise where another process has it."""
     import fcntl
 
-    beside = Path(f"{path}{ENDING}")
     while True:
         try:
-            lock = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+            lock = open_lock(beside, folder)
         except OSError as error:
             raise SteerError(f"{beside}: it cannot be written ({error.strerror}); name another undo file.") from None
         try:
@@ -42,17 +58,9 @@ def only_one(path: Path | None) -> Iterator[None]:
         except OSError as error:
             os.close(lock)
             raise SteerError(f"{beside}: it cannot be locked ({error.strerror}); name another undo file.") from None
-        if _is_at(lock, beside):
-            break
+        if _is_at(lock, beside.name, folder):
+            return lock
         os.close(lock)  # whoever had it has taken it away meanwhile
-    try:
-        os.ftruncate(lock, 0)
-        os.write(lock, str(os.getpid()).encode())
-        os.set_inheritable(lock, True)
-        yield
-    finally:
-        beside.unlink(missing_ok=True)
-        os.close(lock)
 
 
 def _why_not(who: str) -> str:
@@ -68,8 +76,8 @@ def _why_not(who: str) -> str:
     )
 
 
-def _is_at(lock: int, path: Path) -> bool:
+def _is_at(lock: int, name: str, folder: int) -> bool:
     try:
-        return os.path.samestat(os.fstat(lock), path.stat())
+        return os.path.samestat(os.fstat(lock), os.stat(name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:
         return False

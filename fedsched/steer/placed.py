@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError
-from fedsched.io.atomic import check_writable
 from fedsched.steer.commands import changed
 from fedsched.steer.jobs_read import REVOKED
 from fedsched.steer.kept import read_kept, write_kept
+from fedsched.steer.private import check_writable
 from fedsched.steer.rights import check_rights
 from fedsched.steer.siblings import On, read_siblings
 from fedsched.steer.updates import begin_at, bind, look_at
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from fedsched.steer.placing import Placement, Placing
     from fedsched.steer.queue import Queue, SlurmJob
 
-KIND = "fedsched placed 1"
+KIND = "fedsched placed 2"
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Where a job might have started, and not before when; and which cluster it was given."""
+    """Where a user's job might have started, and not before when; and which cluster it was given."""
 
+    user: str
     clusters: str
     begin: float
     cluster: str
@@ -40,30 +41,60 @@ class Placed:
 
     path: Path | None
     jobs: dict[int, Before] = field(default_factory=dict)
+    strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queues have
 
     @classmethod
-    def open(cls, path: str | Path | None) -> Placed:
-        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error."""
+    def open(cls, path: str | Path | None, *, only_read: bool = False) -> Placed:
+        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error.
+
+        Parameters
+        ----------
+        only_read
+            Whether the file is never written.
+        """
         if path is None:
             return cls(None)
         where = Path(path)
         otherwise = "it is no file of placed jobs ({}); name the right one."
         jobs = read_kept(where, KIND, _jobs, otherwise=otherwise) or {}
+        if only_read:
+            return cls(None, jobs)
         check_writable(where)
         return cls(where, jobs)
 
     def remember(self, one: Placement) -> None:
         """Write down what a job has, before it is given something else; who was given a cluster before keeps that."""
-        before = Before(",".join(one.job.siblings), one.job.eligible, one.cluster)
-        self.jobs = {one.job.number: before, **self.jobs}
+        known = self.jobs.get(one.job.number)
+        if known is None or known.user != one.job.user:
+            before = Before(one.job.user, ",".join(one.job.siblings), one.job.eligible, one.cluster)
+            self.jobs = {**self.jobs, one.job.number: before}
         self.save()
 
-    def follow(self, queues: Mapping[str, Queue]) -> None:
-        """Forget who does not wait any more on the cluster that he was given, or is somewhere else by now."""
-        kept = {number for number, _ in _there(queues, self.jobs)}
-        if kept != self.jobs.keys():
-            self.jobs = {number: one for number, one in self.jobs.items() if number in kept}
+    def follow(self, queues: Mapping[str, Queue], told: Callable[[str], None] = lambda _: None) -> None:
+        """Forget who does not wait any more on the cluster that he was given, or is somewhere else by now.
+
+        What is said of another user's job than the queue has by that number takes no effect, and stays written.
+
+        Parameters
+        ----------
+        told
+            Called with a line for each entry that takes no effect.
+        """
+        there = dict(_there(queues, self.jobs))
+        strangers = {number for number, job in there.items() if job.user != self.jobs[number].user}
+        for number in sorted(strangers - self.strangers):
+            job, was = there[number], self.jobs[number].user
+            told(f"job {job.target}: it is {job.user}'s, what is to be undone was {was}'s; left alone")
+        self.strangers = frozenset(strangers)
+        if there.keys() != self.jobs.keys():
+            self.jobs = {number: one for number, one in self.jobs.items() if number in there}
             self.save()
+
+    def still(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, Before]]:
+        """Give the jobs that there is something to undo of, and what they had."""
+        for number, job in _there(queues, self.jobs):
+            if job.user == self.jobs[number].user:
+                yield job, self.jobs[number]
 
     def save(self) -> None:
         """Write the file; where there is nothing to undo, there is none."""
@@ -72,7 +103,7 @@ class Placed:
 
 def _jobs(said: Mapping[str, Any]) -> dict[int, Before]:
     return {
-        int(number): Before(str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
+        int(number): Before(str(one["user"]), str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
         for number, one in said["jobs"].items()
     }
 
@@ -112,7 +143,7 @@ class Placer:
 
     def carry_out(self, placing: Placing, due: Sequence[Placement]) -> int:
         """Give jobs their clusters and let them begin; return how many were there to be placed."""
-        self.placed.follow(placing.queues)
+        self.placed.follow(placing.queues, self.told)
         for name, queue in placing.queues.items():
             check_rights(self.runner, queue, [one.job for one in due if one.cluster == name])
         return sum(self._place(one, placing.now) for one in due)
@@ -137,17 +168,16 @@ class Placer:
     def undo(self) -> list[Command]:
         """Give jobs that still wait back their clusters and their begin times, and return by which commands."""
         queues = read_siblings(self.runner)
-        self.placed.follow(queues)
+        self.placed.follow(queues, self.told)
         now = next(iter(queues.values())).now
         found: list[Command] = []
-        for number, job in _there(queues, self.placed.jobs):
-            before = self.placed.jobs[number]
+        for job, before in self.placed.still(queues):
             if before.begin > now:
                 found.append(begin_at(job.target, before.begin))
             if before.clusters != before.cluster:
                 found.append(bind(job.target, before.clusters))
         for command in found:
             changed(self.runner, command, self.told)
-        self.placed.jobs = {}
+        self.placed.jobs = {number: self.placed.jobs[number] for number in sorted(self.placed.strangers)}
         self.placed.save()
         return found

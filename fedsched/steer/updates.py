@@ -49,7 +49,7 @@ def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
     """Give the commands that undo all that is still to be undone, of jobs that wait and of those that run.
 
     Who runs may be begun anew, with the Nice that he has. What jobs have that neither we gave them nor they had before
-    is somebody else's doing, and stays.
+    is somebody else's doing, and stays; so does all that another user's job has.
     """
     for job in queue.jobs:
         former = undo.jobs.get(job.number)
@@ -57,5 +57,5 @@ def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
             continue
         if job.waits and former.began(job) and job.eligible > queue.now:
             yield job, begin_at(job.target, queue.now)
-        if job.nice != former.nice and job.nice in former.given:
+        if former.is_given(job):
             yield job, give_nice(job.target, former.nice)

@@ -100,7 +100,7 @@ class Watch:
         return done
 
     def _steer(self, queue: Queue) -> Plan | None:
-        others = self.undo.follow(queue.jobs)
+        others = self.undo.follow(queue.jobs, self.told)
         leases = None
         if self.lease is not None:
             leases = Lease.found(self.hand, max(self.lease, 4.0 * self.slowest), queue)
@@ -146,7 +146,7 @@ class Watch:
         choice = self.aims.choice
         aims = replace(
             self.aims,
-            choice=replace(choice, leave=choice.leave | self._leave),
+            choice=replace(choice, leave=choice.leave | self._leave | self.undo.strangers),
             lasting=2.0 * self.interval,
             shares=False,
             by_nice=self.lease is None,

@@ -201,3 +201,21 @@ def test_debug_lets_the_error_through(write: Callable[..., Path], call: Callable
     write("[simulate]\nsead = 3\n")
     with pytest.raises(fs.errors.UnknownNameError):
         call("simulate", "sample", "--debug")
+
+
+def test_root_takes_no_options_out_of_a_file_that_others_can_write(
+    write: Callable[..., Path], call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a fedsched.toml in a user's folder does not tell root's commands what to do, unless root names it."""
+    path = write('[fetch]\nout = "elsewhere"\n')
+    path.chmod(0o644)
+    monkeypatch.setattr("fedsched.ownership.user", lambda: 0)
+    for owner, mode, taken in ((0, 0o644, True), (0, 0o664, False), (4711, 0o644, False)):
+        monkeypatch.setattr("fedsched.ownership.owner_of", lambda _, owner=owner: owner)
+        path.chmod(mode)
+        status, _, err = call("fetch", "--json")
+        assert (status == 0) == taken
+        assert ("others than root can write it" in err) == (not taken)
+        assert call("fetch", "--json", "--config", "fedsched.toml")[0] == 0
+    monkeypatch.setattr("fedsched.ownership.user", lambda: 4711)
+    assert call("fetch", "--json")[0] == 0

@@ -61,3 +61,19 @@ def test_a_checksum_is_a_file_too(call: Callable[..., Any], tmp_path: Path, monk
     words = ("fetch", "log.swf", "--url", "http://localhost", "--out", tmp_path, "--json")
     assert json.loads(call(*words)[1])["written"] == [str(tmp_path / "log.swf"), str(tmp_path / "log.swf.sha256")]
     assert json.loads(call(*words)[1])["written"] == []
+
+
+@pytest.mark.parametrize("words", [("twin", "report", "dump"), ("demo",)])
+def test_a_name_that_nobody_gave_is_no_link(
+    words: tuple[str, ...], call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a link that somebody has put where a page goes by default is not written through."""
+    monkeypatch.chdir(tmp_path)
+    made = {"twin": Path("dump", "twin.html"), "demo": Path("demo-report", "report.html")}[words[0]]
+    made.parent.mkdir()
+    Path("victim").write_text("precious", encoding="utf-8")
+    made.symlink_to(tmp_path / "victim")
+    status, _, err = call(*words)
+    assert status != 0
+    assert f"Cannot write {made}: it is a link" in err
+    assert Path("victim").read_text(encoding="utf-8") == "precious"

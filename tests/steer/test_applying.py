@@ -305,14 +305,18 @@ def test_a_federation_that_is_not_synced_is_refused(tmp_path: Path) -> None:
     [
         ("", "no undo file"),
         ("[]", "no undo file"),
-        ('{"kind": "fedsched undo 1", "cluster": "fake"}', "no undo file"),
-        ('{"kind": "fedsched undo 9", "cluster": "fake", "jobs": {}, "deadlines": {}}', "undo it with the version"),
-        ('{"kind": "fedsched undo 1", "cluster": "other", "jobs": {}, "deadlines": {}}', "of the cluster 'other'"),
+        ('{"kind": "fedsched undo 2", "cluster": "fake"}', "no undo file"),
+        ('{"kind": "fedsched undo 9", "cluster": "fake", "jobs": {}}', "undo it with the version"),
+        (
+            '{"kind": "fedsched undo 2", "cluster": "other", "jobs": {}, "deadlines": {}, "promised": {}}',
+            "of the cluster 'other'",
+        ),
     ],
 )
 def test_wrong_undo_files_are_refused(text: str, complaint: str, tmp_path: Path) -> None:
     """A file that is damaged, of another version or of another cluster."""
     path = tmp_path / "undo.json"
+    path.touch(0o600)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SteerError, match=complaint):
         Undo.open(path, "fake")

@@ -91,7 +91,7 @@ def test_tasks_that_leave_their_array_take_its_lease_along(tmp_path: Path) -> No
     fake = crowd(1, jobs=2)
     array = replace(read_queue(fake).job("10"), number=70, target="70_[0-3]", tasks=4, eligible=NOW + LEASE)
     undo = Undo.open(tmp_path / "undo.json", "fake")
-    undo.jobs = {70: Former("70_[0-3]", 0, begins=(NOW, int(NOW + LEASE)))}
+    undo.jobs = {70: Former("70_[0-3]", array.user, array.submit, 0, begins=(NOW, int(NOW + LEASE)))}
     task = replace(array, number=71, target="70_0", tasks=1)
     own = replace(task, number=72, target="70_1", eligible=NOW + 5.0)
     undo.follow([array, task, own])

@@ -132,12 +132,13 @@ def test_tasks_that_have_left_their_array_are_known(tmp_path: Path) -> None:
     read = read_queue(fake).job("10")
     array = replace(read, number=70, target="70_[0-3]", nice=500, tasks=4)
     undo = Undo.open(tmp_path / "undo.json", "fake")
-    undo.jobs = {70: Former("70_[0-3]", 20, (500,))}
+    before = Former("70_[0-3]", array.user, array.submit, 20, (500,))
+    undo.jobs = {70: before}
     task = replace(array, number=71, target="70_0", tasks=1)
     stranger = replace(array, number=80, target="80", nice=500)
     own = replace(array, number=72, target="70_1", nice=499)
     assert undo.follow([array, task, stranger, own]) == []
-    assert undo.jobs == {70: Former("70_[0-3]", 20, (500,)), 71: Former("70_0", 20, (500,))}
+    assert undo.jobs == {70: before, 71: replace(before, target="70_0")}
     assert Undo.open(tmp_path / "undo.json", "fake").jobs == undo.jobs
     assert undo.follow([task]) == []
     assert undo.jobs.keys() == {71}

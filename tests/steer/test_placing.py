@@ -245,6 +245,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     """What is no file of placed jobs is an error that says so."""
     path = tmp_path / "placed.json"
     for text, said in (("{", "is no file"), (json.dumps({"kind": "other", "jobs": {}}), "the version that wrote it")):
+        path.touch(0o600)
         path.write_text(text, encoding="utf-8")
         with pytest.raises(SteerError, match=said):
             Placed.open(path)

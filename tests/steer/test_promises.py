@@ -10,11 +10,11 @@ import pytest
 from steer.fake import NOW, Job
 from steer.test_planning import FEW, crowd
 
+from fedsched.errors import SteerError
 from fedsched.steer import Aims, Undo, Watch, plan, read_queue
 from fedsched.steer.picture import picture_of
 from fedsched.steer.promises import Promises
 from fedsched.steer.turns import Turns
-from fedsched.steer.undo import Former
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,16 +88,17 @@ def test_a_watch_moves_promises_by_what_newcomers_delay(base: int, tmp_path: Pat
     assert {number: watch.undo.deadlines[number] for number in until} == until  # what had moved moves no more
 
 
-def test_an_undo_file_of_before_is_read(tmp_path: Path) -> None:
-    """What it promises is what was promised first; a begin time that it tells of runs out by itself."""
+def test_an_undo_file_of_before_is_refused(tmp_path: Path) -> None:
+    """It does not say whose jobs they are: who wrote it undoes it."""
     path = tmp_path / "undo.json"
     job = '{"target": "7", "nice": 3, "given": [9], "begin": 1800000200.4}'
+    path.touch(0o600)
     path.write_text(
         f'{{"kind": "fedsched undo 1", "cluster": "fake", "jobs": {{"7": {job}}}, "deadlines": {{"7": 12.5}}}}',
         encoding="utf-8",
     )
-    assert Undo.open(path, "fake").promised == {7: 12.5}
-    assert Undo.open(path, "fake").jobs == {7: Former("7", 3, (9,))}
+    with pytest.raises(SteerError, match="undo it with the version that wrote it"):
+        Undo.open(path, "fake")
 
 
 def test_who_is_next_by_lease_may_begin_when_slurm_keeps_its_nodes() -> None:

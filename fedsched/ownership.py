@@ -1,0 +1,71 @@
+"""Whose files and folders are, and whether anybody but their owner and root can change or exchange them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def user() -> int:
+    """Return the number of the user that this process acts as."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0  # Windows: all are 0, and rights the user's folder's
+
+
+def owner_of(there: Path | int | os.stat_result) -> int:
+    """Return whose a file or folder is: by its path, opened, or by what is known of it.
+
+    It is -1 for a path to a link that is another's than what it leads to.
+    """
+    if isinstance(there, int):
+        return os.fstat(there).st_uid
+    if isinstance(there, os.stat_result):
+        return there.st_uid
+    owners = {there.lstat().st_uid, there.stat().st_uid}
+    return owners.pop() if len(owners) == 1 else -1
+
+
+def only_ours(there: Path | int) -> bool:
+    """Return whether a file or folder is this user's, and nobody else may write to it."""
+    return owner_of(there) == user() and not os.stat(there).st_mode & WRITABLE_BY_OTHERS
+
+
+def keeps_entries(folder: Path | int, *, trusting: bool = True) -> bool:
+    """Return whether nobody else may put another folder in the place of ours in this one; as /tmp, it may be shared.
+
+    Parameters
+    ----------
+    trusting
+        Whether the group of a folder of this user's may write to it; else only a group that nobody else is in.
+    """
+    found = os.stat(folder)
+    ours = owner_of(folder) == user()
+    shared = stat.S_IWOTH if ours and (trusting or is_own_group(found.st_gid)) else WRITABLE_BY_OTHERS
+    return owner_of(folder) in (0, user()) and (not found.st_mode & shared or bool(found.st_mode & stat.S_ISVTX))
+
+
+def is_own_group(number: int) -> bool:
+    """Return whether a group has this user's name and no other member, as many systems give each user one."""
+    import grp
+
+    try:
+        group = grp.getgrgid(number)
+    except KeyError:
+        return False
+    name = name_of(user())
+    return group.gr_name == name and set(group.gr_mem) <= {name}
+
+
+def name_of(number: int) -> str:
+    """Return the name of a user; the number where there is none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
