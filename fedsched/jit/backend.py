@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import llvmlite  # type: ignore[import-untyped]
@@ -17,7 +18,6 @@ from fedsched.jit import cache
 
 TRIED = {"numba": ("0.68",), "llvmlite": ("0.50",)}
 CHOICES = ("lean", "plain")
-_MARK = "self-test"
 
 
 class Choice(NamedTuple):
@@ -48,8 +48,8 @@ def _unknown_version() -> str:
 
 def _failed_test() -> str:
     """Return what is wrong with the lean way here; nothing if it passed, now or before."""
-    target = cache.this_machine()
-    if cache.read(_MARK, target):
+    target, mark = cache.this_machine(), f"self-test {cache.text_of(Path(__file__))}"
+    if cache.read(mark, target):
         return ""
     try:
         found = self_test()
@@ -57,7 +57,7 @@ def _failed_test() -> str:
         return f"a first kernel failed ({type(error).__name__}: {error})"
     if found:
         return found
-    cache.write(_MARK, target, True)
+    cache.write(mark, target, True)
     return ""
 
 

@@ -12,17 +12,20 @@ import functools
 import hashlib
 import os
 import pickle
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
+import llvmlite  # type: ignore[import-untyped]
 import numba
 from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core import caching, compiler, config, serialize
 from numba.core.registry import cpu_target
 
 from fedsched import __version__, compilation
-from fedsched.jit.sources import fingerprint, sources
+from fedsched.jit.sources import fingerprint, sources, text
 from fedsched.ownership import keeps_entries, only_ours
 
 _SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
@@ -33,16 +36,21 @@ SHIPPED_FOR = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 Target = tuple[str, str, str]  # triple, processor, features
 _DIGEST = 16  # bytes of a file's own digest, before the rest
+_ABANDONED = 3600  # seconds after which a file that is not yet complete never will be
+_COMPILER = f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}"
 
 
 def version() -> str:
     """Return what all compiled code depends on beside its source: releases, and the compiler's settings."""
-    return f"{__version__}-numba-{numba.__version__}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
+    python = ".".join(map(str, sys.version_info[:2]))
+    return f"{__version__}-{_COMPILER}-python-{python}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
 
 
 def cache_folder(name: str) -> Path | None:
     """Return a writable folder for compiled code that only this user may write to, or None if there is none."""
-    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    user_cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if user_cache.startswith("~"):  # a user without a home, as in some containers
+        user_cache = ""
     for base in (os.environ.get("FEDSCHED_CACHE"), os.environ.get("NUMBA_CACHE_DIR"), user_cache):
         if not base:
             continue
@@ -66,25 +74,31 @@ def _shared_folder() -> Path | None:
         return None
     parents = (Path(base), Path(base) / "fedsched", Path(base) / "fedsched" / version())
     with contextlib.suppress(OSError):
-        if all(map(keeps_entries, parents)):
+        if all(map(keeps_entries, parents)) and only_ours(parents[-1], or_roots=True):
             return parents[-1]
     return None
 
 
 FOLDER = cache_folder(version())
-SHARED = _shared_folder()
+READ_ONLY = [folder for folder in (_shared_folder(),) if folder]
 
 
 @functools.cache
 def text_of(file: Path) -> str:
     """Return a name for all text that can change the compiled code of a module's functions."""
+    file = file.resolve()
     return fingerprint(file, sources(file, PACKAGE))
 
 
 @functools.cache
 def whole_text_of(file: Path) -> str:
     """Return a name for all text of a module and of what it imports: for code that is compiled into its callers."""
-    return fingerprint(None, sources(file, PACKAGE))
+    return fingerprint(None, sources(file.resolve(), PACKAGE))
+
+
+def changed(file: Path) -> bool:
+    """Return whether text that the code of a module depends on is another than when this process read it."""
+    return any(one.read_text(encoding="utf-8") != text(one) for one in sources(file.resolve(), PACKAGE))
 
 
 def this_machine() -> Target:
@@ -96,7 +110,9 @@ class KernelCache(caching._Cache):
     """What is kept of one function: read from all folders, written to the user's own."""
 
     def __init__(self, function: Any, kind: str) -> None:
-        self._function, self._kind = function, kind
+        self._kind = kind
+        self._file = Path(function.__code__.co_filename).resolve()
+        text(self._file)  # as it is now, when the module is imported: it may be changed before its code is compiled
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
 
     @property
@@ -117,8 +133,7 @@ class KernelCache(caching._Cache):
         write(self._named(sig), data.codegen.magic_tuple(), data._reduce())
 
     def _named(self, signature: Any) -> str:
-        text = text_of(Path(self._function.__code__.co_filename))
-        return f"{self._name} {self._kind} {text} {signature}"
+        return f"{self._name} {self._kind} {text_of(self._file)} {signature}"
 
     def enable(self) -> None:
         """Do nothing: it is always in use."""
@@ -134,11 +149,11 @@ def read(what: str, target: Target) -> Any:
     """Return what is kept under a name for a machine; None if it is nowhere kept whole."""
     for folder, made_for in _folders(target):
         try:
-            text = (folder / _file(what, made_for)).read_bytes()
+            kept = (folder / _file(what, made_for)).read_bytes()
         except OSError:
             continue
-        if _digest(text[_DIGEST:]) == text[:_DIGEST]:
-            return pickle.loads(text[_DIGEST:])
+        if _digest(kept[_DIGEST:]) == kept[:_DIGEST]:
+            return pickle.loads(kept[_DIGEST:])
     return None
 
 
@@ -147,11 +162,12 @@ def write(what: str, target: Target, payload: Any) -> None:
     global FOLDER
     if FOLDER is None:
         return
-    text = serialize.dumps(payload)  # type: ignore[no-untyped-call]
+    kept = serialize.dumps(payload)  # type: ignore[no-untyped-call]
     try:
+        _remove_abandoned(FOLDER)
         with tempfile.NamedTemporaryFile(dir=FOLDER, prefix=".", delete=False) as file:
             try:
-                file.write(_digest(text) + text)
+                file.write(_digest(kept) + kept)
                 file.close()
                 Path(file.name).replace(FOLDER / _file(what, target))
             except BaseException:
@@ -159,16 +175,26 @@ def write(what: str, target: Target, payload: Any) -> None:
                 raise
     except OSError as error:
         compilation.not_kept(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
+        READ_ONLY.append(FOLDER)
         FOLDER = None
 
 
+@functools.cache
+def _remove_abandoned(folder: Path) -> None:
+    # What processes that were killed have left: files that were to be renamed when they were complete.
+    for file in folder.glob(".*"):
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < time.time() - _ABANDONED:
+                file.unlink()
+
+
 def _file(what: str, target: Target) -> str:
-    digest = hashlib.sha256("; ".join((what, *target)).encode()).hexdigest()
+    digest = hashlib.sha256("; ".join((_COMPILER, what, *target)).encode()).hexdigest()
     return f"{what.partition(' ')[0]}.{digest[:24]}"
 
 
 def _folders(target: Target) -> list[tuple[Path, Target]]:
-    found = [(folder, target) for folder in (FOLDER, SHARED) if folder is not None]
+    found = [(folder, target) for folder in (FOLDER, *READ_ONLY) if folder is not None]
     return [*found, (SHIPPED, SHIPPED_FOR)] if _may_run_shipped() else found
 
 
@@ -180,5 +206,5 @@ def _may_run_shipped() -> bool:
     return binding.get_process_triple() == SHIPPED_FOR[0] and all(features.get(one) for one in _V3)
 
 
-def _digest(text: bytes) -> bytes:
-    return hashlib.blake2b(text, digest_size=_DIGEST).digest()
+def _digest(kept: bytes) -> bytes:
+    return hashlib.blake2b(kept, digest_size=_DIGEST).digest()

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import binding, ir  # type: ignore[import-untyped]
-from numba.core import codegen, compiler, compiler_machinery, typed_passes
+from numba.core import codegen, compiler, compiler_machinery, errors, typed_passes, types
+from numba.core import ir as numba_ir
 
 from fedsched.jit import slots
 
@@ -90,11 +91,28 @@ class _IntoLibrary(compiler_machinery.FunctionPass):
         super().__init__()  # type: ignore[no-untyped-call]
 
     def run_pass(self, state: Any) -> bool:
+        _check_returned(state)
         state.func_id.unique_id = 0  # which stands in names of symbols: the same in each process
         library = self.kind(state.targetctx.codegen(), state.func_id.func_qualname)
         library.enable_object_caching()  # type: ignore[no-untyped-call]
         state.library = library
         return False
+
+
+def _check_returned(state: Any) -> None:
+    """Refuse a function that returns what its annotation cannot hold: numba would cut that to size in silence."""
+    for block in state.func_ir.blocks.values():
+        end = block.terminator
+        if isinstance(end, numba_ir.Return):
+            found = types.unliteral(state.typemap[state.func_ir.get_definition(end.value).value.name])
+            if not _holds(state.return_type, found):
+                raise errors.TypingError(f"It returns {found}, and says that it returns {state.return_type}.", end.loc)
+
+
+def _holds(promised: Any, found: Any) -> bool:
+    if promised == types.int64:
+        return isinstance(found, types.Integer | types.Boolean | types.IntEnumMember) and found != types.uint64
+    return promised != types.boolean or isinstance(found, types.Boolean)
 
 
 def _compiler_into(library: type[Library]) -> type[compiler.CompilerBase]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -10,6 +11,7 @@ import numba
 from fedsched.jit import cache, compilers, parts
 
 F = TypeVar("F", bound=Callable[..., Any])
+_MADE: dict[str, Any] = {}  # compiled code finds a function by its name: all of a name have to be the same
 
 
 def kernel(function: F) -> F:
@@ -25,9 +27,9 @@ def kernel(function: F) -> F:
 
 def part(function: F) -> F:
     """Return the function compiled as an object of its own, at its first call by compiled code."""
-    dispatcher = _compiled(function, compilers.INTO_OWN, "part")
+    dispatcher: Any = _compiled(function, compilers.INTO_OWN, "part")
     if parts.return_type(function) is None:
-        return dispatcher
+        return cast("F", parts.Linked(dispatcher))
     made = parts.Part(dispatcher)
     parts.callable_by_kernels(made, dispatcher)
     return cast("F", made)
@@ -35,10 +37,16 @@ def part(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Return the function compiled into each of its callers."""
-    return _compiled(function, compilers.INTO_CALLERS, "inlined", forceinline=True)
+    return cast("F", parts.Linked(_compiled(function, compilers.INTO_CALLERS, "inlined", forceinline=True)))
 
 
 def _compiled(function: F, into: Any, kind: str, **options: bool) -> F:
+    name = f"{kind} {function.__module__}.{function.__qualname__}"
+    if function.__closure__:
+        raise TypeError(f"{name} reads variables of a function around it, which kept code knows nothing of.")
+    if name in _MADE and (_MADE[name] != function.__code__ or cache.changed(Path(function.__code__.co_filename))):
+        raise TypeError(f"{name} is there already, made from other text; that needs another name, or a new process.")
+    _MADE[name] = function.__code__
     made = numba.njit(  # type: ignore[call-overload]
         function,
         nogil=True,

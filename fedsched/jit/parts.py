@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from llvmlite import ir  # type: ignore[import-untyped]
 from llvmlite.ir.values import ArgumentAttributes  # type: ignore[import-untyped]
 from numba.core import types
+from numba.core.typing.typeof import typeof_impl
 from numba.extending import lower_builtin, type_callable
 
 from fedsched.jit import slots
@@ -28,7 +29,7 @@ _CALLEES: dict[tuple[str, str], tuple[Any, Any]] = {}  # by module and name: dis
 
 
 class Part:
-    """A compiled function that only compiled functions call."""
+    """A compiled function that only compiled functions call: it has no entry from Python."""
 
     def __init__(self, dispatcher: Any) -> None:
         self.dispatcher = dispatcher
@@ -47,9 +48,19 @@ class Part:
         raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels: only compiled code calls it.")
 
 
+class Linked(Part):
+    """A part that is linked, or compiled, into each of its callers."""
+
+
+@typeof_impl.register(Linked)
+def _type_of(part: Linked, _: Any) -> Any:
+    return types.Dispatcher(part.dispatcher)
+
+
 def return_type(function: Any) -> Any:
     """Return the type that a function's annotation promises, or None if that is not a simple one."""
-    return RETURNS.get(function.__annotations__.get("return"))
+    promised = function.__annotations__.get("return", "")
+    return RETURNS.get(getattr(promised, "__name__", str(promised)))
 
 
 def callable_by_kernels(key: Any, dispatcher: Any) -> None:

@@ -28,31 +28,31 @@ class Outer(NamedTuple):
     absent: None
 
 
+@lean.inlined
+def _step(outer: Outer, k: int) -> float:
+    number: float = outer.inner.numbers[k]
+    return number * outer.factor
+
+
+@lean.part
+def _part(outer: Outer, k: int) -> float:
+    outer.sums[0] += 1
+    return _step(outer, k) + _step(outer, -1)
+
+
+@lean.kernel
+def _kernel(outer: Outer) -> float:
+    total = 0.0
+    for k in range(outer.inner.numbers.size):
+        total += _part(outer, k)
+    return total
+
+
 def difference() -> str:
     """Return how the lean way differs from numba's own; nothing if it does not."""
-
-    def step(outer: Outer, k: int) -> float:
-        number: float = outer.inner.numbers[k]
-        return number * outer.factor
-
-    step_ = lean.inlined(step)
-
-    def part(outer: Outer, k: int) -> float:
-        outer.sums[0] += 1
-        return step_(outer, k) + step_(outer, -1)
-
-    part_ = lean.part(part)
-
-    def kernel(outer: Outer) -> float:
-        total = 0.0
-        for k in range(outer.inner.numbers.size):
-            total += part_(outer, k)
-        return total
-
-    kernel_ = lean.kernel(kernel)
     inner = Inner(np.array([1.5, 2.5, -3.0]))
     outer = Outer(inner, np.zeros(1, dtype=np.int64), 2.0, None)
-    found = kernel_(outer)
+    found = _kernel(outer)
 
     @numba.njit  # type: ignore[untyped-decorator]
     def plain(numbers: Any, factor: float) -> float:

@@ -2,7 +2,8 @@
 
 The compiler writes whatever a kernel finds in its module into the machine code: inlined functions, constants and enums
 from other files. Only what a module imports can be found there; so its imports, and theirs, tell what can change it.
-Of a `@part` or `@kernel` in another file it sees the head alone, since it calls that through a slot.
+Of a `@part` or `@kernel` in another file it sees the head alone, since it calls that through a slot; but all of one
+that returns more than a number, which is linked into its callers.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _TUPLE = re.compile(r"^class \w+\(NamedTuple\):$", re.MULTILINE)
-# A function that callers call through a slot: its decorator and head, and its body.
+# A function that callers call through a slot, as its head says what it returns: its decorator and head, and its body.
 _CALLED = re.compile(
-    r"^(@(?:kernel|part)\ndef (?:[^\n]*:\n|[^\n]*\(\n(?:    [^\n]*\n)*?\)[^\n]*:\n))(?:(?:[ \t][^\n]*)?\n)*",
+    r"^(@(?:kernel|part)\ndef (?:[^\n]*|[^\n]*\(\n(?:    [^\n]*\n)*?\)) -> (?:None|int|float|bool):\n)"
+    r"(?:(?:[ \t][^\n]*)?\n)*",
     re.MULTILINE,
 )
 
@@ -46,26 +48,26 @@ def fingerprint(own: Path | None, files: list[Path]) -> str:
     """Return a name for the text of a file, and for what it sees of others; with no file, for all text of all."""
     digest = hashlib.sha256()
     for path in files:
-        text = seen_of(path) if own and path != own else _text(path)
-        digest.update(f"{path.name} {len(text)} {text}".encode())
+        seen = seen_of(path) if own and path != own else text(path)
+        digest.update(f"{path.name} {len(seen)} {seen}".encode())
     return digest.hexdigest()[:16]
 
 
 @functools.cache
 def seen_of(path: Path) -> str:
     """Return what compiled code of another file sees of this one: all but the bodies of what it calls."""
-    return _CALLED.sub(r"\1", _text(path))
+    return _CALLED.sub(r"\1", text(path))
 
 
 @functools.cache
 def _imported(file: Path, package: Path) -> frozenset[Path]:
     found = set()
-    for match in _IMPORT.finditer(_text(file)):
+    for match in _IMPORT.finditer(text(file)):
         home = match["home"] or match["module"]
         names = re.findall(r"(\w+)(?: as \w+)?", match["names"] or "")
         if home.partition(".")[0] == package.name:
             modules = {_module(home, name, package) for name in names} or {_module(home, "", package)}
-            found |= {path for path in modules if path and (not match["inner"] or _TUPLE.search(_text(path)))}
+            found |= {path for path in modules if path and (not match["inner"] or _TUPLE.search(text(path)))}
     return frozenset(found)
 
 
@@ -77,5 +79,6 @@ def _module(home: str, name: str, package: Path) -> Path | None:
 
 
 @functools.cache
-def _text(file: Path) -> str:
+def text(file: Path) -> str:
+    """Return the text of a file as it was when this process first asked for it."""
     return file.read_text(encoding="utf-8")

@@ -84,7 +84,7 @@ class Reference(types.Type):
     def __init__(self, of: Any, members: Iterable[Any]) -> None:
         self.of = of
         self.members = tuple(map(types.unliteral, members))
-        inner = ", ".join(member.name for member in self.members)
+        inner = ", ".join(f"{field}: {member.name}" for field, member in zip(of._fields, self.members, strict=True))
         digest = hashlib.sha256(f"{of.__module__}.{of.__qualname__}({inner})".encode()).hexdigest()
         # Short: it stands in the name of each function that takes one.
         super().__init__(name=f"{of.__name__}_{digest[:16]}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import pickle
+from pathlib import Path
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.pythonapi import NativeValue
 from numba.core.registry import cpu_target
+from numba.np.numpy_support import as_dtype
 
 from fedsched.jit import cache, slots
 
@@ -27,20 +28,21 @@ def unbox(reference: Any, tuple_: Any, c: Any) -> NativeValue:
 
 def _filled(builder: Any, reference: Any, tuple_: Any, into: Any) -> Any:
     slot = slots.slot(
-        f"{slots.PREFIX}unbox.{reference.name}", lambda: functools.partial(_address_of, pickle.dumps(reference))
+        f"{slots.PREFIX}unbox.{reference.name}",
+        lambda: functools.partial(_address_of, pickle.dumps(reference)),
+        at_once=True,
     )
     kind = ir.FunctionType(_INT, [_OBJECT, _OBJECT])
     return builder.call(slots.address(builder, slot, kind), [tuple_, builder.bitcast(into, _OBJECT)])
 
 
-@global_compiler_lock  # type: ignore[untyped-decorator]
 def _address_of(pickled: bytes) -> int:
     reference = pickle.loads(pickled)
     context = cpu_target.target_context
     context.refresh()
     codegen = context.codegen()
     name = f"fedsched_unbox_{reference.name}"
-    kept = f"unbox.{reference.name}"
+    kept = f"unbox.{reference.name} {cache.text_of(Path(__file__))}"
     found = cache.read(kept, codegen.magic_tuple())
     if found is None:
         library = codegen.create_library(name)
@@ -75,7 +77,7 @@ def _generate(context: Any, module: Any, name: str, reference: Any) -> None:
         elif isinstance(member, types.Array):
             failed = api.numba_array_adaptor(item, builder.bitcast(place, _OBJECT))
             itemsize = builder.load(cgutils.gep_inbounds(builder, place, 0, _ITEMSIZE))
-            other = builder.icmp_unsigned("!=", itemsize, itemsize.type(member.dtype.bitwidth // 8))
+            other = builder.icmp_unsigned("!=", itemsize, itemsize.type(as_dtype(member.dtype).itemsize))
             wrong = builder.or_(wrong, builder.zext(builder.or_(cgutils.is_not_null(builder, failed), other), _INT))
         else:
             native = api.to_native_value(member, item)
