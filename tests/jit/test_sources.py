@@ -171,6 +171,7 @@ def answers(tmp_path: Path) -> Callable[[], list[str]]:
     (tmp_path / "script.py").write_text(SCRIPT)
     environment = {
         **os.environ,
+        "FEDSCHED_JIT": "lean",
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join([str(tmp_path), *(entry for entry in sys.path if entry)]),

@@ -12,7 +12,7 @@ import pytest
 from fedsched import ownership
 from fedsched.jit.cache import cache_folder
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has no owners to ask for")
 
 
@@ -63,6 +63,26 @@ def test_a_folder_of_anothers_is_not_used(base: Path, whose: str, monkeypatch: p
     assert cache_folder("0123") is None
     monkeypatch.setattr(ownership, "owner_of", owner)
     assert cache_folder("0123") is not None
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o770, 0o707, 0o1777])
+def test_a_shared_folder_is_read_where_nobody_else_may_write(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that no pickles are read from a folder into which a group or everybody can put theirs, sticky or not."""
+    folder = tmp_path / "fedsched" / cache.version()
+    folder.mkdir(parents=True)
+    folder.chmod(mode)
+    monkeypatch.setenv("FEDSCHED_CACHE", str(tmp_path))
+    assert cache._shared_folder() == (folder if mode in (0o700, 0o755) else None)
+
+
+def test_a_user_may_have_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that, where nothing says in which folder a user keeps things, nothing is kept."""
+    for name in ("FEDSCHED_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", str)
+    assert cache_folder("0123") is None
 
 
 def test_the_job_scripts_name_no_folder_that_others_can_guess() -> None:
