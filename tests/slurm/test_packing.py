@@ -13,12 +13,12 @@ NODE = fs.NodeGroup(NODES, resources={"cpu": CORES, "memory": MEMORY})
 MACHINE = fs.Federation((fs.Cluster("C", (NODE,)),))
 
 
-def on_ours(steps: list[Step], choice: str = "block") -> list[str]:
-    """Return where those that found room are when they come and go in the same order."""
+def simulated(steps: list[Step], choice: str = "block") -> fs.Schedule:
+    """Return the schedule of those that found room, who come and go in the same order."""
     placed = [step for step in steps if step.where]
     ends = {step.ends - 1: float(step.job) for step in steps if step.ends}
     submit = np.array([step.job for step in placed], dtype=float)
-    schedule = fs.simulate(
+    return fs.simulate(
         fs.Workload(
             submit=submit,
             tasks=[step.tasks for step in placed],
@@ -36,8 +36,14 @@ def on_ours(steps: list[Step], choice: str = "block") -> list[str]:
         "fcfs",
         sharing=choice,
     )
+
+
+def on_ours(steps: list[Step], choice: str = "block") -> list[str]:
+    """Return where they are then."""
+    placed = [step for step in steps if step.where]
+    schedule = simulated(steps, choice)
     schedule.verify()
-    assert (schedule.start == submit).all()  # each found room when it came
+    assert (schedule.start == schedule.workload.submit).all()  # each found room when it came
     use = schedule.use
     assert use is not None
     rows: list[list[str]] = [[] for _ in placed]

@@ -1,0 +1,22 @@
+"""Results are those that were recorded, to the last bit: schedules, plans, recorded days, bounds."""
+
+from __future__ import annotations
+
+import pytest
+from golden.cases import GROUPS, values
+from golden.record import changed, recorded
+
+pytestmark = pytest.mark.compiled
+VALUES = recorded()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_results_are_those_recorded(group: str) -> None:
+    """Each case gives what it gave; who changes one records it anew and says old, new and why (CONTRIBUTING.md)."""
+    lines = changed(VALUES.get(group, {}), values(group))
+    assert not lines, f"{len(lines)} of {group!r} changed:\n" + "\n".join(lines)
+
+
+def test_nothing_is_recorded_that_is_not_asked_for() -> None:
+    """A group or case that is gone is gone from the file too."""
+    assert VALUES.keys() == GROUPS.keys()
