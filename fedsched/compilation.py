@@ -128,9 +128,10 @@ def told(worker: int, more: Count) -> None:
     _notify()
 
 
-def not_kept(why: str) -> None:
-    """Say that compiled code is not kept, so the next process compiles again."""
-    print(f"fedsched: {why}.", file=sys.stderr)
+def say(why: str) -> None:
+    """Say on stderr what is unusual about compiling here."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"fedsched: {why}.\n")
 
 
 def _notify() -> None:

@@ -32,7 +32,8 @@ def owner_of(there: Path | int | os.stat_result) -> int:
 
 def only_ours(there: Path | int, *, or_roots: bool = False) -> bool:
     """Return whether a file or folder is this user's, or root's if that will do, and nobody else may write to it."""
-    return owner_of(there) in ((user(), 0) if or_roots else (user(),)) and not os.stat(there).st_mode & WRITABLE_BY_OTHERS
+    owners = (user(), 0) if or_roots else (user(),)
+    return owner_of(there) in owners and not os.stat(there).st_mode & WRITABLE_BY_OTHERS
 
 
 def keeps_entries(folder: Path | int, *, trusting: bool = True) -> bool:

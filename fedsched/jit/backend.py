@@ -7,13 +7,13 @@ versions that it was tried with, and after a small kernel gave the same result b
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import llvmlite  # type: ignore[import-untyped]
 import numba
 
+from fedsched import compilation
 from fedsched.jit import cache
 
 TRIED = {"numba": ("0.68",), "llvmlite": ("0.50",)}
@@ -34,7 +34,7 @@ def chosen() -> Choice:
         return Choice(asked, "FEDSCHED_JIT asks for it" if asked == "plain" else "")
     why = _unknown_version() or _failed_test()
     if why:
-        print(f"fedsched: {why}; numba's plain compiler is used, which takes minutes once.", file=sys.stderr)
+        compilation.say(f"{why}; numba's plain compiler is used, which takes minutes once")
     return Choice("plain" if why else "lean", why)
 
 

@@ -174,7 +174,7 @@ def write(what: str, target: Target, payload: Any) -> None:
                 Path(file.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        compilation.not_kept(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
+        compilation.say(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
         READ_ONLY.append(FOLDER)
         FOLDER = None
 

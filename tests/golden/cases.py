@@ -303,6 +303,7 @@ AIMS = ("makespan", "flow", "energy", "mean_wait")
 MORE_AIMS = ("bounded_slowdown", "weighted_response", "max_wait", "utilisation")
 FRONTS = (("makespan", "energy"), ("flow", "energy", "makespan"))
 THOROUGH = ("memetic", "ga", "moga")
+KINDS = ("nothing", "maintenance", "pools", "after", "rough numbers", "prices")
 BASELINES = ("fcfs", "easy")
 UNSOLVED = 52  # jobs: of more than 50 bounds ask no solver that may be installed or not
 
@@ -367,7 +368,7 @@ def searches_with_features() -> Cases:
             continue  # searches have no such option
         submits = "keep" if feature == "running jobs" else drawn(f"{feature} submits", "now", "keep")
         both = (("memetic", None), ("ga", "mean_wait"))
-        for method, aim in drawn(f"{feature} methods", both, both[:1], both[1:]):
+        for method, aim in both if feature in KINDS else drawn(f"{feature} methods", both[:1], both[1:]):
             yield f"{feature}: {method}, {submits}", partial(
                 searched, partial(to_plan, feature), method=method, objectives=aim, submits=submits, evaluations=200
             )  # fmt: skip
@@ -376,8 +377,8 @@ def searches_with_features() -> Cases:
             yield f"{feature}, free: {method}", partial(
                 searched, partial(to_plan, feature), method=method, alternatives="free", evaluations=300
             )  # fmt: skip
+    yield "shifted for cost: ga", partial(_shifted, "ga")
     for method in ("ga", "moga"):
-        yield f"shifted for cost: {method}", partial(_shifted, method)
         for feature in ("nothing", "maintenance", "pools", "after"):
             yield f"{feature}, shared nodes: {method}", partial(
                 searched, partial(on_shared_small, feature), method=method, sharing="first", submits="keep",
@@ -454,8 +455,10 @@ BOUNDED = ("makespan", "energy", "flow", "busy_energy", "coallocated", "mean_wai
 def bounds() -> Cases:
     """Give lower bounds as numbers of 12 digits: libraries that solve them round by the processor."""
     for feature in FEATURES:
+        if feature == "running jobs" or (feature not in KINDS and drawn(f"{feature} bounds", True, False)):
+            continue  # so few jobs are left that a solver is asked, if it is installed
         yield f"{feature}: auto", partial(_bounds, feature, "auto", BOUNDED[:2])
-    for method, feature in product(("lp", "lagrangian", "closed"), ("nothing", "prices")):
+    for feature, method in (("nothing", "lp"), ("nothing", "lagrangian"), ("nothing", "closed"), ("prices", "lp")):
         yield f"{feature}: {method}", partial(_bounds, feature, method, BOUNDED)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedsched import ownership
+from fedsched.jit import cache
 from fedsched.jit.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
