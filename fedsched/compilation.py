@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+ENOUGH = 10  # functions, after which their mean time says something of the others
+
+
 class Count(NamedTuple):
     """What a process has compiled, and whether it is at it."""
 
@@ -27,12 +30,15 @@ class Compilation:
     """What has been compiled since one began to look; nothing where all of it was kept from before.
 
     `functions` counts those of fedsched that this process has begun to compile, on all of its threads; `workers` has
-    the count of each worker process of `fedsched.executors.Processes`.
+    the count of each worker process of `fedsched.executors.Processes`. `expects` says about how many functions there
+    will be, or 0; it is asked once, when something is compiled.
     """
 
     functions: int = 0
     workers: dict[int, Count] = field(default_factory=dict)
     notice: Callable[[Compilation], None] | None = None
+    expects: Callable[[], int] | None = None
+    _expected: int | None = None
     _before: float = 0.0
     _since: float | None = None
 
@@ -48,8 +54,23 @@ class Compilation:
 
     @property
     def status(self) -> str:
-        """Return what a line of progress says of it."""
-        return f"compiling, once for this version: {self}"
+        """Return what a line of progress says of it: what is compiled now, how many of how many, how long still."""
+        if self.workers or not _latest:
+            return f"compiling, once for this version: {self}"
+        told = next((told for watch in _watches if (told := watch._progress())), f"{self}")
+        return f"compiling {_latest}: {told}"
+
+    def _progress(self) -> str:
+        """Return how many of how many and how long still, nothing where that is not known."""
+        if self.expects is None or not self.functions:
+            return ""
+        if self._expected is None:
+            self._expected = self.expects()
+        if self.functions > self._expected:
+            return ""
+        left = self.seconds / self.functions * (self._expected - self.functions)
+        still = f", about {_seconds(left)} more" if self.functions >= ENOUGH else ""
+        return f"{self.functions:,} of about {self._expected:,}{still}"
 
     def __bool__(self) -> bool:
         return bool(self.functions or self.workers)
@@ -75,13 +96,16 @@ def _seconds(seconds: float) -> str:
 
 
 @contextmanager
-def compiling(notice: Callable[[Compilation], None] | None = None) -> Iterator[Compilation]:
+def compiling(
+    notice: Callable[[Compilation], None] | None = None, *, expects: Callable[[], int] | None = None
+) -> Iterator[Compilation]:
     """Return a count of what is compiled within the block, kept up to date.
 
     A budget of time that leaves compiling out subtracts its `seconds`. `notice` is called whenever a function begins
     or ends; of several blocks within each other only the innermost one's, so that one line of progress is drawn.
+    `expects` says about how many functions there will be, for that line.
     """
-    watch = Compilation(notice=notice)
+    watch = Compilation(notice=notice, expects=expects)
     if _under_way:
         watch._resume()
     _watches.append(watch)
@@ -97,10 +121,14 @@ def watched() -> bool:
     return bool(_watches)
 
 
-def begun(functions: int = 1) -> None:
-    """Count what this process begins to compile, maybe within another function; with 0, to load from the cache."""
-    global _under_way
+def begun(functions: int = 1, what: str = "") -> None:
+    """Count what this process begins to compile, maybe within another function; with 0, to load from the cache.
+
+    `what` is what progress says of it.
+    """
+    global _under_way, _latest
     _under_way += 1
+    _latest = what or _latest
     for watch in (*_watches,):
         watch.functions += functions
         if _under_way == 1:
@@ -143,3 +171,4 @@ def _notify() -> None:
 
 _watches: list[Compilation] = []
 _under_way = 0  # one function and those that it calls: the compiler's lock lets one thread at a time compile
+_latest = ""  # of which module a function was begun last

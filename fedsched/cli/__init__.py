@@ -68,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     named = next((argument for argument in arguments if argument in COMMANDS), None)
     app = build_app(named)
     try:
-        with announced():
+        with announced(arguments):
             status = app.meta(arguments, exit_on_error=False, print_error=False)
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a full disk can still be said

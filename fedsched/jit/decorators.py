@@ -54,7 +54,7 @@ class _Counted(event.Listener):
     # Numba tells of what it compiles, not of what it finds in the cache. Others' functions are none of ours.
     def on_start(self, event: Any) -> None:
         if _is_ours(event):
-            compilation.begun()
+            compilation.begun(what=event.data["dispatcher"].py_func.__module__.removeprefix("fedsched."))
 
     def on_end(self, event: Any) -> None:
         if _is_ours(event):

@@ -156,6 +156,7 @@ def test_only_the_innermost_block_draws() -> None:
 def test_a_terminal_sees_the_count_move(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """On a terminal one line counts the functions, leaves nothing behind it, and stays within the terminal's width."""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(compilation, "_latest", "")
     monkeypatch.setenv("COLUMNS", "60")
     with announced():
         for _ in range(2):
@@ -168,6 +169,39 @@ def test_a_terminal_sees_the_count_move(monkeypatch: pytest.MonkeyPatch, capsys:
     assert re.match("fedsched: compiling, once for this version: 2 functions in", shown[1])
     assert re.match(r"fedsched: compiled 2 functions in 0\.0 s; ", shown[2])
     assert len(shown) == 3
+
+
+def test_a_line_of_progress_says_how_many_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress says what is compiled, how many of how many, and how long still; more than were expected it counts."""
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    said: list[str] = []
+    with compiling(expects=lambda: 20), compiling(lambda watch: said.append(watch.status)):
+        for _ in range(21):
+            compilation.begun(what="engine.loop")
+            now[0] += 0.5
+            compilation.ended()
+    assert said[0] == "compiling engine.loop: 1 of about 20"
+    assert said[19] == "compiling engine.loop: 10 of about 20, about 5.0 s more"
+    assert said[-1] == "compiling engine.loop: 21 functions in 10 s"
+
+
+def test_a_pipe_gets_a_line_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where stderr is no terminal a line says how far it is ten seconds after the last one, and not before."""
+    now = [100.0]
+    monkeypatch.setattr("fedsched.cli.announcing.time", SimpleNamespace(monotonic=lambda: now[0]))
+    with announced():
+        for _ in range(25):
+            compilation.begun(what="engine.queue")
+            compilation.ended()
+            now[0] += 1
+    first, *between, last = capsys.readouterr().err.splitlines()
+    assert first == "fedsched: compiling, once for this version …"
+    counts = [re.match(r"fedsched: compiling engine.queue: (\d+) functions in ", line) for line in between]
+    assert [match and match[1] for match in counts] == ["11", "21"]
+    assert last.startswith("fedsched: compiled 25 functions in ")
 
 
 def test_the_bar_of_a_command_says_it_too(
@@ -188,7 +222,7 @@ def test_the_bar_of_a_command_says_it_too(
 def test_commands_are_watched(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command runs within the watch, whichever module it is in."""
     seen = []
-    monkeypatch.setattr("fedsched.cli.announcing.announced", lambda: seen.append(1) or nullcontext())
+    monkeypatch.setattr("fedsched.cli.announcing.announced", lambda _: seen.append(1) or nullcontext())
     assert call("info", "sample")[0] == 0
     assert cli.run(["--version"]) == 0
     assert seen == [1, 1]
