@@ -39,6 +39,7 @@ COMMANDS = {
     "verify": "Recompute the known schedules of a log on your copy of it.",
     "completion": "Print what makes a shell complete commands and options.",
     "doctor": "Say whether this installation is sound: versions, machine, kernel cache, a self-test.",
+    "warmup": "Compile ahead what calls need: for images, login nodes and caches that users share.",
     "demo": "Compare policies on the shipped trace; writes a report.",
 }
 CURES = {

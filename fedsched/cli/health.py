@@ -159,7 +159,7 @@ def cache() -> Check:
     folder = folder_in_use()
     if folder is None:
         cure = (
-            "export NUMBA_CACHE_DIR=… to a folder that you and nobody else may write to (chmod go-w), "
+            "export FEDSCHED_CACHE=… to a folder that you and nobody else may write to (chmod go-w), "
             "or every process compiles for half a minute"
         )
         return Check("kernel cache", "no folder is writable for you alone", "note", cure)

@@ -20,7 +20,7 @@ from typing import Any
 
 import llvmlite  # type: ignore[import-untyped]
 import numba
-from llvmlite import binding  # type: ignore[import-untyped]
+from llvmlite import binding
 from numba.core import caching, compiler, config, serialize
 from numba.core.registry import cpu_target
 
@@ -30,7 +30,6 @@ from fedsched.ownership import keeps_entries, only_ours
 
 _SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
 PACKAGE = Path(__file__).resolve().parent.parent
-SHIPPED = PACKAGE / "_kernels"
 # What shipped code was compiled for, and the features of a processor that may run it.
 SHIPPED_FOR = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
@@ -42,8 +41,9 @@ _COMPILER = f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}"
 
 def version() -> str:
     """Return what all compiled code depends on beside its source: releases, and the compiler's settings."""
-    python = ".".join(map(str, sys.version_info[:2]))
-    return f"{__version__}-{_COMPILER}-python-{python}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
+    python = sys.implementation.cache_tag or sys.version.partition(" ")[0]  # whose objects the pickles hold
+    compilers = f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}"
+    return f"{__version__}-{python}-{compilers}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
 
 
 def cache_folder(name: str) -> Path | None:
@@ -79,6 +79,7 @@ def _shared_folder() -> Path | None:
     return None
 
 
+SHIPPED = PACKAGE / "_kernels" / version()
 FOLDER = cache_folder(version())
 READ_ONLY = [folder for folder in (_shared_folder(),) if folder]
 
@@ -110,7 +111,7 @@ class KernelCache(caching._Cache):
     """What is kept of one function: read from all folders, written to the user's own."""
 
     def __init__(self, function: Any, kind: str) -> None:
-        self._kind = kind
+        self.kind = kind
         self._file = Path(function.__code__.co_filename).resolve()
         text(self._file)  # as it is now, when the module is imported: it may be changed before its code is compiled
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
@@ -133,7 +134,7 @@ class KernelCache(caching._Cache):
         write(self._named(sig), data.codegen.magic_tuple(), data._reduce())
 
     def _named(self, signature: Any) -> str:
-        return f"{self._name} {self._kind} {text_of(self._file)} {signature}"
+        return f"{self._name} {self.kind} {text_of(self._file)} {signature}"
 
     def enable(self) -> None:
         """Do nothing: it is always in use."""

@@ -114,7 +114,7 @@ def test_the_cache_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setattr("fedsched.jit.cache.FOLDER", None)
     check = health.cache()
     assert check.verdict == "note"
-    assert "NUMBA_CACHE_DIR" in check.cure
+    assert "FEDSCHED_CACHE" in check.cure
 
 
 def test_versions_are_compared_by_their_numbers() -> None:

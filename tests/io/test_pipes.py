@@ -117,7 +117,7 @@ COMMANDS = {
     "tune": ("tune", "-", "--conf", "slurm.conf", "--simulations", "2", "--check", "0"),
     "market": ("market", "--trace", "-", "--begin", "0", "--interval", "50", "--length", "1", "2", "--jobs", "1"),
 }
-NO_LOG = ("sprio", "plot", "generate", "fetch", "completion", "doctor", "demo")
+NO_LOG = ("sprio", "plot", "generate", "fetch", "completion", "doctor", "demo", "warmup")
 NO_LOG += ("bench", "twin", "plan", "apply", "watch", "place")
 FILES_ALONE = ("study",)  # which takes logs and folders of dumps, several of them
 

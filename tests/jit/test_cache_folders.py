@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -84,6 +85,37 @@ def test_a_user_may_have_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os.path, "expanduser", str)
     assert cache_folder("0123") is None
+
+
+def test_each_python_and_compiler_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that pickles are read by nobody but the Python, numba and llvmlite that they were made with."""
+    names = [cache.version()]
+    for changed in ("numba.__version__", "llvmlite.__version__"):
+        monkeypatch.setattr(changed, "0.99.0")
+        names.append(cache.version())
+    monkeypatch.setattr("sys.implementation", SimpleNamespace(cache_tag="cpython-399"))
+    names.append(cache.version())
+    assert len({*names}) == 4
+
+
+def test_a_cache_of_anothers_is_read_and_the_users_own_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tests that what FEDSCHED_CACHE holds is read where it cannot be written, and what is missing goes elsewhere."""
+    target = ("triple", "processor", "")
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    own.mkdir()
+    monkeypatch.setattr(cache, "FOLDER", shared)
+    cache.write("first", target, 1)
+    shared.chmod(0o555)
+    before = sorted(shared.iterdir())
+    monkeypatch.setattr(cache, "READ_ONLY", [shared])
+    monkeypatch.setattr(cache, "FOLDER", own)
+    cache.write("second", target, 2)
+    assert (cache.read("first", target), cache.read("second", target)) == (1, 2)
+    assert sorted(shared.iterdir()) == before
+    assert [path.name.partition(".")[0] for path in own.iterdir()] == ["second"]
 
 
 def test_the_job_scripts_name_no_folder_that_others_can_guess() -> None:

@@ -1,0 +1,98 @@
+"""`fedsched warmup` compiles what calls need, and what is said of how many functions there will be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from fedsched import warmup
+from fedsched.cli import expecting
+from fedsched.cli.warmup import Kind
+from fedsched.errors import UnknownNameError
+from fedsched.jit import cache, decorators
+from fedsched.jit.backend import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TABLE = {
+    "simulate": {"alone": 200, "after": 0},
+    "simulate calendar": {"alone": 260, "after": 220},
+    "market": {"alone": 20, "after": 20},
+    "warmup easy": {"alone": 250, "after": 50},
+    "warmup market": {"alone": 30, "after": 30},
+}
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let nothing be noted, and the table be a known one."""
+    monkeypatch.setattr(cache, "FOLDER", tmp_path)
+    monkeypatch.setattr(cache, "SHARED", None)
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "none")
+    monkeypatch.setattr(expecting, "_table", lambda: TABLE)
+    monkeypatch.setattr(decorators, "CHOICE", Choice("lean"))
+
+
+def test_the_command_takes_the_kinds_that_there_are() -> None:
+    """Tests that the command, the library and the table know the same kinds of calls."""
+    assert get_args(Kind) == tuple(warmup.KINDS)
+    table = expecting._table()
+    assert [name for name in table if name.startswith("warmup ")] == [f"warmup {kind}" for kind in warmup.KINDS]
+    assert all(0 <= counts["after"] <= counts["alone"] > 0 for counts in table.values())
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", warmup.KINDS)
+def test_each_kind_compiles_once(kind: str, call: Callable[..., Any]) -> None:
+    """Tests that each kind's calls run, and that nothing is left for a second time."""
+    assert call("warmup", kind)[0] == 0
+    status, out, _ = call("warmup", kind, "--json")
+    said = json.loads(out)
+    assert (status, [(one["kind"], one["functions"]) for one in said["kinds"]]) == (0, [(kind, 0)])
+    assert said["folder"] == str(cache.FOLDER)
+    assert said["bytes"] > 0
+
+
+def test_what_cannot_be_kept_is_not_compiled(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that without a folder the command says what to set, and that an unknown kind is an error with the known."""
+    monkeypatch.setattr(cache, "FOLDER", None)
+    status, _, err = call("warmup", "easy")
+    assert status == 2
+    assert "FEDSCHED_CACHE" in err
+    with pytest.raises(UnknownNameError, match="easy"):
+        next(warmup.warm_up("esay"))
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        ("simulate sample", ("simulate",)),
+        ("simulate sample --calendar=closed.csv", ("simulate calendar",)),
+        ("optimize sample", ()),  # the table does not know it
+        ("warmup", ("warmup easy", "warmup market")),
+        ("warmup market --json", ("warmup market",)),
+        ("--help", ()),
+    ],
+)
+@pytest.mark.usefixtures("noted")
+def test_what_the_table_calls_a_line(line: str, calls: tuple[str, ...]) -> None:
+    """Tests that a line is looked up by its command and by what makes it compile other functions."""
+    assert expecting.calls_of(line.split()) == calls
+
+
+@pytest.mark.usefixtures("noted")
+def test_how_many_functions_there_will_be() -> None:
+    """Tests that what was compiled before is taken off, and that nothing is expected of what came to its end."""
+    simulate, closing = ["simulate", "sample"], ["simulate", "sample", "--calendar", "x"]
+    assert expecting.functions_of(simulate) == 200
+    expecting.note(simulate, 30, done=False)
+    assert expecting.functions_of(simulate) == 170
+    expecting.note(simulate, 165, done=True)
+    assert expecting.functions_of(simulate) == 0
+    assert expecting.functions_of(closing) == 220
+    assert expecting.functions_of(["warmup"]) == 50 + 30
+    assert expecting.functions_of(["info"]) == 0
