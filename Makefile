@@ -25,7 +25,7 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures changelog release clean
+.PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures changelog release wheel clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -103,6 +103,9 @@ changelog: $(READY) ## Gather the changes told in changes/ into CHANGELOG.md
 
 release: $(READY) ## Build wheel and sdist; try the wheel with the oldest and the newest dependencies
 	$(BIN)/python tools/release.py
+
+wheel: $(READY) ## Build the wheel, and one for this Python and numba that holds compiled kernels, in dist
+	$(BIN)/python tools/wheel.py
 
 docs: $(READY) ## Build the documentation site in build/docs; a warning is an error
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b html docs build/docs
