@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.compilation import Compilation
+from fedsched.compilation import Compilation, compiling
+from fedsched.jit import slots
 from fedsched.search.clock import Clock
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
@@ -26,6 +27,7 @@ import numpy as np
 import signatures
 
 import fedsched as fs
+from fedsched.jit.parts import Linked, Part
 from fedsched.optimize import verb
 
 ROOMS = [f"fedsched.{room}" for room in ("engine", "model", "policies", "search", "sharing")]
@@ -65,7 +67,7 @@ CASES = {
 
 
 def loaded():
-    functions = signatures.functions_of(*ROOMS)
+    functions = [one for one in signatures.functions_of(*ROOMS) if not isinstance(one, (Part, Linked))]
     return {(f"{one.__module__}.{one.__name__}", str(kind)) for one in functions for kind in one.signatures}
 
 
@@ -85,8 +87,11 @@ for name, (workload, federation, how) in CASES.items():
 
 
 @pytest.mark.compiled
-def test_nothing_is_compiled_or_loaded_once_the_clock_has_begun() -> None:
-    """Tests, in a process that has loaded nothing, that each kind of problem finds its kernels when warm-up is over."""
+def test_no_kernel_is_compiled_or_loaded_once_the_clock_has_begun() -> None:
+    """Tests, in a process that has loaded nothing, that each kind of problem finds its kernels when warm-up is over.
+
+    Parts of kernels come at their first call, and take no seconds of the search whenever that is.
+    """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
     run = subprocess.run([sys.executable, "-c", CASES], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
@@ -95,6 +100,23 @@ def test_nothing_is_compiled_or_loaded_once_the_clock_has_begun() -> None:
     for name, evaluations, late in rows:
         assert int(evaluations) >= 1000, name
         assert not late.strip(), name
+
+
+@pytest.mark.compiled
+def test_what_a_slot_loads_is_no_time_of_a_search() -> None:
+    """Tests that a watch runs while a function is made for a slot, and counts no function that was only loaded."""
+    seen = []
+    with compiling() as watch:
+
+        def made() -> int:
+            seen.append(watch.active)
+            return 7
+
+        assert slots.Slot("fedsched.test", made, at_once=False).fill() == 7
+    assert seen == [True]
+    assert watch.seconds > 0
+    assert not watch.active
+    assert not watch.functions
 
 
 def test_what_is_compiled_within_a_search_takes_none_of_its_seconds() -> None:
