@@ -33,7 +33,7 @@ class Small:
         self.package, self.base = folder / "fedsched", folder / "cache"
         self.package.mkdir()
         shutil.copytree(PACKAGE / "jit", self.package / "jit", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("compilation.py", "errors.py", "text.py"):
+        for name in ("compilation.py", "errors.py", "ownership.py", "text.py"):
             shutil.copy(PACKAGE / name, self.package)
         (self.package / "__init__.py").write_text(f"__version__ = '{fedsched.__version__}'\n")
         self.environment = {
