@@ -27,9 +27,7 @@ def command(*kinds: Kind, json: options.Json = False) -> int:
     Parameters
     ----------
     kinds
-        easy (simulations by the usual policies), optimize, calendar (nodes that close), pools (pools, and jobs that
-        wait for others), shared (nodes that several jobs use), slurm (Slurm's own scheduler), gang, market. Default:
-        all of them.
+        easy, optimize, calendar (nodes that close), pools (and dependencies), shared, slurm, gang, market; all if none.
 
     Examples
     --------

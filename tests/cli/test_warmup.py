@@ -31,7 +31,7 @@ TABLE = {
 def noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Let nothing be noted, and the table be a known one."""
     monkeypatch.setattr(cache, "FOLDER", tmp_path)
-    monkeypatch.setattr(cache, "SHARED", None)
+    monkeypatch.setattr(cache, "READ_ONLY", [])
     monkeypatch.setattr(cache, "SHIPPED", tmp_path / "none")
     monkeypatch.setattr(expecting, "_table", lambda: TABLE)
     monkeypatch.setattr(decorators, "CHOICE", Choice("lean"))
