@@ -30,7 +30,7 @@ UNITS = {
 
 
 def speeds(rounds: int) -> dict[str, float]:
-    """Return jobs, or plans, a second of the processor, in the best of so many rounds."""
+    """Return the jobs or plans that each case handles per CPU second, in the fastest of the rounds."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         jobs, path = lublin(JOBS, NODES, load=0.7, seed=1), Path(folder) / "jobs.npz"

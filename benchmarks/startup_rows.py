@@ -76,7 +76,7 @@ CALLS: dict[str, Callable[[fs.Workload], Any]] = {
 
 
 def main() -> None:
-    """Make a call over so many jobs of the shipped sample."""
+    """Make the call that the arguments name, on the first jobs of the shipped sample."""
     tree, call, jobs = sys.argv[1:]
     if not Path(fs.__file__).is_relative_to(tree):
         raise SystemExit(f"fedsched is of {Path(fs.__file__).parent}, not of {tree}.")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import brute
 import naive
 import numpy as np
+import outside
 import pytest
 
 import fedsched as fs
@@ -20,16 +18,13 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 VECTORS = (("makespan", "energy"), ("makespan", "energy", "mean_wait"))
 
 
 @pytest.fixture
 def tiny_fronts(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmarks' module."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.delitem(sys.modules, "enumerated_fronts", raising=False)
-    return importlib.import_module("enumerated_fronts")
+    return outside.benchmark(monkeypatch, "enumerated_fronts")
 
 
 def in_order(values: Floats) -> Floats:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmark as a module."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("measuring", "bench_paired"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return importlib.import_module("bench_paired")
+    return outside.benchmark(monkeypatch, "bench_paired", "measuring")
 
 
 class Told:

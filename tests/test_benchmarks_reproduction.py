@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ("measuring", "checks", "reproduction_page")
 
 
 @pytest.fixture
 def maker(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the page's maker, found as when it is run from its folder."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return importlib.import_module("reproduction_page")
+    return outside.benchmark(monkeypatch, "reproduction_page", "measuring", "checks")
 
 
 @pytest.fixture

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 import fedsched as fs
 from fedsched.simulate import prepare as really_prepare
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
     from fedsched.simulate import Simulation
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """Return the benchmark as a module that keeps its runs in a folder of the test's own."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("measuring", "bench_rolling"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    module = importlib.import_module("bench_rolling")
+    module = outside.benchmark(monkeypatch, "bench_rolling", "measuring")
     monkeypatch.setattr(module, "OUT", tmp_path)
     monkeypatch.setattr(module, "RUNS", tmp_path / "rolling.jsonl")
     return module

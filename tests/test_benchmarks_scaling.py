@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmark as a module, found as when it is run from its folder."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("measuring", "scaling_points", "bench_scaling"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return importlib.import_module("bench_scaling")
+    return outside.benchmark(monkeypatch, "bench_scaling", "measuring", "scaling_points")
 
 
 def test_exponents_are_those_of_the_curve(bench: ModuleType) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmark as a module."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("measuring", "bench_startup", "startup_rows"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return importlib.import_module("bench_startup")
+    return outside.benchmark(monkeypatch, "bench_startup", "measuring", "startup_rows")
 
 
 def test_rows_ask_for_calls_that_there_are(bench: ModuleType) -> None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+BENCHMARKS = outside.BENCHMARKS
 
 
 @pytest.fixture
 def generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the generator, found as when it is run from its folder."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("measuring", "readme_table"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return importlib.import_module("readme_table")
+    return outside.benchmark(monkeypatch, "readme_table", "measuring")
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ The lot.
 @pytest.fixture
 def tool() -> ModuleType:
     """Return the tool that gathers changes."""
-    spec = importlib.util.spec_from_file_location("changelog", ROOT / "tools/changelog.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return outside.program("tools/changelog.py")
 
 
 def test_changes_go_to_the_end_of_their_kind(tool: ModuleType, tmp_path: Path) -> None:

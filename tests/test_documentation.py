@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import re
 import shlex
 import sys
 from pathlib import Path
 
+import outside
 import pytest
 
 import fedsched as fs
@@ -103,11 +103,7 @@ def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[
 
 def test_a_release_tries_the_readmes_first_program() -> None:
     """Tests that what the wheel is tried with is the first block of Python that README shows, as it stands there."""
-    spec = importlib.util.spec_from_file_location("release", ROOT / "tools/release.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = outside.program("tools/release.py")
     first = next(code for code, _, _ in blocks_of(ROOT / "README.md") if code)
     assert tool.first_program() == first
     assert "fs.read(" in first

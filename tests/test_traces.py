@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 from typing import TYPE_CHECKING
 
 import numpy as np
+import outside
 import pytest
 
 import fedsched as fs
@@ -22,12 +22,7 @@ def script(root: Path, name: str) -> ModuleType:
     path = root / "traces" / f"{name}.py"
     if not path.is_file():
         pytest.skip("traces/ is not beside these tests")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return outside.program(f"traces/{name}.py")
 
 
 def content(path: Path) -> bytes:

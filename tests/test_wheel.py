@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import outside
 import pytest
 
 if TYPE_CHECKING:
@@ -47,12 +47,7 @@ print(watch.functions)
 @pytest.fixture
 def tool() -> ModuleType:
     """Return the tool that builds the wheels."""
-    spec = importlib.util.spec_from_file_location("wheel", ROOT / "tools/wheel.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return outside.program("tools/wheel.py")
 
 
 @pytest.mark.parametrize(

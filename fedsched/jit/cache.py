@@ -36,7 +36,6 @@ _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 Target = tuple[str, str, str]  # triple, processor, features
 _DIGEST = 16  # bytes of a file's own digest, before the rest
 _ABANDONED = 3600  # seconds after which a file that is not yet complete never will be
-_COMPILER = f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}"
 
 
 def version() -> str:
@@ -68,7 +67,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def _shared_folder() -> Path | None:
-    """Return the folder that FEDSCHED_CACHE names if this user may only read it, and only root or he may write it."""
+    """Return the folder that FEDSCHED_CACHE names, if nobody but root and this user may write to it."""
     base = os.environ.get("FEDSCHED_CACHE")
     if not base:
         return None
@@ -190,7 +189,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _file(what: str, target: Target) -> str:
-    digest = hashlib.sha256("; ".join((_COMPILER, what, *target)).encode()).hexdigest()
+    digest = hashlib.sha256("; ".join((what, *target)).encode()).hexdigest()
     return f"{what.partition(' ')[0]}.{digest[:24]}"
 
 

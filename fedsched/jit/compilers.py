@@ -5,18 +5,13 @@ This is the only place that builds on numba's compiler from inside; `backend` sa
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba.core import codegen, compiler, compiler_machinery, errors, typed_passes, types
 from numba.core import ir as numba_ir
 
 from fedsched.jit import slots
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Passes of numba that change nothing in code without closures, with-blocks, generators and parallel loops.
 NEEDLESS = {
@@ -145,15 +140,3 @@ def _needed(passes: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
 
 
 INTO_OWN, INTO_CALLERS = map(_compiler_into, (Library, InlinedLibrary))
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Compile without looking for garbage: the compiler makes millions of small objects and keeps them."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()

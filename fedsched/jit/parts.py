@@ -99,10 +99,7 @@ def _address_of(module: str, name: str, pickled: bytes) -> int:
     if (module, name) not in _CALLEES:
         importlib.import_module(module)
     dispatcher, returned = _CALLEES[module, name]
-    args = pickle.loads(pickled)
-    dispatcher.compile(returned(*args))
-    compiled = dispatcher.overloads[args]
-    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+    return slots.code_of(dispatcher, pickle.loads(pickled), returned)
 
 
 class _Promises(ArgumentAttributes):  # type: ignore[misc]

@@ -124,7 +124,8 @@ def _resolve(address: int) -> int:
             sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
     while True:
         with contextlib.suppress(KeyboardInterrupt):  # a second one, which must not escape to compiled code either
-            return _address_of(instead)
+            # Its arguments are those that every compiled function has first; what else it is handed it does not read.
+            return code_of(instead)
 
 
 binding.add_symbol("fedsched_resolve", ctypes.cast(_resolve, ctypes.c_void_p).value)
@@ -152,8 +153,8 @@ def _failed() -> None:
     raise CompilationError("A kernel could not be compiled; the error above says why.")
 
 
-def _address_of(function: Any) -> int:
-    # Its arguments are those that every compiled function has first; what else it is handed it does not read.
-    function.compile(())
-    compiled = function.overloads[()]
+def code_of(dispatcher: Any, args: tuple[Any, ...] = (), returned: Any = types.none) -> int:
+    """Return where the function of a dispatcher begins for some types of arguments; compile it first if need be."""
+    dispatcher.compile(returned(*args))
+    compiled = dispatcher.overloads[args]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

@@ -123,8 +123,8 @@ def _check_ours(folder: int, path: Path) -> None:
     whose = ownership.owner_of(folder)
     if whose != user():
         raise SteerError(
-            f"{path}: this folder is {name_of(whose)}'s, and who runs this is {name_of(user())}; what there is to undo "
-            f"is kept in a folder of one's own: {CURE}."
+            f"{path}: this folder is {name_of(whose)}'s, and this process runs as {name_of(user())}; the state "
+            f"must be in a folder that belongs to {name_of(user())}: {CURE}."
         )
     raise SteerError(
         f"{path}: the mode {_mode(os.fstat(folder))} of this folder lets others put files in it; look at what is "
@@ -139,7 +139,7 @@ def check_file(found: os.stat_result, path: Path) -> None:
     elif not stat.S_ISREG(found.st_mode):
         what = "it is no regular file"
     elif (whose := ownership.owner_of(found)) != user():
-        what = f"it is {name_of(whose)}'s, and who runs this is {name_of(user())}"
+        what = f"it is {name_of(whose)}'s, and this process runs as {name_of(user())}"
     elif found.st_mode & WRITABLE_BY_OTHERS:
         what = f"its mode {_mode(found)} lets others write it (chmod go-w takes that from them)"
     elif found.st_nlink > 1:

@@ -161,7 +161,7 @@ CHOICES = ("first", "best", "least_loaded", "pack", "spread", "block")
 
 @cache
 def on_shared(feature: str, *, placement: str = "") -> Problem:
-    """Return jobs whose tasks demand parts of nodes, with a feature."""
+    """Return jobs whose tasks share nodes, with one feature in use."""
     problem = plain(widest=WIDEST.get(placement, 16), seed=7)
     problem = replace(problem, machine=three_clusters((1.0, 2.0, 1.0, 0.5)))
     kinds = [{"cpu": cpu, "memory": memory} for cpu, memory in ((4, 16), (8, 32), (4, 16), (2, 8))]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 JOBS = 80
-SMALL = 4  # tasks: so many nodes has each cluster, and each part of one
+SMALL = 4  # tasks: jobs of at most this size fit into any cluster and any partition
 SITES = ("a", "b", "c")
 
 
@@ -140,7 +140,7 @@ def plain(*, widest: int = 16, seed: int = 1, jobs: int = JOBS) -> Problem:
 
 
 def one_cluster(*nodes: int, jobs: int = JOBS, seed: int = 2) -> Problem:
-    """Return jobs on one cluster of equal nodes, in groups of so many."""
+    """Return jobs on one cluster of equal nodes; each number is the size of a node group."""
     groups = [fs.NodeGroup(count, 1.0, 192.0, 96.0) for count in nodes or (16,)]
     machine = fs.Federation((fs.Cluster("a", tuple(groups)),))
     return Problem(replace(made_jobs(seed, jobs), origin=0, sites=("a",)), machine)

@@ -65,7 +65,7 @@ class Small:
         )  # fmt: skip
 
     def run(self, script: str = ASK, *, errors: int = 0, **environment: str) -> str:
-        """Return what a process prints; it has to say just so many lines of errors."""
+        """Return what a process prints; fail unless it prints exactly this number of error lines."""
         process = self.begin(script, **environment)
         out, error = process.communicate()
         assert process.returncode == 0, error
