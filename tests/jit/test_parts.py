@@ -21,7 +21,7 @@ from fedsched.errors import CompilationError
 from fedsched.jit import by_reference, cache, decorators, inlined, kernel, part, structs, unboxing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = [
     pytest.mark.compiled,
@@ -289,7 +289,15 @@ def struck(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> None:
     monkeypatch.setattr(place, name, strike)
 
 
-@pytest.mark.usefixtures("empty_cache")
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT be what Python makes of it: solvers that ran in this process before may have left that it kills."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("empty_cache", "interruptible")
 def test_an_interrupt_surfaces_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C ends the compiling of a kernel, of a tuple's unboxing and of a part; then it goes on."""
     inner = Inner(np.array([4], dtype=np.int16), np.array([], dtype=np.float32))
