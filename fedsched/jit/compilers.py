@@ -11,7 +11,7 @@ from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba.core import codegen, compiler, compiler_machinery, errors, typed_passes, types
 from numba.core import ir as numba_ir
 
-from fedsched.jit import slots
+from fedsched.jit import items, shortcuts, slots
 
 # Passes of numba that change nothing in code without closures, with-blocks, generators and parallel loops.
 NEEDLESS = {
@@ -119,6 +119,10 @@ def _compiler_into(library: type[Library]) -> type[compiler.CompilerBase]:
         kind = library
 
     class Compiler(compiler.CompilerBase):
+        def compile_extra(self, func: Any) -> Any:
+            with shortcuts.taken():
+                return super().compile_extra(func)  # type: ignore[no-untyped-call]
+
         def define_pipelines(self) -> list[Any]:
             passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
             passes.add_pass_after(Into, typed_passes.NopythonTypeInference)
@@ -135,7 +139,7 @@ def _needed(passes: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
         name = one.__name__ if isinstance(one, type) else type(one).__name__
         pruned_before = name == "DeadBranchPrune" and any(getattr(other, "__name__", "") == name for other, _ in kept)
         if name not in NEEDLESS and not pruned_before:
-            kept.append((one, text))
+            kept.append((items.Lowering if one is typed_passes.NativeLowering else one, text))
     return kept
 
 
