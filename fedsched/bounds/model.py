@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -102,6 +104,9 @@ class Model:
         solver.parameters.random_seed = seed
         solver.parameters.relative_gap_limit = NEAR_ENOUGH
         status = solver.solve(self.cp)
+        if threading.current_thread() is threading.main_thread():
+            # The solver has taken Ctrl-C, and leaves it to the system, which ends the process at once.
+            signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
         known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
         jobs, classes = self.relaxation.tasks.size, self.relaxation.nodes.size
         counts = np.zeros((jobs, classes), dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -49,6 +50,22 @@ def quiet_cases(count: int) -> list[tuple[list[naive.Job], naive.Machine]]:
         if len(found) == count:
             return found
     raise AssertionError
+
+
+def test_a_process_can_be_interrupted_after_a_proof() -> None:
+    """Ctrl-C is Python's again when the solver, which takes it, is done."""
+    script = """
+import signal
+import fedsched as fs
+jobs = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[60.0, 60.0])
+fs.bounds.exact(jobs, fs.Federation((fs.Cluster("c", (fs.NodeGroup(1),)),)))
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 
 def test_bound_optimum_and_brute_force_are_in_order() -> None:

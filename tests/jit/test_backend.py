@@ -89,6 +89,14 @@ def test_a_way_that_is_asked_for_is_taken_in_silence(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("untested")
+def test_a_way_that_there_is_not_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that a mistyped FEDSCHED_JIT changes nothing, and is said."""
+    monkeypatch.setenv("FEDSCHED_JIT", "plian")
+    assert backend.chosen() == ("lean", "")
+    assert capsys.readouterr().err == "fedsched: FEDSCHED_JIT=plian is neither of lean, plain; it is not looked at.\n"
+
+
 def test_the_first_kernel_passes_here() -> None:
     """Tests the test itself: both ways give the same, as often as they are asked."""
     assert [backend.self_test(), backend.self_test()] == ["", ""]
