@@ -3,7 +3,10 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Two sizes of one environment: what use and `make test` need, and what all else needs.
+SMALL := $(VENV)/.small
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # The tests of what kernels compute: what is worth running without the compiler, and compiled with every index checked.
@@ -25,12 +28,12 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures changelog release wheel clean
+.PHONY: help demo test test-deep lint types contract checks nojit boundscheck bench table notebooks docs pictures changelog release wheel clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
-$(READY): pyproject.toml constraints.txt
+$(SMALL): pyproject.toml constraints.txt
 	@set -e; \
 	if ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	  chosen=; bare=; \
@@ -48,14 +51,21 @@ $(READY): pyproject.toml constraints.txt
 	  echo "Making $(VENV) with $$chosen"; \
 	  rm -rf $(VENV); "$$chosen" -m venv $(VENV); \
 	fi; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -e '.[test]'
 	@touch $@
 
-demo: $(READY) ## Simulate the shipped trace under several policies; writes demo-report/report.html
+$(READY): $(SMALL)
+	@$(PIP) -e '.[dev]'
+	@touch $@
+
+demo: $(SMALL) ## Simulate the shipped trace under several policies; writes demo-report/report.html
 	$(BIN)/fedsched demo
 
-test: $(READY) ## Run every test
-	$(PYTEST)
+test: $(SMALL) ## Test every feature, reader, command, bound and search, in minutes
+	$(PYTEST) -m 'not deep'
+
+test-deep: $(READY) ## Run what `make test` leaves out: daemons, browsers, other packages, many random cases
+	FEDSCHED_DEEP=1 $(PYTEST) -m 'deep or drawn'
 
 lint: $(READY) ## Check style
 	$(BIN)/ruff check .
@@ -73,9 +83,8 @@ nojit: $(READY) ## Run the kernels' tests without the compiler, under coverage o
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not slow and not needs_traces and not compiled' $(KERNELS) $(BESIDE:%=--deselect=%) \
 	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
-# Optimising little compiles a fifth faster, and the indexes are the same.
 boundscheck: $(READY) ## Run the kernels' tests with every array index checked
-	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) $(BESIDE:%=--deselect=%)
+	NUMBA_BOUNDSCHECK=1 FEDSCHED_DEEP=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) $(BESIDE:%=--deselect=%)
 
 bench: $(READY) ## Run the benchmarks (SMOKE=1: small, two at a time, only that they run)
 ifdef SMOKE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ FIRST = (
     "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "test_naive", "market",
     "search/test_methods", "engine/test_batch", "gang", "io", "gener",
 )  # fmt: skip
+# Fixtures that run others' programs: tests of these are in `make test-deep`.
+DAEMONS = {"slurm_is_here", "executable"}
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
@@ -28,8 +31,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files, mark the tests that read archive logs, and skip those that need the compiler where it is off."""
     items.sort(key=_turn)
     for item in items:
-        if {"traces_dir", "oracles_dir", "signals_dir"} & set(getattr(item, "fixturenames", ())):
+        if getattr(item, "module", None) and hasattr(item.module, "tries"):
+            item.add_marker(pytest.mark.drawn)
+        needed = [name for mark in item.iter_markers("needs") for name in mark.args]
+        if needed or DAEMONS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.deep)
+        if absent := [name for name in needed if find_spec(name) is None]:
+            item.add_marker(pytest.mark.skip(reason=f"{', '.join(absent)}: not installed"))
+        if {"traces_dir", "oracles_dir", "signals_dir", "nodes_dir"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs_traces)
+        if item.get_closest_marker("needs_traces"):
+            item.add_marker(pytest.mark.deep)
         if INTERPRETED and item.get_closest_marker("compiled"):
             item.add_marker(pytest.mark.skip(reason="kernels are not compiled under NUMBA_DISABLE_JIT"))
 

@@ -1,7 +1,8 @@
-"""Whether kernels run uncompiled, and how much is asked of them then.
+"""Whether kernels run uncompiled, and how many random cases are tried.
 
-Uncompiled they are a hundred times slower, under coverage two hundred times. That pass shows that every branch is
-taken, and that plain numpy, which warns of what a compiler passes over, has nothing to say: a few random cases do.
+`make test` tries a few of them, `make test-deep` all. A few do for the pass without the compiler too, where kernels are
+a hundred times slower, under coverage two hundred times: it shows that every branch is taken, and that plain numpy,
+which warns of what a compiler passes over, has nothing to say.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import os
 
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+DEEP = os.environ.get("FEDSCHED_DEEP", "") == "1" and not INTERPRETED
 SHARE = 4
 
 
-def tries(number: int) -> int:
-    """Return how many of so many random cases to try: all of them, or a quarter where kernels run uncompiled."""
-    return -(-number // SHARE) if INTERPRETED else number
+def tries(number: int, few: int | None = None) -> int:
+    """Return how many of so many random cases to try: all in `make test-deep`, else a few, a quarter unless said."""
+    return number if DEEP else few or -(-number // SHARE)

@@ -65,10 +65,10 @@ def test_no_naive_schedule_is_beyond_the_enumerated_front(tiny_fronts: ModuleTyp
     assert reached.any()
 
 
+@pytest.mark.needs("ortools")
 @pytest.mark.compiled
 def test_the_enumerated_front_is_the_exact_model_s(tiny_fronts: ModuleType) -> None:
     """Tests that CP-SAT's front of makespan and energy is the one that all orders and choices of nodes give."""
-    pytest.importorskip("ortools", reason="the extra `exact` is not installed")
     from fedsched.bounds import exact_front
 
     workload, cluster = tiny_fronts.tiny(2, jobs=4)

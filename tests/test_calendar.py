@@ -234,6 +234,7 @@ def test_list_heuristics_keep_to_downtimes() -> None:
         schedule.verify(claimed=schedule.metrics())
 
 
+@pytest.mark.needs("ortools")
 def test_what_does_not_know_downtimes_says_so() -> None:
     """The exact solver and the environments name those that they do not take, and the cure."""
     log = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
@@ -243,7 +244,6 @@ def test_what_does_not_know_downtimes_says_so() -> None:
         SchedulingEnv(log, CLOSED)
     with pytest.raises(ValueError, match=r"takes nodes from jobs \(requeue\)"):
         SchedulingEnv(log, replace(TWO, calendar=(fs.Downtime("a", 1.0, 2.0, on_running="requeue"),)))
-    pytest.importorskip("ortools")
     from fedsched.bounds import exact
 
     for odd, why in (

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import outside
 import pytest
@@ -28,6 +29,8 @@ SHORTER = (("seconds=10", "seconds=0.2"),)
 SHORTER_COMMANDS = {"--seconds": "0.2", "--evaluations": "200", "--seeds": "2"}
 # What a command needs that a clone does not have: archive logs, or somebody's own files.
 NOT_OURS = {"KTH-SP2.swf.gz"}
+# Pages that need another package, or compare methods for long.
+DEEP = {"docs/cluster.md", "docs/compare.md", "docs/how-to/compare-methods.md", "docs/how-to/describe-a-scenario.md"}
 
 
 def blocks_of(page: Path) -> list[tuple[str, str, str]]:
@@ -56,6 +59,13 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def each_with_code() -> list[Any]:
+    """Return the pages that show code, those that take long in the deep tests."""
+    pages = {name_of(page): page for page in EVERY_PAGE if blocks_of(page)}
+    assert pages.keys() >= DEEP
+    return [pytest.param(pages[name], id=name, marks=[pytest.mark.deep] * (name in DEEP)) for name in pages]
+
+
 @pytest.fixture
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in an empty folder, as whoever has the wheel and no clone does, and from which programs import."""
@@ -74,7 +84,7 @@ def test_the_pages_that_show_code_are_known() -> None:
 
 @pytest.mark.compiled
 @pytest.mark.usefixtures("in_an_empty_folder")
-@pytest.mark.parametrize("page", [page for page in EVERY_PAGE if blocks_of(page)], ids=name_of)
+@pytest.mark.parametrize("page", each_with_code())
 def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that every block of a page runs as typed, one after the other, in a folder that holds nothing before.
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from fedsched.search.run import Run
 
+pytestmark = pytest.mark.needs("distributed", "mpi4py")
+
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
 
@@ -38,7 +40,8 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT /
 @pytest.fixture(scope="module")
 def dask() -> Iterator[Any]:
     """Return the client of a Dask cluster of two worker processes on this machine."""
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    import distributed
+
     with (
         distributed.LocalCluster(
             n_workers=2,
@@ -95,7 +98,6 @@ def test_the_same_everywhere(kind: str, executor_of: Callable[..., Any], undistu
 
 def mpi(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Return what a program says that ran on two workers of MPI and a master."""
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     launcher = Path(sys.executable).parent / "mpiexec"  # the one whose library mpi4py finds
     if not launcher.exists():
         pytest.skip("MPI's mpiexec is not installed")
@@ -302,7 +304,8 @@ def test_an_executor_that_goes_leaves_what_ended(
 @pytest.mark.compiled
 def test_a_cluster_that_is_gone(tmp_path: Path) -> None:
     """Tests that where the scheduler has closed a comparison says so, and a search ends with what it began with."""
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    import distributed
+
     cluster = distributed.LocalCluster(
         n_workers=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
     )
@@ -358,7 +361,8 @@ def test_the_command_line_names_executors(dask: Any, capsys: pytest.CaptureFixtu
 
 def test_names_that_lead_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that an executor that is not known or not there is an error of one line that says what to do."""
-    dask = pytest.importorskip("dask", reason="Dask is not installed")
+    import dask
+
     words = ("compare", "sample", "--federation", "example", "--head", "5", "--method", "fcfs", "--evaluations", "1")
     with dask.config.set({"distributed.comm.timeouts.connect": "100ms"}):
         for name, message in (
@@ -385,7 +389,6 @@ def test_the_cluster_pages_scripts_are_sound(tmp_path: Path) -> None:
     for script in scripts:
         done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), script
-    pytest.importorskip("distributed", reason="Dask is not installed")
     from distributed.cli import dask_scheduler, dask_worker
 
     known = {

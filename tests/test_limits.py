@@ -125,12 +125,12 @@ def test_comparisons_tell_limits_apart() -> None:
     assert len(names) == 4
 
 
+@pytest.mark.needs("ortools")
 def test_what_does_not_know_limits_says_so() -> None:
     """The exact solver names them, and the cure."""
     log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[1.0, 1.0], user=[1, 1])
     arrays = replace(log, labels={"array": np.array(["a%1", "a%1"])})
     plain = replace(MACHINE, limits=())
-    pytest.importorskip("ortools")
     for workload, machine in ((log, MACHINE), (arrays, plain)):
         with pytest.raises(InfeasibleError, match=r"exact: .*limits"):
             fs.bounds.exact(workload, machine)

@@ -251,7 +251,6 @@ def proven(case: Case, _: Path) -> None:
 
 def solved(case: Case, _: Path) -> None:
     """The exact model's schedule is right."""
-    pytest.importorskip("ortools")
     answer = fs.bounds.exact(case.workload, case.machine, reading=fs.Reading(**case.reading), seconds=60.0, workers=1)
     if answer.schedule is not None:
         answer.schedule.verify()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from interpreted import tries
 from naive import Group, Job, Machine, Result, Running, metrics, place, simulate
 from strategies import Scenario, random_scenario, scenarios, to_package
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow  # the reference alone: the compiler has no say in it
 
 repeatable = hypothesis_settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=tries(150, 25), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
@@ -660,6 +661,7 @@ def test_energy_of_a_resumed_schedule_begins_at_t0() -> None:
     assert found["utilisation"] == 0.5
 
 
+@pytest.mark.deep
 def test_the_drawn_scenarios_are_worth_drawing() -> None:
     """Tests that among the crowded scenarios waits, contention, co-allocation and equal instants are common."""
     waits = saturated = coallocated = readings = saturations = 0

@@ -27,7 +27,7 @@ from fedsched.model.reading import CLAIRVOYANT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+pytestmark = pytest.mark.needs("ortools")
 LAST = 400  # no optimum of these problems ends later
 MEASURED = {"makespan": Column.MAKESPAN, "flow": Column.FLOW}
 
@@ -62,6 +62,8 @@ def problem(seed: int, *, clusters: int, waiting: bool) -> tuple[fs.Workload, fs
 
 def optimum(workload: fs.Workload, machine: fs.Federation, objective: str) -> float:
     """Return the least makespan, or sum of ends, by a model of intervals."""
+    from ortools.sat.python import cp_model
+
     model = cp_model.CpModel()
     starts, ends, modes = [], [], []
     for j in range(len(workload)):

@@ -186,8 +186,8 @@ def test_rolling_plans_know_what_jobs_draw() -> None:
         assert schedule.metrics().energy == 100.0 * 100.0 + 900.0 * 50.0 + 300.0 * 50.0
 
 
+@pytest.mark.needs("ortools")
 def test_the_exact_model_refuses_them() -> None:
     """Tests that what the solver does not know is refused by name."""
-    pytest.importorskip("ortools")
     with pytest.raises(InfeasibleError, match=r"exact: jobs say what they draw \(watts\)"):
         fs.bounds.exact(JOBS, NODES, seconds=1.0)

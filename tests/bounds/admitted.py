@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from ortools.sat.python import cp_model
-
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
+
+    from ortools.sat.python import cp_model
 
 RUNS = (2, 4, 6, 8, 12, 24)  # seconds on the slow nodes; half of it on the fast ones
 SLOWDOWNS, BOUNDED = 24, 120  # the least numbers that all runs divide, and all runs of 10 s at least
@@ -139,6 +139,8 @@ def drawn(rng: random.Random, *, jobs: int, beside: str) -> Case:
 
 def optimum(case: Case, objective: str, *, members: bool = True) -> Found | None:
     """Return a schedule of the least value, in which those of the reservation start or do not; None: there is none."""
+    from ortools.sat.python import cp_model
+
     model = cp_model.CpModel()
     there = [members or not job.member for job in case.jobs]
     horizon = 2 * sum(job.runtime for job in case.jobs) + 60

@@ -6,17 +6,14 @@ import random
 
 import numpy as np
 import pytest
+from bounds.admitted import Case, Found, drawn, optimum
 from interpreted import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.bounds.lower import METHODS
 
-pytest.importorskip("ortools", reason="the extra `exact` is not installed: pip install 'fedsched[exact]'")
-
-from bounds.admitted import Case, Found, drawn, optimum
-
-pytestmark = pytest.mark.slow  # the solver's time, whatever is compiled
+pytestmark = [pytest.mark.needs("ortools"), pytest.mark.slow]  # the solver's time, whatever is compiled
 SOUGHT = ("makespan", "energy", "flow", "mean_wait", "max_wait", "mean_slowdown", "bounded_slowdown")
 BESIDE = ("mean_wait_eligible", "mean_response", "weighted_response", "weighted_slowdown", "busy_energy")
 CLOSE = 1 + 1e-9

@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
+from interpreted import tries
 from strategies import EPOCH
 
 import fedsched as fs
@@ -27,7 +28,7 @@ def late_scenario(seed: int) -> strategies.Scenario:
 
 def test_no_measured_value_is_below_its_bound() -> None:
     """Every column of the metric row, the front of makespan and energy included, is at its bound or above."""
-    for seed in range(80_000, 80_030):
+    for seed in range(80_000, 80_000 + tries(30, 4)):
         scenario = late_scenario(seed)
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         killed = scenario.settings.kill_at_estimate
@@ -75,10 +76,10 @@ def test_the_allowance_is_no_more_than_the_clock_takes() -> None:
     assert proofs[1] == pytest.approx(proofs[0], abs=2e-2)
 
 
+@pytest.mark.needs("ortools")
 @pytest.mark.slow  # CP-SAT's time, whatever is compiled
 def test_exact_bounds_hold_at_epoch_times() -> None:
     """No simulated schedule of a tiny problem costs less than the solver's bound, nor does its own schedule."""
-    pytest.importorskip("ortools")
     for seed in range(80_100, 80_106):
         scenario = late_scenario(seed).for_the_exact_model()
         scenario = replace(scenario, jobs=scenario.jobs[:4])

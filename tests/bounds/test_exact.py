@@ -18,8 +18,6 @@ from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.bounds.integers import time_unit
 from fedsched.generate import planted
 
-pytest.importorskip("ortools", reason="the extra `exact` is not installed")
-
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
 
 
@@ -29,7 +27,7 @@ def two_kinds() -> fs.Federation:
     return fs.Federation((fs.Cluster("fast", (fast,)), fs.Cluster("slow", (slow,))))
 
 
-pytestmark = pytest.mark.slow  # the solver's time, whatever is compiled
+pytestmark = [pytest.mark.needs("ortools"), pytest.mark.slow]  # the solver's time, whatever is compiled
 
 
 def package(jobs: int, *, seed: int, grain: float = 60.0, most: int = 4) -> fs.Workload:

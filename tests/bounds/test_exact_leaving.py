@@ -15,9 +15,7 @@ import strategies
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
 
-pytest.importorskip("ortools", reason="the extra `exact` is not installed")
-
-pytestmark = pytest.mark.slow  # the solver's time, whatever is compiled
+pytestmark = [pytest.mark.needs("ortools"), pytest.mark.slow]  # the solver's time, whatever is compiled
 
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
 OBJECTIVES = {"makespan": (1.0, 0.0), "energy": (0.0, 1.0), "weighted": (3.0, 0.01)}

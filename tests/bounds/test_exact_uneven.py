@@ -16,7 +16,7 @@ from interpreted import tries
 import fedsched as fs
 from fedsched.bounds import exact, model
 
-pytest.importorskip("ortools", reason="the extra `exact` is not installed")
+pytestmark = pytest.mark.needs("ortools")
 
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
 SPREADS = 600  # orders × ways to spread all jobs: more take too long to try

@@ -103,10 +103,10 @@ def test_a_list_schedule_is_one() -> None:
             assert made == fs.simulate(workload, federation, fs.Rules(order="ljf", dispatch="greedy")).makespan
 
 
+@pytest.mark.needs("ortools")
 @pytest.mark.slow  # CP-SAT's time, whatever is compiled
 def test_few_jobs_are_proven_by_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where areas leave a gap the solver closes it, twice with the same number; without it the LP's bound stands."""
-    pytest.importorskip("ortools")
     workload = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
     federation = fs.Federation.homogeneous(5)
     plain = lower_bounds(workload, federation, method="lp").makespan
@@ -121,9 +121,11 @@ def test_few_jobs_are_proven_by_the_solver(monkeypatch: pytest.MonkeyPatch) -> N
     assert lower_bounds(workload, federation).makespan == plain
 
 
+@pytest.mark.needs("ortools")
 def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three jobs of which the solver finds neither a shorter schedule nor that there is none take it few conflicts."""
-    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    from ortools.sat.python import cp_model
+
     small.proven.cache_clear()
     conflicts, solve = [], cp_model.CpSolver.solve
 
@@ -141,9 +143,9 @@ def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     assert 1000 < conflicts[0] <= 10_100
 
 
+@pytest.mark.needs("ortools")
 def test_what_is_asked_again_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver is asked once for the same jobs on the same nodes, anew for others, and always within seconds."""
-    pytest.importorskip("ortools")
     from fedsched.bounds.model import Model
 
     small.proven.cache_clear()
@@ -159,9 +161,9 @@ def test_what_is_asked_again_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 5
 
 
+@pytest.mark.needs("ortools")
 def test_a_busy_machine_changes_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a budget in seconds the solver is given effort alone: however long it takes, its answer counts."""
-    pytest.importorskip("ortools")
     from fedsched.bounds.model import Model
 
     small.proven.cache_clear()

@@ -20,8 +20,7 @@ from fedsched.bounds import exact, lower_bounds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytest.importorskip("ortools", reason="the extra `exact` is not installed: pip install 'fedsched[exact]'")
-pyjobshop = pytest.importorskip("pyjobshop", reason="PyJobShop is not installed: pip install pyjobshop")
+pytestmark = pytest.mark.needs("ortools", "pyjobshop")
 
 pytestmark = pytest.mark.slow  # the solvers' time, whatever is compiled
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
@@ -94,6 +93,8 @@ def drawn(seed: int, *, clusters: int, jobs: int, shapes: int) -> Case:
 
 def optimum(case: Case) -> int:
     """Return the least makespan, from time 0 on, as PyJobShop proves it."""
+    import pyjobshop
+
     model = pyjobshop.Model()
     clusters = [model.add_renewable(count, breaks=each) for count, each in zip(case.nodes, case.breaks, strict=True)]
     tasks = [model.add_task(earliest_start=begin) for begin in case.submit]

@@ -83,6 +83,7 @@ def test_a_start_put_off_can_be_the_only_way() -> None:
         assert waiting == pytest.approx(18)
 
 
+@pytest.mark.deep
 @pytest.mark.slow  # the reference alone: the compiler has no say in it
 @pytest.mark.parametrize(("package", "missed", "worst"), [(True, 0, 0.0), (False, 5, 1.0)])
 def test_how_often_earliest_starts_miss_the_best_schedule(package: bool, missed: int, worst: float) -> None:

@@ -74,6 +74,7 @@ def test_json_holds_every_measure(call: Callable[..., Any]) -> None:
     assert "at least 3 methods" in found["friedman"]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_processes_change_nothing(call: Callable[..., Any]) -> None:

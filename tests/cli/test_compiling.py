@@ -90,6 +90,7 @@ def test_a_command_says_what_it_compiles_and_nothing_the_second_time(tmp_path: P
     assert (second.returncode, second.stderr) == (0, "")
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 def test_what_workers_compile_is_said_once_for_all_of_them(tmp_path: Path) -> None:
     """Worker processes that compile make one line at the beginning and one at the end, with functions and seconds."""

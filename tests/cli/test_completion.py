@@ -66,6 +66,7 @@ def test_bash_falls_back_to_files(bash: Callable[..., list[str]], tmp_path: Path
     assert registered.stdout == "complete -o default -F _fedsched fedsched\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_are_installed_at_home(
     shell: str, call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

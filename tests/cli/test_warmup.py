@@ -45,6 +45,7 @@ def test_the_command_takes_the_kinds_that_there_are() -> None:
     assert all(0 <= counts["after"] <= counts["alone"] > 0 for counts in table.values())
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", warmup.KINDS)
 def test_each_kind_compiles_once(kind: str, call: Callable[..., Any]) -> None:

@@ -458,6 +458,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_killed_worker_process_ends_the_comparison(tmp_path: Path) -> None:
     """Tests with a real pool whose worker is killed in the fourth run: an error, three rows, a rerun to the end."""
@@ -544,6 +545,7 @@ print(json.dumps([kills, whole, table(path)]))
 """
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_a_comparison_survives_being_killed(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from interpreted import tries
 import fedsched as fs
 from fedsched.simulate import prepare
 
-SEEDS = 4000
+SEEDS = tries(4000, 480)
 PARTS = 8
 
 

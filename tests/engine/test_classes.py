@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import strategies
 from grouped import scanned
+from interpreted import tries
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
@@ -215,7 +216,7 @@ def bound(scenario: strategies.Scenario, draw: random.Random) -> strategies.Scen
 def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small systems, some with pools, grouped from the first pass or in their midst: every start as without classes."""
     was_grouped = with_pools = 0
-    for seed in range(150):
+    for seed in range(tries(150)):
         draw = random.Random(seed)
         scenario = bound(strategies.random_scenario(seed).as_chosen(), draw)
         expected = scenario.simulate()

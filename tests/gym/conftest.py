@@ -6,8 +6,6 @@ import pytest
 
 import fedsched as fs
 
-pytest.importorskip("gymnasium", reason="the extra `gym` is not installed: pip install 'fedsched[gym]'")
-
 
 @pytest.fixture(scope="session")
 def sample() -> tuple[fs.Workload, fs.Federation]:

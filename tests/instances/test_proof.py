@@ -48,6 +48,7 @@ def test_the_checker_knows_nothing_else() -> None:
     assert modules == own | {"typing"}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_certificate_is_proven(path: Path) -> None:
     """Tests that each bound follows from the instance's text in exact fractions, and that no known plan is below it."""
@@ -100,6 +101,7 @@ def accepts(text: str, data: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
 def test_a_changed_certificate_is_refused(path: Path) -> None:
     """Tests that one multiplier, the bound or the value, a little other, is refused."""

@@ -299,11 +299,13 @@ def test_nothing_finished_is_nothing_to_write(tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in (tmp_path / "b.csv").read_text().splitlines()] == ["job_id", "1", "3", "4"]
 
 
+@pytest.mark.needs("evalys")
 def test_evalys_opens_it(tmp_path: Path) -> None:
     """Tests that evalys itself reads jobs.csv, and finds the schedule's nodes in use at every moment."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it uses what pandas and matplotlib will drop
-        jobset = pytest.importorskip("evalys.jobset", reason="evalys (extra dev) is not installed")
+        from evalys import jobset
+
         schedule = planned()
         schedule.to_evalys(tmp_path / "jobs.csv")
         jobs = jobset.JobSet.from_csv(str(tmp_path / "jobs.csv"))

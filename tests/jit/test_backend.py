@@ -112,13 +112,14 @@ def said_by(way: str, script: str) -> str:
     return done.stdout
 
 
+@pytest.mark.deep
 def test_both_ways_find_the_same_window() -> None:
     """Tests that a kernel with tuples, parts and what is compiled into them gives the same either way."""
     assert said_by("plain", WINDOW) == said_by("lean", WINDOW) != ""
 
 
+@pytest.mark.deep
 @pytest.mark.slow
-@pytest.mark.skipif("FEDSCHED_DEEP" not in os.environ, reason="minutes of numba's plain compiler; FEDSCHED_DEEP=1 asks")
 def test_both_ways_make_the_same_schedule() -> None:
     """Tests that the engine under EASY starts every job at the same time either way."""
     assert said_by("plain", SCHEDULE) == said_by("lean", SCHEDULE) != ""

@@ -56,6 +56,7 @@ def test_a_change_after_the_import_is_for_the_next_process(small: Any) -> None:
     assert small.run() == "80 1"
 
 
+@pytest.mark.deep
 def test_two_processes_fill_an_empty_cache_at_once(small: Any) -> None:
     """Tests that both have the same result, and that nothing is left to compile; but all, where the files are cut."""
     both = [small.begin(), small.begin()]
@@ -67,6 +68,7 @@ def test_two_processes_fill_an_empty_cache_at_once(small: Any) -> None:
     assert small.run() == f"20 {FUNCTIONS}"
 
 
+@pytest.mark.deep
 def test_a_killed_process_leaves_a_cache_that_works(small: Any) -> None:
     """Tests that what was being written is not read, and goes away when it is old."""
     killed = "import os, signal\nfrom pathlib import Path\nfrom fedsched.entry import answer\n"

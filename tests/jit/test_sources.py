@@ -196,6 +196,7 @@ def change(path: Path, *pieces: tuple[str, str]) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 def test_a_change_of_what_is_frozen_into_code_is_seen_by_its_family_alone(
     tmp_path: Path, answers: Callable[[], list[str]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from interpreted import tries
 from outlook.history import seen
 from steer.fake import Job, running
 
@@ -54,7 +55,7 @@ def test_ranges_hold_their_share_whatever_forecasts_are_off_by(off: float, sprea
     """Too narrow ranges are widened, too wide ones narrowed, each side for itself; medians stay in them."""
     held = []
     fresh = np.random.default_rng(9).normal(off, spread, 2000) * HOUR + 4.0 * HOUR
-    for seed in range(20):
+    for seed in range(tries(20)):
         said, past = told(off, spread, seed=seed)
         found = Earlier.of(said, past).by(NOW)
         low, high = found.ranges(said[0], 0.8)

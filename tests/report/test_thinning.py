@@ -101,6 +101,7 @@ def test_parts_of_the_time_keep_mean_and_most(seed: int) -> None:
     np.testing.assert_allclose(most, every.max(axis=1))
 
 
+@pytest.mark.deep
 def test_a_log_of_any_length_makes_a_small_page(tmp_path: Path) -> None:
     """Tests that the page of three hundred thousand jobs whose times are noise is below ten megabytes."""
     jobs, lanes = 300_000, 1000

@@ -65,6 +65,7 @@ for moment in [*np.random.default_rng(7).integers(1, 13, size=10).tolist(), None
 """
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 @pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_end(tmp_path: Path) -> None:

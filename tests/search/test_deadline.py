@@ -68,7 +68,7 @@ def test_every_plan_of_a_front_keeps_the_deadline_and_no_bound_is_false() -> Non
     """Of random jobs and deadlines the front keeps these, baselines say by how much they do not, and bounds hold."""
     rng = np.random.default_rng(8)
     said = 0
-    for _ in range(tries(24)):
+    for _ in range(tries(24, 2)):
         few = fs.Workload(
             submit=np.zeros(5), tasks=rng.integers(1, 3, 5), runtime=rng.integers(600, 5400, 5).astype(float)
         )

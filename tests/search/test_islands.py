@@ -128,6 +128,7 @@ def test_the_same_plans_on_threads(jobs: fs.Workload, undisturbed: fs.Result) ->
             assert result.islands == 3
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_the_same_plans_in_processes(jobs: fs.Workload, undisturbed: fs.Result) -> None:
     """Tests that worker processes give the same plans."""
@@ -135,6 +136,7 @@ def test_the_same_plans_in_processes(jobs: fs.Workload, undisturbed: fs.Result) 
         assert np.array_equal(search(jobs, processes).front.values, undisturbed.front.values)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_killed_workers_cost_what_they_were_at(jobs: fs.Workload) -> None:
     """Tests that when the workers are killed, the best until then comes back, and the reason names an island."""

@@ -399,6 +399,7 @@ def test_a_resumed_search_ends_as_an_uninterrupted_one(
     assert [m.best for m in second.history] == [m.best for m in whole.history]
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 @pytest.mark.slow
 def test_a_killed_search_ends_as_an_uninterrupted_one(jobs: fs.Workload, tmp_path: Path) -> None:

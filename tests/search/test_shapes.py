@@ -219,6 +219,7 @@ def test_no_schedule_of_any_shapes_is_below_the_bounds() -> None:
     assert telling > 10
 
 
+@pytest.mark.needs("ortools")
 @pytest.mark.slow
 def test_bound_search_and_exact_optimum_are_in_order() -> None:
     """The bound is not above the best of the exact optima of all shapes, and the search finds that one."""

@@ -25,6 +25,7 @@ def site_of(name: str, tmp_path: Path) -> Site:
     return read_site(recorded(name).write(tmp_path / "dump"))
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", names())
 def test_forecasts_of_recorded_days_beat_starts_by_limits(name: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from slurm.micro import SENT
 from slurm.played_micro import CLOSE, Played
 
 
+@pytest.mark.needs_traces
 @pytest.mark.skipif(not SENT.exists(), reason="jobs500.events of UB's micro cluster are not here; they are not ours")
 @pytest.mark.parametrize(("name", "first", "share"), [("first", 103, 0.9), ("again", 111, 0.98)])
 def test_the_first_starts_are_slurms(name: str, first: int, share: float) -> None:
