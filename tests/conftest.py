@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if needed or DAEMONS & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.deep)
         if absent := [name for name in needed if find_spec(name) is None]:
-            item.add_marker(pytest.mark.skip(reason=f"{', '.join(absent)}: not installed"))
+            item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(absent)}: pip install {' '.join(absent)}"))
         if {"traces_dir", "oracles_dir", "signals_dir", "nodes_dir"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs_traces)
         if item.get_closest_marker("needs_traces"):

@@ -135,6 +135,7 @@ def test_plans_go_on_where_jobs_leave() -> None:
         assert schedule.cancelled.tolist() == [False, True, False]
 
 
+@pytest.mark.needs("ortools")
 def test_bounds_are_of_those_who_start_in_any_case() -> None:
     """Of means nothing is proven; where nobody is certain to start, nothing is."""
     log = jobs([0.0, 0.0, 0.0], [2, 2, 1], [-1, 50.0, -1], after={3: "afterany:2"})

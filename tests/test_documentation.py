@@ -30,7 +30,10 @@ SHORTER_COMMANDS = {"--seconds": "0.2", "--evaluations": "200", "--seeds": "2"}
 # What a command needs that a clone does not have: archive logs, or somebody's own files.
 NOT_OURS = {"KTH-SP2.swf.gz"}
 # Pages that need another package, or compare methods for long.
-DEEP = {"docs/cluster.md", "docs/compare.md", "docs/how-to/compare-methods.md", "docs/how-to/describe-a-scenario.md"}
+DEEP = {
+    "docs/bounds.md", "docs/cluster.md", "docs/compare.md", "docs/how-to/compare-methods.md",
+    "docs/how-to/describe-a-scenario.md",
+}  # fmt: skip
 
 
 def blocks_of(page: Path) -> list[tuple[str, str, str]]:

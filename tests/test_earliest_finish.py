@@ -227,6 +227,7 @@ def test_a_long_queue_is_as_a_short_one() -> None:
         np.testing.assert_array_equal(schedule.start, plain.start)
 
 
+@pytest.mark.needs("ortools")
 def test_what_must_know_shapes_before_refuses_by_name() -> None:
     """Searches and the exact model; limits of nodes and jobs behind killed ones, under every policy."""
     with pytest.raises(ValueError, match=r"optimize: .* let plans choose them: alternatives='free'"):

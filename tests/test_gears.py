@@ -222,6 +222,7 @@ def test_files_keep_gears(tmp_path: Path) -> None:
     assert fs.Result.load(tmp_path / "result.json").value() == result.value()
 
 
+@pytest.mark.needs("ortools")
 def test_what_cannot_be_is_refused_by_name() -> None:
     """Tests gears that make no sense, and what does not go with them."""
     with pytest.raises(FederationError, match="pairs of a share"):

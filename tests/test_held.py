@@ -100,6 +100,7 @@ def test_plans_do_not_know_of_holds_to_come() -> None:
     assert fs.optimize(log({1: [(0, 3)]}), MACHINE, evaluations=50, seed=1).foresight == ""
 
 
+@pytest.mark.needs("ortools")
 def test_bounds_know_that_a_hold_moves_the_earliest_start() -> None:
     """The makespan of one who is held until 100 is no less than that; a hold that begins later proves nothing."""
     first, later = log({1: [(0, 100)]}), log({1: [(5, 100)]})

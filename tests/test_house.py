@@ -296,6 +296,7 @@ def test_every_engine_module_has_tests_of_its_name() -> None:
     assert modules - tested == set()
 
 
+@pytest.mark.needs("importlinter")
 def test_imports_go_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the import contract of pyproject.toml holds."""
     from importlinter.cli import lint_imports

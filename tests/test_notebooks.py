@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jupytext
-import nbformat
 import pytest
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
+pytestmark = pytest.mark.needs("jupytext")
 
 
 def test_there_are_notebooks() -> None:
@@ -21,6 +20,9 @@ def test_there_are_notebooks() -> None:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_both_halves_of_a_notebook_say_the_same(script: Path) -> None:
     """Tests that script and notebook have the same cells; `jupytext --to ipynb SCRIPT` renews the notebook."""
+    import jupytext
+    import nbformat
+
     cells = nbformat.read(script.with_suffix(".ipynb"), as_version=4).cells
     expected = jupytext.read(script).cells
     assert [(cell.cell_type, cell.source) for cell in cells] == [(cell.cell_type, cell.source) for cell in expected]
@@ -29,6 +31,8 @@ def test_both_halves_of_a_notebook_say_the_same(script: Path) -> None:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_notebook_is_kept_without_outputs(script: Path) -> None:
     """Tests that a notebook holds neither outputs nor counts, and reduces itself for the gate."""
+    import nbformat
+
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert code

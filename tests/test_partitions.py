@@ -207,6 +207,7 @@ def test_who_asks_for_no_time_has_that_of_its_partition() -> None:
     assert as_asked(own, USUAL) is own
 
 
+@pytest.mark.needs("ortools")
 def test_jobs_without_a_request_are_killed_at_the_default_time() -> None:
     """Everything that runs, bounds or searches takes that for the request."""
     killed = fs.simulate(UNASKED, USUAL, "easy", kill_at_estimate=True)

@@ -17,7 +17,7 @@ from fedsched.search.problem import SearchProblem
 from fedsched.search.stopping import GapReached, MaxEvaluations, MaxSeconds, NoProgress, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 MACHINE = fs.Federation.of(2, 2)
 
@@ -33,6 +33,11 @@ def domain() -> market.Environment:
 
 
 BATCH = [market.Request(nodes=1, length=10.0, budget=1e9)]
+def solving(calls: Iterable[str]) -> list[Any]:
+    """Return the names of calls, with a mark of those that need the solver."""
+    return [pytest.param(name, marks=[pytest.mark.needs("ortools")] * name.startswith("exact")) for name in calls]
+
+
 SEEDED: dict[str, Callable[[Any], object]] = {
     "optimize": lambda seed: fs.optimize(jobs(), MACHINE, evaluations=10, seed=seed),
     "compare": lambda seed: fs.compare([fs.Instance("i", jobs(), MACHINE)], ["fcfs"], [seed], fs.Budget(evaluations=9)),
@@ -58,7 +63,7 @@ SEEDED: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("seed", [-1, 2**70, 2.5, "1", None, True, float("nan")])
-@pytest.mark.parametrize("name", SEEDED)
+@pytest.mark.parametrize("name", solving(SEEDED))
 def test_a_seed_that_no_generator_takes_is_refused(name: str, seed: Any) -> None:
     """Seeds are whole numbers from 0 to 2**63 − 1, everywhere; the error says what was given."""
     if seed == 2**70 and name in ("simulate", "presets", "replicate"):
@@ -81,7 +86,7 @@ STARTS: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("t0", [float("nan"), float("inf"), -float("inf"), "0", True])
-@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("name", solving(STARTS))
 def test_an_origin_that_is_no_instant_is_refused(name: str, t0: Any) -> None:
     """The time's origin is a finite number, or left out."""
     with pytest.raises((ValueError, fs.errors.ScheduleError), match=f"t0={t0!r} must be finite"):

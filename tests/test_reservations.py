@@ -186,6 +186,7 @@ def test_files_keep_them(tmp_path: Path) -> None:
     assert read_federation(tmp_path / "machine.toml") == whole
 
 
+@pytest.mark.needs("ortools")
 def test_plans_take_its_jobs_or_refuse_them_by_name() -> None:
     """Searches plan them, rolling plans order the others, bounds are of these; the rest says what to leave out."""
     log = jobs((0, 2, 50, ""), (0, 4, 50, ""), (0, 1, 20, "course"), (5, 3, 40, ""))

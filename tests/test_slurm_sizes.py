@@ -35,7 +35,7 @@ def test_it_is_the_naive_reference_start_for_start(part: int, tmp_path: Path) ->
         assert differences(one) == [], f"seed {seed}"
         assert isinstance(one.play, SizedPlay)
         sized += len(one.play.wanted)
-    assert sized > tries(200)
+    assert sized > 0.8 * tries(200)
 
 
 def given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -216,12 +217,9 @@ class Workload:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __getstate__(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
+    def __reduce__(self) -> tuple[partial[Workload], tuple[()]]:
         # Unpickled arrays come back writable; the constructor makes them read-only again.
-        self.__init__(**state)  # type: ignore[misc]
+        return partial(type(self), **{field.name: getattr(self, field.name) for field in fields(self)}), ()
 
     def take(self, rows: ArrayLike) -> Workload:
         """Return the jobs of these row numbers, in this order."""

@@ -20,9 +20,7 @@ from fedsched.bounds import exact, lower_bounds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.needs("ortools", "pyjobshop")
-
-pytestmark = pytest.mark.slow  # the solvers' time, whatever is compiled
+pytestmark = [pytest.mark.needs("ortools", "pyjobshop"), pytest.mark.slow]  # the solvers' time, whatever is compiled
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
 SPEEDS = (1.0, 2.0)
 

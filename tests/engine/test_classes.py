@@ -235,8 +235,8 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
         with_pools += run.state.classes.number[ClassNumber.CLASSES] > 0 and len(scenario.machine.pools) > 0
         np.testing.assert_array_equal(run.schedule().start, expected.start, err_msg=f"{seed}, {chosen}")
         assert run.state.counts.tolist() == [list(counts) for counts in expected.counts], (seed, chosen)
-    assert was_grouped > 50
-    assert with_pools > 20
+    assert was_grouped > tries(150) // 3
+    assert with_pools > tries(150) // 8
 
 
 def missed(scenario: strategies.Scenario, expected: naive.Result) -> bool:

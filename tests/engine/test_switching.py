@@ -20,6 +20,7 @@ WHOLE = fs.Federation((fs.Cluster("a", (NODES,)),), power=Timeout(10.0))
 LOG = fs.Workload(submit=[0, 5], tasks=[1, 1], runtime=[10, 10])
 
 
+@pytest.mark.needs("ortools")
 def test_what_does_not_go_with_boots_is_refused_by_name() -> None:
     """Rules that plan ahead, downtimes, instants in pieces, jobs that run already, searches: each says so."""
     log, there = LOG, WHOLE

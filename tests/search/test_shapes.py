@@ -248,6 +248,7 @@ def test_bound_search_and_exact_optimum_are_in_order() -> None:
             assert bound <= found.bound() <= best * (1 + 1e-9)
 
 
+@pytest.mark.needs("ortools")
 def test_the_exact_model_refuses_open_shapes() -> None:
     """It says by which rule they may be chosen, and takes those."""
     with pytest.raises(InfeasibleError, match="alternatives='free'"):
