@@ -8,7 +8,12 @@ which warns of what a compiler passes over, has nothing to say.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, TypeVar
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T")
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 DEEP = os.environ.get("FEDSCHED_DEEP", "") == "1" and not INTERPRETED
 SHARE = 4
@@ -17,3 +22,8 @@ SHARE = 4
 def tries(number: int, few: int | None = None) -> int:
     """Return how many of so many random cases to try: all in `make test-deep`, else a few, a quarter unless said."""
     return number if DEEP else few or -(-number // SHARE)
+
+
+def some(cases: Sequence[T]) -> Sequence[T]:
+    """Return which of many cases of one kind to try: all in `make test-deep`, else every tenth."""
+    return cases if DEEP else cases[::10]

@@ -111,7 +111,7 @@ def test_the_bound_is_no_less_than_work_as_a_liquid_would_cost() -> None:
     """Of random jobs with a deadline the bound is no less than the value of a program of the hours, solved apart."""
     rng = random.Random(9)
     higher = 0
-    for _ in range(tries(60)):
+    for _ in range(tries(60, 9)):
         there = fs.Federation(
             tuple(fs.Cluster(name, (fs.NodeGroup(rng.randint(1, 3), 1.0, 300.0, 0.0),)) for name in "ab"),
             signals=signals_for(rng, ["a", "b"], 0.0, 12.0),
@@ -199,7 +199,7 @@ def test_brute_force_on_small_instances_finds_nothing_below_the_bound() -> None:
     """Of all starts and places of a few jobs on two clusters, by a deadline or not, none costs less than its bound."""
     rng = random.Random(5)
     tight = closer = 0
-    for _ in range(tries(500, 20)):
+    for _ in range(tries(500, 12)):
         groups = [
             fs.NodeGroup(rng.randint(1, 2), rng.choice([1.0, 2.0]), 300.0 + rng.choice([0, 100]), rng.choice([0, 100]))
             for _ in range(2)
@@ -274,7 +274,7 @@ def value_at(signal: fs.Signal, moment: float) -> float:
 def test_no_random_schedule_costs_less_than_its_bound() -> None:
     """Whatever the rules, the machine and the signals are, a schedule's carbon is not below its problem's bound."""
     rng = random.Random(7)
-    for seed in range(67_000, 67_000 + tries(150)):
+    for seed in range(67_000, 67_000 + tries(150, 12)):
         scenario = strategies.random_scenario(seed, alternatives="fixed")
         schedule = run_engine(scenario)
         uncertain = any(job.cancel_at < math.inf or job.reservation is not None for job in scenario.jobs)

@@ -195,7 +195,7 @@ def least_of_all(case: Case) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
-CASES = tries(500, 40)
+CASES = tries(500, 24)
 
 
 def test_no_bound_is_false() -> None:

@@ -116,6 +116,7 @@ def test_every_reader_and_command(reader: str, call: Callable[..., Any], tmp_pat
         harmless(out, err)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("reader", ["swf", "sacct"])
 def test_searches_and_what_they_save(reader: str, call: Callable[..., Any], tmp_path: Path, machine: Path) -> None:
     """Tests that a search's output, plan, picture and page, its result read again, and `verify` act on nothing."""

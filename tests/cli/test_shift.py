@@ -52,6 +52,7 @@ def test_several_slacks_are_one_table(call: Callable[..., Any], words: list[obje
     assert "75.0%" in table
 
 
+@pytest.mark.deep
 def test_a_page_shows_the_schedules(call: Callable[..., Any], words: list[object], tmp_path: Path) -> None:
     """The page has the schedule of each row with its carbon, the signals beneath, and the command."""
     page = tmp_path / "shift.html"

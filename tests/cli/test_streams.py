@@ -27,6 +27,7 @@ def fedsched(*words: str, stdout: Any = subprocess.PIPE, **environment: str) -> 
                           check=False, cwd=ROOT, env={**os.environ, **environment})  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "environment",
     [

@@ -48,6 +48,7 @@ def test_a_change_compiles_what_it_changes_and_nothing_else(small: Any) -> None:
     assert small.run() == "3316 3"
 
 
+@pytest.mark.deep
 def test_a_change_after_the_import_is_for_the_next_process(small: Any) -> None:
     """Tests that a process goes on with the text that it imported, and keeps nothing under the name of the new one."""
     late = "from pathlib import Path\nfrom fedsched.entry import answer\npath = Path('fedsched/called.py')\n"
@@ -120,6 +121,7 @@ tempfile.TemporaryFile = refused
 """
 
 
+@pytest.mark.deep
 def test_code_comes_from_a_folder_that_may_only_be_read(small: Any) -> None:
     """Tests that a process without a folder of its own compiles all, and nothing where FEDSCHED_CACHE has it."""
     assert small.run(NOTHING_WRITABLE + small.ask) == f"20 {FUNCTIONS}"

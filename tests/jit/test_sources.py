@@ -48,6 +48,7 @@ def imported(path: Path) -> Iterator[Path]:
         assert not (isinstance(node, ast.Import) and any(a.name.startswith("fedsched") for a in node.names)), path
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_code_is_made_of_what_its_module_imports(path: Path) -> None:
     """Tests that a kernel's sources are its own file and all that this imports, as Python's parser sees it."""

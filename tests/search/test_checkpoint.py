@@ -50,6 +50,7 @@ def search(path: Path | None = None, **options: Any) -> fs.Result:
 # ---- killed anywhere ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("islands", [1, 2])
 @pytest.mark.parametrize(
     ("method", "package"),

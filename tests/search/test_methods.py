@@ -96,6 +96,7 @@ def unseeded(name: str, seed: int) -> float:
     return float(run.scalar(run.archive.values).min())
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", FREE)
 def test_better_than_chance(name: str) -> None:

@@ -482,6 +482,7 @@ def packages(jobs: fs.Workload, price: float = 1e-6, **options: Any) -> fs.Resul
     return fs.optimize(jobs, fs.Federation.example(), **given)
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 @pytest.mark.parametrize("islands", [1, 2])
 def test_resumed_packages_end_as_uninterrupted_ones(

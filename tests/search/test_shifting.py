@@ -58,6 +58,7 @@ def test_one_cluster_is_moved_on_in_time_alone() -> None:
     assert table.rows[1].bound == pytest.approx(0.4)
 
 
+@pytest.mark.deep
 def test_the_page_says_how_to_repeat_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python in it runs and finds the same; of jobs with homes or slack of their own it says that they do."""
     monkeypatch.chdir(tmp_path)

@@ -222,6 +222,7 @@ def test_shapes_are_chosen_for_them(kind: str) -> None:
     check(found)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["cancelled", "reserved"])
 def test_packages_are_planned(kind: str) -> None:
     """Each package knows who has left by then; the whole keeps to the model."""

@@ -86,6 +86,7 @@ for name, (workload, federation, how) in CASES.items():
 """
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 def test_no_kernel_is_compiled_or_loaded_once_the_clock_has_begun() -> None:
     """Tests, in a process that has loaded nothing, that each kind of problem finds its kernels when warm-up is over.
