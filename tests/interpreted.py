@@ -24,6 +24,6 @@ def tries(number: int, few: int | None = None) -> int:
     return number if DEEP else few or -(-number // SHARE)
 
 
-def some(cases: Sequence[T]) -> Sequence[T]:
-    """Return which of many cases of one kind to try: all in `make test-deep`, else every tenth."""
-    return cases if DEEP else cases[::10]
+def some(cases: Sequence[T], every: int = 10) -> Sequence[T]:
+    """Return which of many cases of one kind to try: all in `make test-deep`, else every tenth unless said."""
+    return cases if DEEP else cases[::every]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from interpreted import some
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, Outcome, compare, read_records
@@ -123,7 +124,7 @@ def arriving(**options: object) -> Instance:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"knowledge": "runtime"}, {"saturation": "static"}, {"kill_at_estimate": True}]
+    "options", some([{}, {"knowledge": "runtime"}, {"saturation": "static"}, {"kill_at_estimate": True}], 3)
 )
 def test_a_policys_figures_are_those_of_simulate(options: dict[str, object]) -> None:
     """With the submit times kept, a policy's values equal `simulate`'s to the last bit, whatever the reading."""

@@ -215,6 +215,7 @@ def literals(tree: ast.Module, kernels: set[str]) -> Iterator[str]:
                 yield ast.unparse(call)
 
 
+@pytest.mark.deep
 def test_no_kernel_hands_another_a_literal() -> None:
     """Tests that kernels call each other with constants of one type: a literal makes the compiler compile once more."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "fedsched").rglob("*.py")]

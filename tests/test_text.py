@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from interpreted import some
 
 import fedsched as fs
 from fedsched import market as markets
@@ -297,7 +298,7 @@ def test_every_module_of_pictures_is_here() -> None:
 
 
 @shown_names
-@pytest.mark.parametrize("module", [module for module, draw in DRAWN.items() if draw])
+@pytest.mark.parametrize("module", some([module for module, draw in DRAWN.items() if draw], 3))
 def test_pictures_hold_names_as_text(module: str, name: str, tmp_path: Path) -> None:
     """Tests that a name neither breaks a picture nor its XML, nor becomes a formula."""
     figures = DRAWN[module](name)  # type: ignore[misc]
@@ -357,6 +358,7 @@ def test_errors_are_one_line() -> None:
         assert str(kind("a\nb\x1b[2J")) == r"a\nb\x1b[2J"
 
 
+@pytest.mark.deep
 def test_names_leave_by_one_door() -> None:
     """Tests that only the one module escapes HTML, and that only the command line's one function prints."""
     printing, escaping = set(), set()
