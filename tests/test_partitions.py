@@ -32,7 +32,7 @@ PARTED = replace(
     PLAIN,
     partitions=(
         fs.Partition("short", {"a": "all", "b": "0-1,7"}, max_time=100.0, max_nodes=5),
-        fs.Partition("long", {"b": "1-7"}, min_nodes=2),
+        fs.Partition("long", {"b": "1-7"}, min_nodes=2, factor=0),
         fs.Partition("ours", {"a": "4-7"}, accounts=("x", "y"), qos=("urgent", "normal")),
     ),
 )

@@ -147,6 +147,14 @@ def test_every_stopping_rule_says_why(jobs: fs.Workload) -> None:
         assert found.evaluations < 50_000
 
 
+@pytest.mark.parametrize(("target", "reason"), [(0.01, "target 0.01 reached"), (1.0, "200 evaluations")])
+def test_a_target_of_what_is_to_be_large_is_reached_from_below(jobs: fs.Workload, target: float, reason: str) -> None:
+    """Tests that any plan has a utilisation of one per cent, and none of one."""
+    cluster = fs.Federation.example()
+    found = fs.optimize(jobs, cluster, objectives="utilisation", target=target, evaluations=200, baselines=FEW)
+    assert reason in found.stop_reason
+
+
 @pytest.mark.compiled
 def test_ctrl_c_keeps_the_best(jobs: fs.Workload) -> None:
     """Tests that an interrupt in the middle ends the search with what was found until then."""
