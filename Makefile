@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 # Two sizes of one environment: what use and `make test` need, and what all else needs.
 SMALL := $(VENV)/.small
 READY := $(VENV)/.ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Without compiling all of numba and its like: what is imported is compiled then.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # The tests of what kernels compute: what is worth running without the compiler, and compiled with every index checked.

@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files, mark the tests that read archive logs, and skip those that need the compiler where it is off."""
     items.sort(key=_turn)
     for item in items:
-        if {"tries", "some"} & vars(getattr(item, "module", None) or object).keys():
+        if {"tries", "some", "DEEP"} & vars(getattr(item, "module", None) or object).keys():
             item.add_marker(pytest.mark.drawn)
         needed = [name for mark in item.iter_markers("needs") for name in mark.args]
         if needed or DAEMONS & set(getattr(item, "fixturenames", ())):

@@ -294,6 +294,7 @@ def test_local_is_strict_where_all_share_a_cluster() -> None:
         np.testing.assert_array_equal(local.start, strict.start)
 
 
+@pytest.mark.deep
 @given(scenario=strategies.scenarios(placement="fastest"))
 @QUICK
 def test_run_times_are_not_looked_at(scenario: strategies.Scenario) -> None:

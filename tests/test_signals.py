@@ -239,6 +239,7 @@ def test_a_search_finds_the_cheap_hour_in_space() -> None:
     assert "carbon" in str(found)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("objectives", [("cost", "makespan"), ("carbon", "cost", "mean_wait")])
 def test_fronts_of_two_and_of_three_objectives(objectives: tuple[str, ...]) -> None:
     """Each plan's values are its schedule's, no plan is beaten by another, and none is below the bounds."""

@@ -298,7 +298,7 @@ def test_every_module_of_pictures_is_here() -> None:
 
 
 @shown_names
-@pytest.mark.parametrize("module", some([module for module, draw in DRAWN.items() if draw], 3))
+@pytest.mark.parametrize("module", some([module for module, draw in DRAWN.items() if draw], 5))
 def test_pictures_hold_names_as_text(module: str, name: str, tmp_path: Path) -> None:
     """Tests that a name neither breaks a picture nor its XML, nor becomes a formula."""
     figures = DRAWN[module](name)  # type: ignore[misc]

@@ -104,6 +104,7 @@ def test_kernels_are_added_to_the_wheel(tool: ModuleType, tmp_path: Path) -> Non
         assert (digest, int(size)) == (f"sha256={expected}", len(held[path]))
 
 
+@pytest.mark.deep
 @pytest.mark.compiled
 def test_what_is_shipped_is_read(tool: ModuleType, tmp_path: Path) -> None:
     """Tests a package with kernels in it: nothing is compiled or written; with another version's all is, as before."""

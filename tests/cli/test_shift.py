@@ -30,6 +30,7 @@ def words(tmp_path: Path) -> list[object]:
     return ["shift", log, "--federation", machine, "--evaluations", 200, "--seed", 1]
 
 
+@pytest.mark.deep
 def test_several_slacks_are_one_table(call: Callable[..., Any], words: list[object]) -> None:
     """Each slack has a row in time and one in both, what moves in space alone has one, and JSON says the same."""
     status, out, err = call(*words, "--put-off", "30m", "--put-off", "1h", "--json")
