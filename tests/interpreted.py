@@ -1,8 +1,8 @@
-"""Whether kernels run uncompiled, and how many random cases are tried.
+"""Whether kernels run uncompiled, and how many of many cases are tried.
 
-`make test` tries a few of them, `make test-deep` all. A few do for the pass without the compiler too, where kernels are
-a hundred times slower, under coverage two hundred times: it shows that every branch is taken, and that plain numpy,
-which warns of what a compiler passes over, has nothing to say.
+`make test` tries a few, `make test-deep` all. The pass without the compiler tries a quarter of random ones: kernels are
+a hundred times slower there, under coverage two hundred times. It shows that every branch is taken, and that plain
+numpy, which warns of what a compiler passes over, has nothing to say.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ SHARE = 4
 
 def tries(number: int, few: int | None = None) -> int:
     """Return how many of so many random cases to try: all in `make test-deep`, else a few, a quarter unless said."""
-    return number if DEEP else few or -(-number // SHARE)
+    quarter = -(-number // SHARE)
+    return number if DEEP else quarter if INTERPRETED or few is None else few
 
 
 def some(cases: Sequence[T], every: int = 10) -> Sequence[T]:
     """Return which of many cases of one kind to try: all in `make test-deep`, else every tenth unless said."""
-    return cases if DEEP else cases[::every]
+    return cases if DEEP or INTERPRETED else cases[::every]
