@@ -55,6 +55,7 @@ def test_a_process_can_be_interrupted_after_a_proof() -> None:
     script = """
 import signal
 import fedsched as fs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which whoever runs tests in the background has ignored
 jobs = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[60.0, 60.0])
 fs.bounds.exact(jobs, fs.Federation((fs.Cluster("c", (fs.NodeGroup(1),)),)))
 try:
