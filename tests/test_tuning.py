@@ -67,6 +67,16 @@ def test_a_conf_is_changed_where_the_parameter_stands_last(tmp_path: Path) -> No
     assert diff_of(conf, {}) == ""
 
 
+def test_a_value_that_goes_on_is_changed_whole(tmp_path: Path) -> None:
+    """What a parameter says on the lines that continue it is replaced with it."""
+    text = "SchedulerParameters = bf_interval=60,\\\nbf_window=4320 # long\nNodeName=n1\nPartitionName=p Nodes=ALL\n"
+    (tmp_path / "slurm.conf").write_text(text)
+    conf = read_slurm_conf(tmp_path / "slurm.conf")
+    assert value_in(conf, "bf_window") == "4320"
+    [(_, after)] = changed_texts(conf, {"bf_window": "1440"}).values()
+    assert after.startswith("SchedulerParameters = bf_interval=60,bf_window=1440 # long\nNodeName=n1\n")
+
+
 def test_the_diff_of_a_file_without_a_last_line_end_is_whole(tmp_path: Path) -> None:
     """As `diff -u` says it."""
     conf = read_slurm_conf(conf_in(tmp_path, MACHINE.strip()))

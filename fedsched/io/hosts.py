@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError, TraceError, shortened
+from fedsched.io.conf_lines import conf_lines, is_of_scontrol
 from fedsched.io.files import read_text
 from fedsched.io.host_lists import hosts_of
 
@@ -94,7 +95,7 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
     lines = [(k, line) for k, line in lines if line and not line.startswith("#")]
     if not lines:
         raise FederationError(f"{path}: there is no host in it; give {TOLD}.")
-    records = records_of(text)
+    records = _records(text)
     if re.match(r"(NODELIST|HOSTNAMES)\b|.*\bNODELIST\b", lines[0][1]):
         found = {_only(federation, path): list(_of_sinfo(lines, path))}
     elif any("nodename" in record.words for record in records):
@@ -178,6 +179,11 @@ def _cpus(words: Mapping[str, str]) -> int:
             return int(words[name])
     shape = [int(words[name]) for name in _SHAPE if words.get(name, "").isdecimal()]
     return math.prod(shape) if shape else 0
+
+
+def _records(text: str) -> list[Record]:
+    """Return the records of what scontrol prints, or of a slurm.conf."""
+    return records_of(text) if is_of_scontrol(text) else [Record(line.number, line.words) for line in conf_lines(text)]
 
 
 def records_of(text: str) -> list[Record]:

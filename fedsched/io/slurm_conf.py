@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError, TraceError, shortened
+from fedsched.io.conf_lines import conf_lines, is_of_scontrol
 from fedsched.io.files import read_text
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
@@ -126,23 +127,24 @@ def _records(path: Path, *, depth: int) -> Iterator[tuple[str, dict[str, str]]]:
         text = read_text(path)
     except TraceError as error:
         raise FederationError(str(error)) from error
-    lines = text.splitlines()
-    begin = 0
-    for k, line in enumerate([*lines, "include"]):
-        included = _INCLUDE.fullmatch(line)
-        if included is None and k < len(lines):
+    if is_of_scontrol(text):
+        yield from ((f"{path}, line {record.line}", record.words) for record in records_of(text) if record.words)
+        return
+    for line in conf_lines(text):
+        where, included = f"{path}, line {line.number}", _INCLUDE.fullmatch(line.text)
+        if included is None:
+            if strange := line.strange:
+                raise FederationError(
+                    f"{where}: {shortened(repr(strange))} is no NAME=VALUE, and Slurm refuses such a line; mend it, or "
+                    "begin it with #."
+                )
+            yield where, line.words
             continue
-        for record in records_of("\n".join(lines[begin:k])):
-            if record.words:
-                yield f"{path}, line {begin + record.line}", record.words
-        begin = k + 1
-        if included is not None:
-            where = f"{path}, line {k + 1}"
-            if depth == DEEPEST:
-                raise FederationError(f"{where}: files include each other {DEEPEST} deep; is it a circle?")
-            if "%" in included[1]:
-                raise FederationError(f"{where}: {included[1]!r} has a % to be filled in; write the file's name.")
-            yield from _records(path.parent / included[1], depth=depth + 1)
+        if depth == DEEPEST:
+            raise FederationError(f"{where}: files include each other {DEEPEST} deep; is it a circle?")
+        if "%" in included[1]:
+            raise FederationError(f"{where}: {included[1]!r} has a % to be filled in; write the file's name.")
+        yield from _records(path.parent / included[1], depth=depth + 1)
 
 
 def features_of(line: Line) -> tuple[str, ...]:

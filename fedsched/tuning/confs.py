@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.associations import Associations
 
 WORDS = "SchedulerParameters"
+_VALUE = r"(\"[^\"\n]*\"|(?:\\[ \t]*\n|[^\s#])*)"  # in a conf's text, with the lines that continue it
 
 
 def value_in(conf: SlurmConf, name: str, accounts: Associations | None = None) -> str:
@@ -49,7 +50,7 @@ def changed_texts(conf: SlurmConf, values: Mapping[str, str]) -> dict[str, tuple
     after = dict(before)
     spelled = {name.lower(): name for name in (*GENES, WORDS)}
     for small, value in _parameters(conf, values).items():
-        pattern = re.compile(rf"(?im)^([^#\n]*?\b)({small})(\s*=\s*)(\"[^\"\n]*\"|[^\s#]*)")
+        pattern = re.compile(rf"(?im)^([^#\n]*?\b)({small})(\s*=\s*){_VALUE}")
         for path in reversed(after):
             found = list(pattern.finditer(after[path]))
             if found:

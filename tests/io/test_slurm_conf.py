@@ -172,6 +172,8 @@ PartitionName=p
     ("text", "wrong"),
     [
         ("ClusterName=a", "no NodeName line names a node"),
+        ("NodeName=n1 CPUs=4\nKillWait 30", r"line 2: 'KillWait 30' is no NAME=VALUE"),
+        ("NodeName=n1\nSchedulerParameters=bf_window=1,\\\n  bf_continue", "line 2: 'bf_continue' is no NAME=VALUE"),
         ("NodeName=n[3-1]", r"line 1: .* is no list of hosts"),
         ("NodeName=n1\nNodeName=n[1-2]", "line 2: node 'n1' stands in .*line 1 already"),
         ("NodeName=n1\nPartitionName=p Nodes=n[1-2]", "line 2: partition 'p' has 'n2', which no NodeName line names"),
@@ -217,6 +219,33 @@ def test_a_partition_without_nodes_is_left_out(hill: Path) -> None:
     assert "later" not in [one.name for one in machine.partitions]
     assert "1 partition without nodes (later)" in of_files(machine)[0]
     assert replace(machine, partitions=()).groups[0].count == 1
+
+
+WRITTEN = {
+    "blanks around =": "SchedulerParameters = bf_window=4320,bf_continue\n NodeName = n[1-2] CPUs= 4\nKillWait =9\n",
+    "continued": "SchedulerParameters=bf_window=4320,\\  \nbf_continue\nNodeName=n[1-2] \\\n  CPUs=4\nKillWait=\\\n9\n",
+    "comments": "# all \\\nSchedulerParameters=bf_window=4320,bf_continue# x\nNodeName=n[1-2] CPUs=4\nKillWait=9#\n",
+    "indented": "NodeName=n[1-2] CPUs=4\n  SchedulerParameters=bf_window=4320,bf_continue\n\tKillWait=9",
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_a_conf_is_read_as_slurm_reads_it(tmp_path: Path, text: str) -> None:
+    """Blanks around `=`, lines that go on, comments and indentation change nothing of what a conf says."""
+    (tmp_path / "slurm.conf").write_text(text)
+    conf = SlurmConf.read(tmp_path / "slurm.conf")
+    assert conf.parameters == {"schedulerparameters": "bf_window=4320,bf_continue", "killwait": "9"}
+    assert [(host, line.words["cpus"]) for host, line in conf.nodes.items()] == [("n1", "4"), ("n2", "4")]
+    assert list(read_hosts(tmp_path / "slurm.conf", read_federation(tmp_path / "slurm.conf")).cpus.values()) == [4, 4]
+
+
+def test_a_line_that_goes_on_may_include_and_is_told_by_its_first(tmp_path: Path) -> None:
+    """What stands below a long line has the number that an editor shows."""
+    (tmp_path / "more.conf").write_text("NodeName=n1\n")
+    (tmp_path / "slurm.conf").write_text("Include \\\nmore.conf\nKillWait=\\\n30\nPartitionName=p Nodes=n1\n")
+    conf = SlurmConf.read(tmp_path / "slurm.conf")
+    assert conf.nodes.keys() == {"n1"}
+    assert conf.partitions["p"].where.endswith("slurm.conf, line 5")
 
 
 def test_a_conf_is_read_by_its_noun(hill: Path) -> None:
