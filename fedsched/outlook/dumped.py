@@ -18,7 +18,7 @@ from fedsched.outlook.habits import Ran
 from fedsched.steer import Queue, SlurmJob
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.text import counted
-from fedsched.twin.commands import CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS
+from fedsched.twin.commands import CONFIG, NODES, PARTED, PARTITIONS, QUEUE, RESERVATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 NOTHING = ("", "n/a", "(null)", "none", "unknown", "null")
 TASKS = 1_000_000_000  # by which a task's number is made of its array's: far above every number of a job
 PARTS = 900_000_000  # and by which that of a part of a heterogeneous job is
+FEATURES = "features"
 _TASK = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?", re.ASCII)
 _SIZES = {"K": 1024, "M": 1024**2}
 
@@ -162,14 +163,26 @@ def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, l
 
 def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     head: list[str] = []
+    mark = PARTED if PARTED in text else "|"  # bars part the cells of older dumps
     for number, line in enumerate(text.splitlines(), start=1):
-        cells = [cell.strip() for cell in line.split("|")]
+        cells = [cell.strip() for cell in line.split(mark)]
         if not head:
             head = [cell.lower() for cell in cells]
-        elif len(cells) == len(head):
+            continue
+        cells = _with_bars(cells, head) if mark == "|" else cells
+        if len(cells) == len(head):
             yield number, dict(zip(head, cells, strict=True))
         elif line.strip():
             raise TwinError(f"{QUEUE}, line {number}: it has {len(cells)} cells, and the head {len(head)}; dump anew.")
+
+
+def _with_bars(cells: list[str], head: list[str]) -> list[str]:
+    """Return cells of a line with the bars of the features put back: no other column has any."""
+    more = len(cells) - len(head)
+    if more <= 0 or FEATURES not in head:
+        return cells
+    k = head.index(FEATURES)
+    return [*cells[:k], "|".join(cells[k : k + more + 1]), *cells[k + more + 1 :]]
 
 
 def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[str, str]) -> SlurmJob:

@@ -24,7 +24,10 @@ NEEDED = ("JobIDRaw", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "Timel
 JOBS, CONFIG, PARTITIONS, NODES = "jobs.sacct", "config.txt", "partitions.txt", "nodes.txt"
 RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
 ACCOUNTS, QOS, SHARES, QUEUE, STATES = "accounts.txt", "qos.txt", "shares.txt", "queue.txt", "states.txt"
-QUEUED = "%i|%P|%u|%T|%r|%Q|%V|%e|%S|%l|%D|%a|%q|%E|%f|%v|%N|%y|%C"
+# Not parted by bars: features that a job asks for, `a|b`, and what people write of nodes may have them.
+PARTED = "\t"
+QUEUED = PARTED.join(f"%{letter}" for letter in "iPuTrQVeSlDaqEfvNyC")
+STANDING = PARTED.join(f"%{letter}" for letter in "NPTEH")
 RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
 
 
@@ -70,7 +73,7 @@ def commands_of(
         Command(NODES, ("scontrol", "-o", "show", "node")),
         Command(RESERVATIONS, ("scontrol", "-o", "show", "reservation")),
         Command(QUEUE, ("squeue", "--all", "--array", "--noconvert", f"--format={QUEUED}")),
-        Command(STATES, ("sinfo", "--all", "-N", "--format=%N|%P|%T|%E|%H")),
+        Command(STATES, ("sinfo", "--all", "-N", f"--format={STANDING}")),
         Command(ACCOUNTS, ("sacctmgr", "-P", "show", "assoc", "tree")),
         Command(QOS, ("sacctmgr", "-P", "show", "qos")),
         Command(SHARES, ("sshare", "-a", "-l", "-P")),

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fedsched.io.sacct_submit import asked_in
-from fedsched.twin.commands import CONFIG, JOBS, QUEUE
+from fedsched.twin.commands import CONFIG, JOBS, PARTED, QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,18 +58,20 @@ class Disguise:
             yield from (one for one in lines if OF_CONFIG.match(one) or one.startswith("Configuration data"))
             return
         header: list[str] | None = None
+        mark = "|"
         for line in lines:
-            if header is None and "|" in line:
-                header = [name.strip().lower() for name in line.rstrip("\n").split("|")]
+            if header is None and (PARTED in line or "|" in line):
+                mark = PARTED if PARTED in line else "|"
+                header = [name.strip().lower() for name in line.rstrip("\n").split(mark)]
                 yield line
             elif header is not None:
-                yield self._row(file, header, line)
+                yield self._row(file, header, line, mark)
             else:
                 yield self._record(line)
 
-    def _row(self, file: str, header: list[str], line: str) -> str:
+    def _row(self, file: str, header: list[str], line: str, mark: str) -> str:
         # The command line stands last, whatever bars are in it.
-        cells = line.rstrip("\n").split("|", len(header) - 1)
+        cells = line.rstrip("\n").split(mark, len(header) - 1)
         for k, name in enumerate(header[: len(cells)]):
             text = cells[k]
             if name == "submitline":
@@ -84,7 +86,7 @@ class Disguise:
             elif kind := self._kind(file, name):
                 indent = text[: len(text) - len(text.lstrip())]  # by which a tree says who stands in whom
                 cells[k] = indent + ",".join(self.name(kind, one) for one in text.strip().split(","))
-        return "|".join(cells) + "\n"
+        return mark.join(cells) + "\n"
 
     def _kind(self, file: str, column: str) -> str:
         if column == "name" and not file.startswith("jobs"):

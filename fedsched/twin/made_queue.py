@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.twin.commands import PARTED
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,7 +16,11 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-HEAD = "JOBID|PARTITION|USER|STATE|REASON|PRIORITY|SUBMIT_TIME|END_TIME|START_TIME|TIME_LIMIT|NODES|ACCOUNT|QOS|DEPENDENCY|FEATURES|RESERVATION|NODELIST|NICE|CPUS"  # noqa: E501 as squeue prints it
+COLUMNS = (
+    "JOBID", "PARTITION", "USER", "STATE", "REASON", "PRIORITY", "SUBMIT_TIME", "END_TIME", "START_TIME", "TIME_LIMIT",
+    "NODES", "ACCOUNT", "QOS", "DEPENDENCY", "FEATURES", "RESERVATION", "NODELIST", "NICE", "CPUS",
+)  # fmt: skip
+HEAD = PARTED.join(COLUMNS)  # as squeue prints it
 AGE, OLDEST = 1000, 7 * 86_400.0  # as the made configuration weighs
 FIRST = 4_294_901_759  # priority/basic's first one
 

@@ -108,7 +108,7 @@ def write_queue(
             labels["account"][row], labels["qos"][row], condition, "(null)", "(null)", hosts, 0,
             CORES * nodes,
         )  # fmt: skip
-        return "|".join(map(str, cells))
+        return commands.PARTED.join(map(str, cells))
 
     for row, names in zip(runs.tolist(), hosts, strict=True):
         lines.append(line(row, state="RUNNING", reason="None", priority=1, hosts=names))

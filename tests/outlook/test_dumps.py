@@ -81,7 +81,7 @@ def test_older_dumps_and_dumps_without_a_queue_are_read(made: Path, tmp_path: Pa
 
     folder = shutil.copytree(made, tmp_path / "older")
     lines = (folder / "queue.txt").read_text("utf-8").splitlines()
-    (folder / "queue.txt").write_text("\n".join("|".join(line.split("|")[:11]) for line in lines), encoding="utf-8")
+    (folder / "queue.txt").write_text("\n".join("|".join(line.split("\t")[:11]) for line in lines), encoding="utf-8")
     full, older = present(made).queue, present(folder).queue
     assert [job.number for job in older.waiting] == [job.number for job in full.waiting]
     assert {job.account for job in older.waiting} == {job.account for job in full.waiting}
@@ -90,6 +90,19 @@ def test_older_dumps_and_dumps_without_a_queue_are_read(made: Path, tmp_path: Pa
     assert len(bare.queue.waiting) == len(full.waiting)
     assert any("there is no queue.txt" in note for note in bare.notes)
     assert any(note.startswith("assumed: which nodes") for note in bare.notes)
+
+
+@pytest.mark.parametrize("mark", ["\t", "|"])
+def test_a_job_may_ask_for_one_feature_or_another(made: Path, tmp_path: Path, mark: str) -> None:
+    """A bar in what `sbatch -C "a|b"` asks for is none between cells, in older dumps that bars part neither."""
+    import shutil
+
+    folder = shutil.copytree(made, tmp_path / "choosy")
+    text = (folder / "queue.txt").read_text("utf-8").replace("\t", mark)
+    cells = "7 main u0 PENDING Priority 1 2026-01-05T09:00:00 N/A N/A 10 1 a0 normal (null) [a|b]&c|d (null)  3 8"
+    (folder / "queue.txt").write_text(text + cells.replace(" ", mark) + "\n", "utf-8")
+    job = next(job for job in queue_of(read_site(folder))[0].waiting if job.number == 7)
+    assert (job.features, job.reservation, job.nice, job.cpus) == ("[a|b]&c|d", "", 3, 8)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +117,7 @@ def test_what_is_no_queue_is_refused(made: Path, tmp_path: Path, line: str, told
     folder = shutil.copytree(made, tmp_path / "broken")
     cells = "main|u0|PENDING|Priority|1|yesterday|N/A|N/A|10|1|a0|normal|(null)|(null)|(null)||0|8"
     with (folder / "queue.txt").open("a", encoding="utf-8") as out:
-        out.write(line.format(cells) + "\n")
+        out.write(line.format(cells).replace("|", "\t") + "\n")
     with pytest.raises(TwinError, match=told):
         present(folder)
 

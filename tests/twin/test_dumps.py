@@ -95,6 +95,15 @@ def test_a_command_that_is_missing_is_the_error(tmp_path: Path, monkeypatch: pyt
         dump(tmp_path / "dump")
 
 
+def test_squeue_is_asked_for_cells_that_no_bar_parts() -> None:
+    """Squeue and sinfo leave bars of features and reasons as they are, so none parts what they print."""
+    asked = {one.name: one.words[-1] for one in commands_of()}
+    assert "|" not in asked["queue"] + asked["states"]
+    line = "n1\tp\tdown\tby bob | eve\tnow\n"
+    disguised = Disguise("salt").lines("states.txt", ["NODELIST\tPARTITION\tSTATE\tREASON\tTIMESTAMP\n", line])
+    assert list(disguised)[1] == "n1\tp\tdown\t\tnow\n"
+
+
 def test_a_part_is_left_out_by_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a cluster without fair shares can be dumped without them, and without jobs not at all."""
     monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path, broken='sshare')}:/usr/bin:/bin")
