@@ -13,6 +13,7 @@ from fedsched.io.hosts import read_hosts
 from fedsched.io.node_events import events_in
 from fedsched.io.node_states import kind_of
 from fedsched.io.reservations import reservations_in
+from fedsched.io.slurm_values import NOTHING
 from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.calendar import RESERVATION, Downtime
 from fedsched.text import counted
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
     from fedsched.model.federation import Federation
     from fedsched.twin.folder import Dump
+
+# How sacctmgr heads what is needed of a reservation: as 22.05 prints it when asked for Start, End and NodeNames, first.
+HEADS = {
+    "name": ("name",),
+    "start": ("timestart", "start", "starttime"),
+    "end": ("timeend", "end", "endtime"),
+    "nodes": ("nodename", "nodenames", "nodes", "nodelist"),
+}
 
 
 def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
@@ -62,7 +71,9 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
     """
     past, strange = _ours(dump, PAST_RESERVATIONS, federation)
     said = [f"{counted(strange, 'reservation')} of other clusters left out"] * bool(strange)
-    lines = [line for line in _present(dump) if line] + list(_past(dump, past))
+    over, unread = _past(dump, past)
+    said += unread
+    lines = [line for line in _present(dump) if line] + over
     if not lines:
         return (), said
     found = _read(RESERVATIONS, lines, dump, federation, zero)
@@ -120,23 +131,33 @@ def _present(dump: Dump) -> list[str]:
     return [line for line in dump.text(RESERVATIONS).splitlines() if line.startswith("ReservationName=")]
 
 
-def _past(dump: Dump, table: Iterable[str]) -> list[str]:
-    """Return the reservations of the database as `scontrol` would show them, but those that it shows itself."""
+def _past(dump: Dump, table: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the reservations of the database as `scontrol` would show them, but those that it shows itself.
+
+    Beside them what of the table is not read.
+    """
     text = dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else ""
     shown = {(one.name, one.words.get("StartTime", "")) for one in reservations_in(text, RESERVATIONS)}
     head, *rows = [line.split("|") for line in table if line] or [[]]
-    names = [name.lower() for name in head]
-    found = []
+    names = [name.strip().lower() for name in head]
+    columns = {word: next((name for name in heads if name in names), "") for word, heads in HEADS.items()}
+    if missing := [word for word, name in columns.items() if not name] if rows else []:
+        told = f"{PAST_RESERVATIONS} has no column {HEADS[missing[0]][0]}"
+        return [], [f"{counted(len(rows), 'past reservation')} left out, for {told}"]
+    found, nowhere = [], 0
     for row in rows:
         words = dict(zip(names, row, strict=False))
-        name, begin, end = (words.get(key, "") for key in ("name", "start", "end"))
+        name, begin, end, nodes = (words.get(column, "") for column in columns.values())
         moment = wall_time_of(end)
         over = moment is not None and moment.seconds <= dump.taken
-        if (name, begin) not in shown and over and words.get("nodenames", words.get("nodes", "")):
-            flags = words.get("flags", "") or "SPEC_NODES"
-            nodes = words.get("nodenames", words.get("nodes", ""))
-            found.append(f"ReservationName={name} StartTime={begin} EndTime={end} Nodes={nodes} Flags={flags}")
-    return found
+        if (name, begin) in shown or not over:
+            continue
+        if nodes.lower() in NOTHING:
+            nowhere += 1
+            continue
+        flags = words.get("flags", "") or "SPEC_NODES"
+        found.append(f"ReservationName={name} StartTime={begin} EndTime={end} Nodes={nodes} Flags={flags}")
+    return found, [f"{counted(nowhere, 'past reservation')} without nodes left out"] * bool(nowhere)
 
 
 def _moment(seconds: float) -> str:

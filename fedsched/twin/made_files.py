@@ -133,7 +133,7 @@ def write_closed(
 ) -> None:
     """Write what sacctmgr prints of nodes that were down and of reservations that are over."""
     events = ["Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"]
-    past = ["Cluster|Name|TRES|Start|End|NodeNames|Flags"]
+    past = ["Cluster|Name|TRES|TimeStart|TimeEnd|NodeName|Flags"]  # asked for as Start, End and NodeNames
     for one in calendar:
         begin, end = clock(np.array([one.begin, one.end]) + EPOCH)
         if one.kind == "outage":
