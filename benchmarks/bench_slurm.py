@@ -19,7 +19,7 @@ MODEL = ROOT.parent / "shared" / "slurm" / "model.py"
 WEEK = MODEL.parent / "ub-medium"
 COMPARED = 600  # jobs: the plain model is slow
 CONF = "SchedulerType=sched/{scheduler}\nSelectType=select/{select}\nNodeName=n[1-{nodes}] CPUs=1\n"
-CONF += "PartitionName=p Nodes=ALL Default=YES\nKillWait=600\n"
+CONF += "PartitionName=p Nodes=ALL Default=YES\nKillWait=600\nPriorityType=priority/basic\n"
 
 
 def slurm(folder: Path, nodes: int, *, scheduler: str = "backfill", select: str = "linear") -> Slurm:

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 EVALUATIONS = 200  # of a search: so few that nearly all of its time is compiling
 PLANNED = 200  # jobs of a search
-CONF = "ClusterName=c\nNodeName=n[1-128] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+CONF = (
+    "SelectType=select/linear PriorityType=priority/basic\nClusterName=c\nNodeName=n[1-128] CPUs=1\n"
+    "PartitionName=p Nodes=ALL Default=YES\n"
+)
 
 
 def demo(jobs: fs.Workload) -> Any:

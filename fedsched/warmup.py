@@ -31,11 +31,13 @@ RULES = ("fcfs", "easy", "conservative", "greedy", "easy-sjbf", "wfp3-easy", "lo
 METHODS = ("memetic", "ga", "pso-ea", "mpso-fga")  # the others are made of the same kernels
 CHOICES = ("first", "best", "spread", "block")
 NODES = 32
-PRIORITIES = """SchedulerType=sched/backfill
+PRIORITIES = """SelectType=select/linear
+SchedulerType=sched/backfill
 PriorityType=priority/multifactor
 PriorityWeightAge=1000
 PriorityWeightJobSize=500
 """
+BASIC = "SelectType=select/linear\nPriorityType=priority/basic\n"
 SHARED_CORES = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=500\n"
 MACHINE = f"NodeName=n[1-{NODES}] CPUs=4 RealMemory=4000\nPartitionName=batch Nodes=ALL Default=YES\n"
 
@@ -112,7 +114,7 @@ def _slurm() -> Iterator[Callable[[], object]]:
         jobs = _jobs()
         whole = _like(jobs, tasks=np.minimum(jobs.tasks, NODES))
         shared = _like(jobs, tasks=np.minimum(jobs.tasks, NODES), demand={"cpu": 1 + np.arange(len(jobs)) % 2})
-        for text in (MACHINE, PRIORITIES + MACHINE, PRIORITIES + SHARED_CORES + MACHINE):
+        for text in (BASIC + MACHINE, PRIORITIES + MACHINE, PRIORITIES + SHARED_CORES + MACHINE):
             conf.write_text(text, encoding="utf-8")
             machine, policy = read_federation(conf), Slurm(conf, completing=4)
             yield from _simulations(whole, machine, (policy,))

@@ -18,6 +18,8 @@ from fedsched.model.held import Hold
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+BASIC = "ClusterName=m\nPriorityType=priority/basic\n"
 each_reading = pytest.mark.parametrize("same_time", ["batch", "sequential"])
 
 
@@ -169,7 +171,7 @@ def test_bounds_hold_where_jobs_are_held() -> None:
 def test_whoever_is_released_stands_behind_those_who_came_before(tmp_path: Path) -> None:
     """With priority/basic: of five jobs of all nodes the second is submitted held, the third is held as it waits."""
     path = tmp_path / "slurm.conf"
-    path.write_text("ClusterName=m\nNodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
+    path.write_text(f"{BASIC}NodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
     jobs = fs.Workload(
         submit=[0.0, 1.0, 2.0, 3.0, 20.0], tasks=4, runtime=60.0, estimate=60.0, held={2: [(0, 10)], 3: [(5, 15)]}
     )
@@ -184,7 +186,7 @@ def test_whoever_is_released_stands_behind_those_who_came_before(tmp_path: Path)
 def test_whoever_is_submitted_held_takes_no_number(tmp_path: Path) -> None:
     """Who is nice by two stands behind the next but one, and one that has no number yet is none of these."""
     path = tmp_path / "slurm.conf"
-    path.write_text("ClusterName=m\nNodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n")
+    path.write_text(f"{BASIC}NodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n")
     jobs = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=4, runtime=60.0, estimate=60.0, nice=[0, 2, 0, 0])
     for held, order in ((None, [1, 3, 2, 4]), ({3: [(0, 30)]}, [1, 4, 2, 3])):
         one = replace(jobs, held=held)

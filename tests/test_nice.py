@@ -16,6 +16,7 @@ from fedsched.policies import Slurm
 if TYPE_CHECKING:
     from pathlib import Path
 
+BASIC = "ClusterName=m\nPriorityType=priority/basic\n"
 # Three jobs of both nodes: the first one runs, and the others have priorities of their partitions alone.
 JOBS = fs.Workload(
     submit=[0.0, 1.0, 2.0], tasks=2, runtime=60.0, estimate=60.0, labels={"partition": ["low", "low", "high"]}
@@ -82,7 +83,7 @@ def test_a_nice_value_is_taken_off(tmp_path: Path) -> None:
 def test_it_counts_where_priorities_are_the_order_of_submits(tmp_path: Path) -> None:
     """With priority/basic each job has one less than the one before it: who is nice by 2 stands behind one of two."""
     path = tmp_path / "slurm.conf"
-    path.write_text("ClusterName=m\nNodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n")
+    path.write_text(f"{BASIC}NodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n")
     jobs = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=2, runtime=60.0, estimate=60.0, nice=[0, 1, 0, 0])
     machine, slurm = read_federation(path), Slurm(path)
     assert order(jobs, machine, slurm) == [1, 2, 3, 4]  # as much as the third, and of a smaller number

@@ -19,7 +19,10 @@ from fedsched.slurm.clocks import seconds_to_clear
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONF = "ClusterName=c\nNodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+CONF = (
+    "ClusterName=c SelectType=select/linear PriorityType=priority/basic\n"
+    "NodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+)
 
 
 @pytest.fixture

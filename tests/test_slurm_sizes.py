@@ -23,6 +23,7 @@ NodeName=n[4-5] CPUs=8 Weight=5
 NodeName=n6 CPUs=2
 PartitionName=p Nodes=ALL Default=YES
 SelectType=select/{}
+PriorityType=priority/basic
 """
 
 

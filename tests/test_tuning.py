@@ -15,7 +15,9 @@ from fedsched.slurm import Slurm
 from fedsched.tuning import GENES
 from fedsched.tuning.confs import changed, changed_texts, diff_of, value_in
 
-MACHINE = "NodeName=n[1-8]\nPartitionName=p Nodes=ALL Default=YES\n"
+MACHINE = (
+    "SelectType=select/linear PriorityType=priority/basic\nNodeName=n[1-8]\nPartitionName=p Nodes=ALL Default=YES\n"
+)
 BLIND = f"SchedulerParameters=bf_max_job_test=1,bf_continue,default_queue_depth=1\n{MACHINE}"  # hardly backfills
 
 
@@ -158,7 +160,7 @@ def test_what_few_set_is_turned_where_it_is_said_or_asked_for(tmp_path: Path) ->
     assert not {"partition_job_depth", "bf_max_job_assoc"} & {*tuning.genes}
     asked = ["partition_job_depth", "sched_max_job_start"]
     assert fs.tune(conf_in(tmp_path), log(), genes=asked, simulations=8).genes == tuple(asked)
-    aged = f"PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityCalcPeriod=60\n{MACHINE}"
+    aged = f"{MACHINE}PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityCalcPeriod=60\n"
     conf = read_slurm_conf(conf_in(tmp_path, aged))
     assert value_in(conf, "PriorityCalcPeriod") == "60"
     assert "PriorityCalcPeriod=1\n" in changed_texts(conf, {"PriorityCalcPeriod": "1"})[conf.path][1]

@@ -78,9 +78,14 @@ def print_costs(run: Run, free: Run | None = None) -> None:
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")
     if partly := of_some(schedule):
         say(partly)
-    for line in schedule.remarks:
+    for line in (*_of_slurm(schedule), *schedule.remarks):
         say(line)
     say(run.ending)
+
+
+def _of_slurm(schedule: Schedule) -> tuple[str, ...]:
+    """Return what a site's scheduler has assumed of its files, and does not model of them."""
+    return schedule.notes if schedule.policy.startswith("slurm (") and schedule.complete else ()
 
 
 def print_side_by_side(runs: Sequence[Run]) -> None:
@@ -94,7 +99,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
         for line in facts_of(run.schedule.workload, run.schedule.federation):
             say(line)
         say(f"machine of {run.label}: {run.schedule.federation}")
-        for line in run.schedule.remarks:
+        for line in (*_of_slurm(run.schedule), *run.schedule.remarks):
             say(f"{run.label}: {line}")
     found = [(run.values, run.recorded) for run in runs]
     heads = [

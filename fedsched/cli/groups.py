@@ -253,6 +253,7 @@ class Policy(Group):
     ] = None
     objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
     conf: options.SlurmConf = None
+    slurm_version: options.SlurmVersion = None
     assoc: options.SlurmAccounts = ()
     clocks: Annotated[Path | None, Parameter(help="slurm: a recording's clocks (.json), to pass when it did.")] = None
     passes: Annotated[

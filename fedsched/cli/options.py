@@ -238,6 +238,13 @@ Saturation = Annotated[
 SlurmConf = Annotated[
     Path | None, Parameter(help="The slurm.conf; --policy slurm takes it for the machine too, if none is given.")
 ]
+SlurmVersion = Annotated[
+    str | None,
+    Parameter(
+        help="slurm: of which Slurm the conf is (22.05): SelectType and PriorityType that it does not name have "
+        "the defaults of that one, or of the newest."
+    ),
+]
 SlurmAccounts = Annotated[
     tuple[Path, ...],
     Parameter(

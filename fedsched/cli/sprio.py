@@ -23,6 +23,7 @@ def command(
     /,
     *,
     conf: options.SlurmConf = None,
+    slurm_version: options.SlurmVersion = None,
     assoc: options.SlurmAccounts = (),
     shares: Path | None = None,
     at: str | None = None,
@@ -52,6 +53,7 @@ def command(
     from fedsched.slurm.priority_parameters import PriorityParameters
     from fedsched.slurm.queue_dump import read_queue
     from fedsched.slurm.sprio import notes_of, weigh
+    from fedsched.slurm.versions import with_version
 
     if str(queue) == SAMPLE and not queue.exists():
         queue, conf, assoc, shares = _shipped(conf, assoc, shares)
@@ -62,7 +64,7 @@ def command(
     moment = None if at is None else wall_time_of(at)
     if at is not None and (moment is None or moment.seconds != moment.seconds):
         raise TraceError(f"--at={at} is no time like 2027-01-12T08:00:00.")
-    slurm_conf = read_slurm_conf(conf)
+    slurm_conf = with_version(read_slurm_conf(conf), slurm_version)
     parameters = PriorityParameters.of(slurm_conf)
     associations = Associations.read(*assoc, cluster=slurm_conf.parameters.get("clustername", ""))
     jobs = read_queue(queue)

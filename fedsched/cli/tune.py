@@ -21,6 +21,7 @@ def command(
     /,
     *,
     conf: options.SlurmConf = None,
+    slurm_version: options.SlurmVersion = None,
     assoc: options.SlurmAccounts = (),
     completing: options.Completing = None,
     sharing: options.Sharing = None,
@@ -66,6 +67,8 @@ def command(
     fedsched tune sample --head 400 --conf slurm.conf --objective mean_wait --objective max_wait
         --gene bf_max_job_test=50:2000 --gene bf_window --simulations 200
     """
+    from fedsched.io.slurm_conf import read_slurm_conf
+    from fedsched.slurm.versions import with_version
     from fedsched.tuning import tune
 
     if conf is None:
@@ -78,7 +81,7 @@ def command(
     given = bool({"federation", "nodes"} & machine.given().keys())
     with progress_bar("tuning", unit="simulations") as progress:
         tuning = tune(
-            conf,
+            with_version(read_slurm_conf(conf), slurm_version),
             workload,
             asked.cluster(workload) if given else None,
             **({"objectives": objective} if objective else {}),

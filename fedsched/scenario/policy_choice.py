@@ -21,7 +21,7 @@ BLOCK = "block"  # the sharing of Slurm's own scheduler
 OF_SLURM_ALONE = f"goes with {{policy}} {SLURM}"  # as FieldError's words
 OF_ROLLING = f"goes with {{policy}} {ROLLING}"
 OF_RULES = ("order", "dispatch", "backfill_order")
-OF_SLURM = ("conf", "assoc", "clocks", "passes", "completing")
+OF_SLURM = ("conf", "slurm_version", "assoc", "clocks", "passes", "completing")
 OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
 
 
@@ -41,7 +41,7 @@ class PolicyChoice:
         In place of the named policy's own rules.
     method, window, evaluations, every, objective
         For "rolling", as in `fedsched.Rolling`.
-    conf, assoc, clocks, passes, completing
+    conf, slurm_version, assoc, clocks, passes, completing
         For "slurm", as in `fedsched.policies.Slurm`; its machine is that of the conf where none is given.
     sharing, reservation
         Nodes are shared: which come first, and what EASY sees of them, as choice and reservation of `NodeSharing`.
@@ -62,6 +62,7 @@ class PolicyChoice:
     clocks: str | None = None
     passes: str | None = None
     completing: int | None = None
+    slurm_version: str | None = None
     sharing: str | None = None
     reservation: str | None = None
 

@@ -14,6 +14,7 @@ from fedsched.slurm.clocks import Clocks
 from fedsched.slurm.limits_of_accounts import left_out
 from fedsched.slurm.parameters import Parameters, parameters_of
 from fedsched.slurm.priority_parameters import PriorityParameters
+from fedsched.slurm.versions import TOLD, assumed_of, with_version
 from fedsched.text import one_line
 from fedsched.values import is_number, whole
 
@@ -36,6 +37,9 @@ class Slurm:
     ----------
     conf
         A slurm.conf, or its path.
+    slurm_version
+        Of which Slurm the conf is, as "22.05": what it does not name has the defaults of that one. None: as the conf
+        tells, if it is `scontrol show config`; else the newest.
     assoc
         Its accounts: what `sacctmgr dump` or `sacctmgr -P show assoc,qos` prints, read or its path; several paths for
         several files. Fair share needs them.
@@ -78,6 +82,7 @@ class Slurm:
         self,
         conf: SlurmConf | str | PathLike[str],
         *,
+        slurm_version: str | None = None,
         assoc: Associations | str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         clocks: Clocks | str | PathLike[str] | None = None,
         passes: str = "instant",
@@ -90,7 +95,7 @@ class Slurm:
     ) -> None:
         if passes not in PASSES:
             raise unknown_name("passes", passes, PASSES)
-        read = conf if isinstance(conf, SlurmConf) else read_slurm_conf(Path(conf))
+        read = with_version(conf if isinstance(conf, SlurmConf) else read_slurm_conf(Path(conf)), slurm_version)
         known = clocks if clocks is None or isinstance(clocks, Clocks) else Clocks.read(clocks)
         for seconds in (completing,) if isinstance(completing, int) else completing.values():
             whole("Slurm", "completing", seconds, least=0)
@@ -118,7 +123,8 @@ class Slurm:
 
     def on_another(self, conf: SlurmConf) -> Slurm:
         """Return the policy of another conf: no recorded clocks are that one's, and it runs once."""
-        return replace(self, conf=conf, clocks=None, ensemble=1)
+        mine = None if TOLD in conf.parameters else self.conf.parameters.get(TOLD)
+        return replace(self, conf=with_version(conf, mine), clocks=None, ensemble=1)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -128,7 +134,8 @@ class Slurm:
     def notes_on(self, *, shared: bool) -> tuple[str, ...]:
         """Return what the files say and this model does not have, on nodes that jobs share or that are given whole."""
         facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
-        said = [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
+        said = list(filter(None, [assumed_of(self.conf)]))
+        said += [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
         if limits := [*left_out(self)]:
             said.append(f"not modelled of the accounts' limits: {', '.join(limits)}")
         return (*said, *(() if self.assoc is None else self.assoc.notes()))

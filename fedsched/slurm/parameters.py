@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
 from fedsched.io.slurm_values import seconds_of
+from fedsched.slurm.versions import said_or_usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,13 +99,14 @@ def parameters_of(conf: SlurmConf) -> Parameters:
     words = dict(_scheduler_words(conf))
     numbers = {name: _number(conf, words, name) for name in NUMBERS}
     numbers["bf_max_time"] = numbers["bf_max_time"] or max(numbers["bf_interval"], 1)
-    scheduler = _one_of(conf, "SchedulerType", (BACKFILL, BUILTIN))
-    select = _one_of(conf, "SelectType", (LINEAR, CONS_TRES))
+    scheduler = _one_of(conf, "SchedulerType", (BACKFILL, BUILTIN), conf.parameters.get("schedulertype", BACKFILL))
+    select = _one_of(conf, "SelectType", (LINEAR, CONS_TRES), said_or_usual(conf, "SelectType"))
+    priority = _one_of(conf, "PriorityType", (BASIC, MULTIFACTOR), said_or_usual(conf, "PriorityType"))
     over = conf.parameters.get("overtimelimit", "0")
     return Parameters(
         backfill=scheduler == BACKFILL and numbers["bf_interval"] != OFF,
         cons_tres=select == CONS_TRES,
-        multifactor=_one_of(conf, "PriorityType", (BASIC, MULTIFACTOR)) == MULTIFACTOR,
+        multifactor=priority == MULTIFACTOR,
         numbers=numbers,
         kill_wait=_whole(conf, "KillWait", conf.parameters.get("killwait", "30"), 0),
         # No limit at all is some four months, as long as Slurm itself takes it to be.
@@ -136,8 +138,8 @@ def _scheduler_words(conf: SlurmConf) -> Iterator[tuple[str, str]]:
         yield name.lower(), value.strip()
 
 
-def _one_of(conf: SlurmConf, name: str, known: tuple[str, ...]) -> str:
-    text = conf.parameters.get(name.lower(), known[0]).lower()
+def _one_of(conf: SlurmConf, name: str, known: tuple[str, ...], said: str) -> str:
+    text = said.lower()
     if text not in known:
         raise FederationError(f"{_where(conf)}: {name}={shortened(text)} is not modelled; give {' or '.join(known)}.")
     return text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
 from fedsched.io.slurm_values import NOTHING, cpus_of, gpus_of, is_on, seconds_of, whole_of
+from fedsched.slurm.versions import said_or_usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +71,7 @@ class PriorityParameters:
     def of(cls, conf: SlurmConf) -> PriorityParameters:
         """Return what a slurm.conf says of priorities."""
         said, where = conf.parameters, conf.path
-        kind = said.get("prioritytype", BASIC).lower()
+        kind = said_or_usual(conf, "PriorityType")
         if kind not in (BASIC, MULTIFACTOR):
             raise FederationError(f"{where}: PriorityType={shortened(kind)} is neither {BASIC} nor {MULTIFACTOR}.")
         flags, strange = _flags(said.get("priorityflags", ""), where)

@@ -10,6 +10,7 @@ from fedsched.errors import TwinError
 from fedsched.io.hosts import records_of
 from fedsched.io.slurm_conf import Line, SlurmConf, read_slurm_conf
 from fedsched.io.slurm_machine import federation_of
+from fedsched.slurm.versions import said_or_usual
 from fedsched.twin.commands import CONFIG, NODES, PARTITIONS
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Machine:
     @property
     def shared(self) -> bool:
         """Return whether several jobs may have one node."""
-        select = self.conf.parameters.get("selecttype", "").lower()
+        select = said_or_usual(self.conf, "SelectType")
         whole = [
             line.words.get("oversubscribe", line.words.get("shared", "")).lower().startswith("exclusive")
             for line in self.conf.partitions.values()

@@ -96,7 +96,7 @@ def lacks(policy: str | Policy | Slurm) -> tuple[str, ...]:
 def _refused(feature: str) -> bool:
     """Return whether Slurm's policy refuses a feature, by asking it to simulate one job that has it."""
     line = Line("here", {"nodename": "n1"})
-    conf = SlurmConf("here", {}, {"n1": line}, {}, {})
+    conf = SlurmConf("here", {"prioritytype": "priority/basic"}, {"n1": line}, {}, {})
     federation = federation_of(conf)
     given: dict[str, Any] = {"after": ["", "afterany:1"], "cancel_at": [-1.0, 1e6], "demand": {"memory": [0, 1]}}
     group = replace(federation.clusters[0].groups[0], resources=(("memory", 10),))

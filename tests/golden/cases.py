@@ -212,6 +212,8 @@ def _gpus(feature: str) -> str:
 # Slurm's own scheduler.
 
 CONF = """ClusterName=a
+SelectType=select/linear
+PriorityType=priority/basic
 {settings}
 NodeName=n[1-12] CPUs=4 RealMemory=16 Feature=ib
 NodeName=n[13-16] CPUs=4 RealMemory=16 Weight={weight}

@@ -18,6 +18,7 @@ from fedsched.slurm.priority_parameters import FLAGS, KNOWN
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "slurm-parameters.md"
 NODES, PARTITION = "NodeName=n[1-4] CPUs=8", "PartitionName=p Nodes=ALL Default=YES"
+OLD = "SelectType=select/linear PriorityType=priority/basic"  # the defaults before 23.11
 MULTIFACTOR = "PriorityType=priority/multifactor"
 ACCOUNTS = Associations((Association("root"), Association("root", user="root", parent=0)), {})
 CALLED = {"State": "not up", "Gres": "no GPUs"}  # what facts call these
@@ -33,7 +34,7 @@ def policy_of(folder: Path, *lines: str) -> fs.policies.Slurm:
     """Return the policy of a conf of these lines, and of what it cannot be without."""
     needed = [line for line in (NODES, PARTITION) if not any(one.startswith(line.split("=")[0]) for one in lines)]
     path = folder / "slurm.conf"
-    path.write_text("\n".join([*needed, *lines, ""]), encoding="utf-8")
+    path.write_text("\n".join([OLD, *needed, *lines, ""]), encoding="utf-8")
     return fs.policies.Slurm(path, assoc=ACCOUNTS)
 
 

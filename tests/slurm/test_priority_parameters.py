@@ -31,7 +31,7 @@ def parameters(folder: Path, text: str = KIND, nodes: str = NODES) -> PriorityPa
 def test_what_is_not_said_is_as_slurm_has_it(tmp_path: Path) -> None:
     """The defaults of the documentation."""
     found = parameters(tmp_path, "")
-    assert (found.multifactor, found.fair_tree, found.reset, found.left_out) == (False, True, "NONE", ())
+    assert (found.multifactor, found.fair_tree, found.reset, found.left_out) == (True, True, "NONE", ())
     assert (found.max_age, found.half_life, found.calc_period, found.damping) == (604_800, 604_800, 300, 1)
     assert (found.nodes, found.cpus, found.charges_ends) == (4, 32, False)
     assert found.partitions["p"].amounts == {"node": 4, "cpu": 32, "mem": 4000, "gres/gpu": 8, "gres/gpu:a100": 8}
@@ -108,4 +108,4 @@ def test_jobs_of_other_partitions_are_refused(tmp_path: Path) -> None:
 def test_basic_has_no_factors(tmp_path: Path) -> None:
     """Where priorities are the order of ids there is nothing to show."""
     with pytest.raises(TraceError, match="priority/basic"):
-        weigh(parameters(tmp_path, ""), None, {}, [])  # type: ignore[arg-type]
+        weigh(parameters(tmp_path, "PriorityType=priority/basic"), None, {}, [])  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def on_ours(name: str, steps: list[Step], folder: Path) -> list[str]:
             layout={"exclusive": 1},
         ),
         fs.read_federation(path),
-        fs.policies.Slurm(path, completing=0),
+        fs.policies.Slurm(path, slurm_version="22.05", completing=0),  # the recorded one
     )
     schedule.verify()
     cores = [f"n{k}:{cores}" for k, cores in enumerate(CORES, start=1)]
