@@ -13,7 +13,7 @@ from fedsched.io.slurm_values import seconds_of
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
     from fedsched.io.sacctmgr import Accounts, Entry
@@ -32,6 +32,8 @@ BESIDE = ("cluster", "account", "user", "partition", "parent", "name", "descript
           "controlport", "rpc", "classification", "preempt", "preemptmode", "gracetime", "preemptexempttime",
           "usagethres", "usagethreshold", "limitfactor", "preempteligibletime", "parentid", "normshares",
           "rawusage", "normusage", "effectvusage", "levelfs", "tresrunmins")  # fmt: skip
+FLAGS = ("noreserve", "overpartqos")  # of QOS, that are modelled
+OF_ADMISSION = ("denyonlimit",)  # a job that is refused when it is submitted is in no log
 _TRES = re.compile(r"([A-Za-z][\w/:.-]*)=(-?\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 Limits = dict[str, "float | Mapping[str, float]"]
@@ -257,11 +259,22 @@ def _left_out(found: Accounts, entries: Mapping[tuple[str, str, str], Entry]) ->
     preempting = [entry.words["name"] for entry in found.qos.values() if entry.words.get("preempt")]
     if preempting:
         yield f"who may preempt whom by QOS ({first_of(preempting)})"
+    yield from _of_flags(found.qos.values())
     factors = [one for one in found.qos.values() if one.words.get("usagethres") or one.words.get("limitfactor")]
     if any(one.words.get("limitfactor", "") not in ("", "0.000000", "1.000000") for one in factors) or any(
         one.words.get("usagethres") for one in factors
     ):
         yield "UsageThreshold and LimitFactor of QOS"
+
+
+def _of_flags(qualities: Iterable[Entry]) -> Iterator[str]:
+    """Give the flags of QOS that decide on something and are not modelled."""
+    having: dict[str, list[str]] = {}
+    for entry in qualities:
+        for flag in filter(None, entry.words.get("flags", "").split(",")):
+            if flag.strip().lower() not in (*FLAGS, *OF_ADMISSION):
+                having.setdefault(flag.strip(), []).append(entry.words["name"])
+    yield from (f"the QOS flag {flag} ({first_of(names)})" for flag, names in having.items())
 
 
 def _whole(text: str, where: str, name: str) -> int:

@@ -210,3 +210,15 @@ def test_a_task_of_an_array_has_its_array_s_number(tmp_path: Path) -> None:
     path.write_text(f"{QUEUED} {words}\n", encoding="utf-8")
     [job] = read_queue(path)
     assert (job.name, job.asked.nice, job.asked.site, job.asked.limit) == ("17_3", -5, 4, float("inf"))
+
+
+@pytest.mark.parametrize("flag", ["EnforceUsageThreshold", "usagethreshold", "RequiresReservation", "NoDecay"])
+def test_a_flag_of_a_qos_that_is_not_modelled_is_named(tmp_path: Path, flag: str) -> None:
+    """What a QOS asks for by a flag is modelled or said, with the QOS that has it."""
+    path = tmp_path / "qos.txt"
+    path.write_text("Name|Priority|Flags\nnormal|0|NoReserve,DenyOnLimit\n" f"low|0|OverPartQOS,{flag}\n")
+    tree = tmp_path / "tree.txt"
+    tree.write_text("Cluster|Account|User|Share\nc|root||1\nc|root|ann|1\n", encoding="utf-8")
+    found = Associations.read(tree, path)
+    assert found.left_out == (f"the QOS flag {flag} (low)",)
+    assert f"not modelled of the accounts: the QOS flag {flag} (low)" in found.notes()
