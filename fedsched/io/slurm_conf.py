@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
+DOWN = "downnodes"
+RENAMED = {"shared": "oversubscribe"}  # words of partitions that older files spell otherwise
 KINDS = ("nodename", "partitionname", "nodeset")
 DEEPEST = 8  # files that include files
 _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*(?:#.*)?", re.IGNORECASE)
@@ -85,6 +87,11 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
     usual: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
     for where, words in _records(Path(path), depth=0):
         kind = next((kind for kind in KINDS if kind in words), None)
+        if DOWN in words and kind is None:  # the other words of its line are of those nodes
+            parameters[DOWN] = ",".join(filter(None, (parameters.get(DOWN, ""), words[DOWN])))
+            continue
+        if kind == "partitionname":
+            words = {RENAMED.get(word, word): value for word, value in words.items()}
         if kind is None:
             parameters |= words
             continue

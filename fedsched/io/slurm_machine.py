@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.errors import FederationError
-from fedsched.io.slurm_conf import features_of, read_slurm_conf
+from fedsched.errors import FederationError, shortened
+from fedsched.io.host_lists import hosts_of
+from fedsched.io.slurm_conf import DOWN, features_of, read_slurm_conf
 from fedsched.io.slurm_values import ENDLESS, NOTHING, cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.node_ranges import ranges_text
@@ -142,6 +143,10 @@ def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[s
         yield f"{counted(away, 'FUTURE node')}"
     if down := [host for host, line in conf.nodes.items() if _state(line) in ("DOWN", "DRAIN", "FAIL", "DRAINED")]:
         yield f"{counted(len(down), 'node')} not up ({first_of(down)}), taken as up"
+    if told := conf.parameters.get(DOWN, ""):
+        yield f"{counted(len(hosts_of(told, conf.path)), 'node')} not up (DownNodes={shortened(told)}), taken as up"
+    if clouds := sum("CLOUD" in line.words.get("state", "").upper() for line in conf.nodes.values()):
+        yield f"{counted(clouds, 'CLOUD node')} not up until jobs need it, taken as up"
     for word, nothing in OF_PARTITIONS.items():
         values = {name: line.words.get(word.lower(), "") for name, line in conf.partitions.items()}
         saying = [name for name, value in values.items() if value and value.lower().partition(":")[0] not in nothing]

@@ -136,6 +136,11 @@ class Slurm:
         facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
         said = list(filter(None, [assumed_of(self.conf)]))
         said += [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
+        if self.priority.charges_ends and self.assoc is None:
+            said.append(
+                f"not modelled of {self.conf.path}: AccountingStorageEnforce asks for limits, and no accounts "
+                "are given, so none is kept; give assoc= (fedsched: --assoc)"
+            )
         if limits := [*left_out(self)]:
             said.append(f"not modelled of the accounts' limits: {', '.join(limits)}")
         return (*said, *(() if self.assoc is None else self.assoc.notes()))

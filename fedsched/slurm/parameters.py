@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
-from fedsched.io.slurm_values import seconds_of
+from fedsched.io.slurm_values import seconds_of, whole_of
 from fedsched.slurm.versions import said_or_usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fedsched.io.slurm_conf import SlurmConf
+    from fedsched.io.slurm_conf import Line, SlurmConf
 
 BUILTIN, BACKFILL = "sched/builtin", "sched/backfill"
 LINEAR, CONS_TRES = "select/linear", "select/cons_tres"
@@ -63,6 +63,9 @@ DECISIVE: Mapping[str, tuple[str, ...]] = {
     "PowerParameters": (),
     "SuspendProgram": (),
     "SchedulerTimeSlice": ("30",),
+    "MCSPlugin": ("mcs/none",),
+    "JobDefaults": (),
+    **dict.fromkeys(("DefMemPerGPU", "DefCpuPerGPU"), ("0", "unlimited")),
 }
 
 
@@ -79,6 +82,7 @@ class Parameters:
     limits_stop: bool  # whoever is over a limit of accounts holds up his partition
     selection: tuple[str, ...]  # the words of SelectTypeParameters
     not_modelled: tuple[str, ...]
+    threads: int = 1  # of a core, the most that a node has
 
     @property
     def shares_memory(self) -> bool:
@@ -91,7 +95,10 @@ class Parameters:
             return self.not_modelled
         others = [word for word in self.selection if word.upper() not in OF_MEMORY]
         kept = (one for one in self.not_modelled if not one.startswith(f"{SELECTION}="))
-        return (*kept, *([f"{SELECTION}={','.join(others)}"] if others else []))
+        found = [*kept, *([f"{SELECTION}={','.join(others)}"] if others else [])]
+        if self.threads > 1 and not any(word.upper().startswith("CR_CPU") for word in self.selection):
+            found.append(f"ThreadsPerCore={self.threads} (jobs are given CPUs, and not whole cores)")
+        return tuple(found)
 
 
 def parameters_of(conf: SlurmConf) -> Parameters:
@@ -114,6 +121,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         limits_stop=STOPS in words,
         selection=tuple(filter(None, conf.parameters.get(SELECTION.lower(), "").split(","))),
         not_modelled=tuple(_not_modelled(conf, words)),
+        threads=max((_threads(line) for line in conf.nodes.values()), default=1),
     )
 
 
@@ -126,6 +134,10 @@ def tiers_of(conf: SlurmConf) -> dict[str, int]:
             raise FederationError(f"{line.where}: PriorityTier={shortened(text)} is no whole number up to 65533.")
         found[name] = int(text)
     return found
+
+
+def _threads(line: Line) -> int:
+    return whole_of(line.words.get("threadspercore", "1"), line.where, "ThreadsPerCore")
 
 
 def _where(conf: SlurmConf) -> str:
