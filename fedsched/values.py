@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import sys
 import types
 from typing import Any, Literal, Union, get_args, get_origin
@@ -41,6 +42,15 @@ def origin(noun: str, t0: Any) -> float | None:
     if not is_number(t0):
         raise ValueError(f"{noun}: t0={t0!r} must be finite; leave it out for the earliest submit.")
     return float(t0)
+
+
+def bytes_a_second(text: str) -> float | None:
+    """Return the rate that a text like 1.25G says (k, M, G, T: thousands, and so on, of bytes), None where it is none.
+
+    It is the one reader of rates: of files, of the command line and of Python.
+    """
+    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
+    return None if found is None else float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
 
 
 def is_number(value: Any) -> bool:

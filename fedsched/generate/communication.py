@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.values import seed_of
+from fedsched.values import bytes_a_second, is_number, seed_of
 
 if TYPE_CHECKING:
     from fedsched.model.workload import Workload
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def communication(
     workload: Workload,
     *,
-    bandwidth: float,
+    bandwidth: float | str,
     compute_fraction: float | tuple[float, float] = (0.5, 1.0),
     spread: float = 4.0,
     seed: int = 0,
@@ -29,7 +29,7 @@ def communication(
     workload
         The jobs.
     bandwidth
-        The median of the tasks' bandwidths, in bytes a second.
+        The median of the tasks' bandwidths, in bytes a second: a number, or a text like "10M".
     compute_fraction
         One share σ for all, or the least and the greatest of an even draw.
     spread
@@ -42,17 +42,16 @@ def communication(
         raise ValueError(f"compute_fraction={compute_fraction!r}: it must lie within 0..1.")
     if not 1 <= spread < math.inf:
         raise ValueError(f"spread={spread!r}: it must be finite and at least 1 (1 gives every task the median).")
-    if not (bandwidth >= 0 and math.isfinite(bandwidth)):
-        raise ValueError(f"bandwidth={bandwidth!r}: it must be finite and at least 0 bytes/s.")
+    median = bytes_a_second(bandwidth) if isinstance(bandwidth, str) else bandwidth
+    if median is None or not is_number(median) or median < 0:
+        raise ValueError(f"bandwidth={bandwidth!r}: it must be finite and at least 0 bytes/s (or '10M': k, M, G, T).")
     rng = np.random.default_rng(seed_of("communication", seed))
     share = rng.uniform(low, high, len(workload))
     factor = np.exp(rng.uniform(-math.log(spread), math.log(spread), len(workload)))
-    said = (
-        f"communication: bandwidth={bandwidth:g}, compute_fraction={compute_fraction}, spread={spread:g}, seed={seed}"
-    )
+    said = f"communication: bandwidth={median:g}, compute_fraction={compute_fraction}, spread={spread:g}, seed={seed}"
     return replace(
         workload,
         compute_fraction=share,
-        task_bandwidth=bandwidth * factor,
+        task_bandwidth=median * factor,
         history=(*workload.history, said),
     )

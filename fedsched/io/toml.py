@@ -24,7 +24,7 @@ from fedsched.model.partition import Partition
 from fedsched.model.power_cap import RUN
 from fedsched.model.signal import Signal
 from fedsched.model.switching import STATES, power_saving_named
-from fedsched.values import fits, told
+from fedsched.values import bytes_a_second, fits, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,8 @@ def read_federation(path: str | PathLike[str]) -> Federation:
 
     In place of a file a shipped federation may be named.
     Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
-    `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
-    `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
+    `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s, or `"1.25G"`), `[[cluster.group]]`; of a group:
+    `count`, `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
     `weight`, `nodes` (`"0-15,20"`), `gears` (`[[0.8, 160.0]]`: shares of the speed, and watts); of a pool: `name`,
     `amount`, `cluster`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` and
     `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`,
@@ -98,6 +98,9 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
     clusters = []
     for k, cluster in enumerate(data["cluster"], 1):
         where = f"{source}, cluster {k}"
+        if isinstance(cluster, Mapping) and isinstance(uplink := cluster.get("uplink"), str):
+            rate = bytes_a_second(uplink)
+            cluster = cluster if rate is None else {**cluster, "uplink": rate}
         _check_table(cluster, Cluster, where)
         groups = []
         for g, group in enumerate(cluster["group"], 1):

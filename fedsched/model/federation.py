@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from numbers import Real
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from fedsched.errors import FederationError, unknown_name
+from fedsched.errors import FederationError, shortened, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import ALWAYS, Downtime, closures_of, reserved_names
 from fedsched.model.features import FEATURE
@@ -23,10 +25,10 @@ from fedsched.model.signal import Signal, check_signals
 from fedsched.model.switching import PowerSaving, check_states, check_switching
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
-from fedsched.values import is_number
+from fedsched.values import bytes_a_second, is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -85,11 +87,11 @@ class NodeGroup:
             raise FederationError(
                 f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
             )
-        if not (math.isfinite(self.speed) and self.speed > 0 and math.isfinite(1.0 / self.speed)):
+        if not (is_number(self.speed) and self.speed > 0 and math.isfinite(1.0 / self.speed)):
             raise FederationError(
                 f"NodeGroup: speed={self.speed!r} must be finite and above 0 (1.0 is the reference node)."
             )
-        if not (math.isfinite(self.busy_watts) and math.isfinite(self.idle_watts)):
+        if not (is_number(self.busy_watts) and is_number(self.idle_watts)):
             raise FederationError(f"NodeGroup: watts {self.busy_watts!r}/{self.idle_watts!r} must be finite.")
         if not 0 <= self.idle_watts <= self.busy_watts:
             raise FederationError(
@@ -106,14 +108,17 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One or more node groups behind one uplink of `uplink` bytes a second."""
+    """One or more node groups behind one uplink of `uplink` bytes a second: a number, or a text like "1.25G"."""
 
     name: str
     groups: tuple[NodeGroup, ...]
     uplink: float = UNLIMITED
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", tuple(self.groups))
+        if not isinstance(self.name, str):
+            raise FederationError(f"Cluster: name={shortened(self.name)} must be a text, as Cluster('north', groups).")
+        object.__setattr__(self, "groups", _groups_of(self.name, self.groups))
+        object.__setattr__(self, "uplink", _rate_of(self.name, self.uplink))
         if not self.groups:
             raise FederationError(f"Cluster {self.name!r}: it has no node group; give at least one.")
         if not self.uplink > 0:
@@ -194,11 +199,18 @@ class Federation:
     def __post_init__(self) -> None:
         for several in ("clusters", "pools", "partitions", "calendar", "limits", "signals"):
             given = getattr(self, several)
+            if not isinstance(given, Iterable) or isinstance(given, str):
+                given = (given,)  # one alone
             object.__setattr__(self, several, given if isinstance(given, tuple) else tuple(given))  # notes stay
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
         seen: set[str] = set()
         for cluster in self.clusters:
+            if not isinstance(cluster, Cluster):
+                raise FederationError(
+                    f"Federation: clusters={shortened(repr(cluster))} must be clusters, as (Cluster('north', 64),); "
+                    "of sizes alone: Federation.of(64, 128)."
+                )
             if cluster.name in seen:
                 raise FederationError(
                     f"Federation {self.name!r}: two clusters are named {cluster.name!r}; names must differ."
@@ -379,9 +391,10 @@ class Federation:
         return cls((Cluster(name, (group,)),), name=name)
 
     @classmethod
-    def of(cls, *sizes: int, uplink: float = UNLIMITED, name: str = "federation") -> Federation:
+    def of(cls, *sizes: int, uplink: float | str = UNLIMITED, name: str = "federation") -> Federation:
         """Return a federation of equal-speed clusters with the given node counts."""
-        clusters = [Cluster(f"C{k + 1}", (NodeGroup(size, 1.0),), uplink) for k, size in enumerate(sizes)]
+        rate = _rate_of("C1", uplink)
+        clusters = [Cluster(f"C{k + 1}", (NodeGroup(size, 1.0),), rate) for k, size in enumerate(sizes)]
         return cls(tuple(clusters), name=name)
 
     @classmethod
@@ -417,6 +430,33 @@ class Federation:
             f"{pools}{f', partitions {names}' if names else ''}"
             f"{downtimes}"
         )
+
+
+def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
+    """Return a cluster's node groups: several, one alone, or one of so many nodes."""
+    if isinstance(given, NodeGroup):
+        return (given,)
+    if is_number(given) and not isinstance(given, float):
+        return (NodeGroup(given),)  # type: ignore[arg-type]  # it checks what number it is
+    groups = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for group in groups:
+        if not isinstance(group, NodeGroup):
+            raise FederationError(
+                f"Cluster {name!r}: groups={shortened(given)} must be node groups, as (NodeGroup(64),), or a number of "
+                "nodes."
+            )
+    return groups
+
+
+def _rate_of(name: str, uplink: object) -> float:
+    """Return an uplink's bytes a second; figures that are assumed stay so."""
+    rate = bytes_a_second(uplink) if isinstance(uplink, str) else uplink
+    if isinstance(rate, bool) or not isinstance(rate, Real):
+        raise FederationError(
+            f"Cluster {name!r}: uplink={shortened(repr(uplink))} must be bytes a second, as 1.25e9 or '1.25G' "
+            "(k, M, G, T)."
+        )
+    return cast("float", rate)
 
 
 def _shortened(ranges: str, nodes: int) -> str:

@@ -293,7 +293,7 @@ class Workload:
     def with_communication(
         self,
         *,
-        bandwidth: float,
+        bandwidth: float | str,
         compute_fraction: float | tuple[float, float] = (0.5, 1.0),
         spread: float = 4.0,
         seed: int = 0,

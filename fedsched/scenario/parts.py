@@ -14,6 +14,7 @@ from fedsched.io.files import STDIN
 from fedsched.model.layout import standing_together
 from fedsched.scenario.caps import cap_files, caps_told
 from fedsched.scenario.signals import Told, with_forecasts
+from fedsched.values import bytes_a_second as rate_of
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
@@ -334,10 +335,9 @@ class Machine:
 def bytes_a_second(given: str | float, field: str) -> float:
     """Return the number that a text like 1.25G gives a field: bytes a second, k, M, G, T for thousands of them."""
     text = str(given)
-    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
-    if found is None:
+    rate = rate_of(text)
+    if rate is None:
         raise FieldError(f"{{{field}}}={{!r}} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).", text)
-    rate = float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
     if field == "communication" and math.isinf(rate):
         raise FieldError("{communication}={!r} must be finite: bytes a second of a task.", text)
     return rate
