@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.generate.communication import communication
+from fedsched.handed import nouns_of
 from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
-    from fedsched.model.federation import Federation
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
 
 def calibrate_bandwidth(
-    workload: Workload,
-    federation: Federation,
+    workload: AnyJobs,
+    federation: AnyMachine,
     share: float,
     *,
     compute_fraction: float | tuple[float, float] = (0.5, 1.0),
@@ -42,6 +43,7 @@ def calibrate_bandwidth(
     rounds
         Steps of the bisection at most; it ends where no job more or less would bring the share nearer.
     """
+    jobs, federation = nouns_of("calibrate_bandwidth", workload, federation, second="federation")
     if not 0 < share < 1:
         raise ValueError(f"share={share!r}: it must lie between 0 and 1.")
     finite = [cluster.uplink for cluster in federation.clusters if math.isfinite(cluster.uplink)]
@@ -49,7 +51,7 @@ def calibrate_bandwidth(
         raise ValueError(f"Federation {federation.name!r} has no finite uplink: nothing can saturate it.")
 
     def drawn(bandwidth: float) -> Workload:
-        return communication(workload, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
+        return communication(jobs, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
 
     def reached(bandwidth: float) -> tuple[float, float]:
         schedule = simulate(drawn(bandwidth), federation, "fcfs")

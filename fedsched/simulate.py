@@ -15,6 +15,7 @@ from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import TraceError
+from fedsched.handed import nouns_of
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.shaping import shaped, with_shapes
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Problem
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
@@ -41,8 +43,8 @@ __all__ = [
 
 
 def prepare(
-    workload: Workload,
-    cluster: Federation,
+    workload: AnyJobs,
+    cluster: AnyMachine,
     policy: str | Policy = "easy",
     *,
     placement: str | None = None,
@@ -60,6 +62,7 @@ def prepare(
 
     The parameters are those of `simulate`.
     """
+    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.but(
@@ -202,8 +205,8 @@ def _on_shared_nodes(
 
 
 def simulate(
-    workload: Workload,
-    cluster: Federation,
+    workload: AnyJobs,
+    cluster: AnyMachine,
     policy: str | Policy | Slurm = "easy",
     *,
     sharing: NodeSharing | str | None = None,
@@ -224,7 +227,8 @@ def simulate(
     Parameters
     ----------
     workload, cluster
-        The jobs, and what they run on.
+        The jobs, and what they run on: a `Workload` and a `Federation`. Their files' paths do as well, for jobs a table
+        of pandas with their columns or a list of `Job`, for machines a `Cluster`, several, or a number of nodes.
     policy
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
         `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
@@ -265,6 +269,7 @@ def simulate(
     -----
     Ctrl-C ends a run early: the schedule then holds what was started until then, and says so in its notes.
     """
+    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if is_slurm(policy) or sharing is not None:
         reading = reading.but(
             same_time=same_time,

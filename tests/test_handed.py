@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.bounds import exact, exact_front, lower_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,3 +63,78 @@ def test_a_noun_says_what_it_is_made_of(case: str) -> None:
     with pytest.raises(fs.errors.FederationError, match=words) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+JOBS = fs.Workload(submit=[0, 0, 1], tasks=[1, 2, 1], runtime=[10, 20, 30])
+MACHINE = fs.Federation.homogeneous(4)
+VERBS: dict[str, Callable[[Any, Any], Any]] = {
+    "simulate": lambda jobs, machine: fs.simulate(jobs, machine).makespan,
+    "optimize": lambda jobs, machine: fs.optimize(jobs, machine, evaluations=1, method="ga", baselines=()).value(),
+    "lower_bounds": lambda jobs, machine: lower_bounds(jobs, machine, method="closed").makespan,
+    "Instance": lambda jobs, machine: fs.Instance("i", jobs, machine).fingerprint(),
+}
+VERBS_WITH_SOLVER: dict[str, Callable[[Any, Any], Any]] = {
+    "exact": lambda jobs, machine: exact(jobs, machine).value,
+    "exact_front": lambda jobs, machine: exact_front(jobs, machine, points=1).points.tolist(),
+}
+EVERY_VERB = VERBS | VERBS_WITH_SOLVER
+NAMES = [*VERBS, *(pytest.param(name, marks=pytest.mark.needs("ortools")) for name in VERBS_WITH_SOLVER)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_verb_takes_what_is_plain_in_meaning(name: str, tmp_path: Path) -> None:
+    """A path, a table or a list of jobs stands for the workload, and a path, a cluster or a number for the machine."""
+    verb = EVERY_VERB[name]
+    expected = verb(JOBS, MACHINE)
+    log, machine = tmp_path / "log.csv", tmp_path / "site.toml"
+    JOBS.write(log)
+    MACHINE.write(machine)
+    group = MACHINE.groups[0]
+    for jobs in (str(log), log, list(JOBS)):
+        assert verb(jobs, MACHINE) == expected
+    if name == "Instance":  # it tells machines apart by their names
+        return
+    for nodes in (4, np.int64(4), str(machine), machine, group, fs.Cluster("c", group), [fs.Cluster("c", group)]):
+        assert verb(JOBS, nodes) == expected
+
+
+def test_a_table_of_pandas_stands_for_its_jobs() -> None:
+    """A DataFrame with the columns is a workload, and one without them is told which it lacks."""
+    table = pytest.importorskip("pandas").DataFrame({"submit": [0, 0, 1], "tasks": [1, 2, 1], "runtime": [10, 20, 30]})
+    assert fs.simulate(table, 4).makespan == fs.simulate(JOBS, MACHINE).makespan
+    with pytest.raises(ValueError, match="tasks"):
+        fs.simulate(table.drop(columns="tasks"), 4)
+
+
+@pytest.mark.parametrize("name", EVERY_VERB)
+@pytest.mark.parametrize("jobs", [None, 3.5, [1, 2], {"submit": [0]}])
+def test_every_verb_says_what_a_workload_is(name: str, jobs: Any) -> None:
+    """What is no table of jobs is named with the argument, as it was given, beside what is one."""
+    with pytest.raises(TypeError, match=r"workload=.* is no table of jobs; give a Workload, a file of one") as caught:
+        EVERY_VERB[name](jobs, MACHINE)
+    assert f"workload={jobs!r}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", EVERY_VERB)
+@pytest.mark.parametrize("machine", [None, 4.0, True, [4, 8]])
+def test_every_verb_says_what_a_machine_is(name: str, machine: Any) -> None:
+    """What is no machine is named with the argument, as it was given, beside what is one."""
+    second = "federation" if name not in ("simulate", "optimize") else "cluster"
+    with pytest.raises(TypeError, match=rf"{second}=.* is no machine; give a Federation, as Federation.of") as caught:
+        EVERY_VERB[name](JOBS, machine)
+    assert f"{second}={machine!r}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", EVERY_VERB)
+@pytest.mark.parametrize("pair", [(MACHINE, JOBS), (4, "log.swf"), ("site.toml", "log.swf"), (fs.NodeGroup(4), JOBS)])
+def test_swapped_arguments_are_said_to_be_swapped(name: str, pair: tuple[Any, Any]) -> None:
+    """A machine in the place of the jobs, and jobs in that of the machine, is an error that says the order."""
+    with pytest.raises(TypeError, match=r"is a machine, and .* are jobs; the jobs come first: ") as caught:
+        EVERY_VERB[name](*pair)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_nodes_are_no_machine() -> None:
+    """A number of nodes that no machine has is named with the argument."""
+    with pytest.raises(ValueError, match="simulate: cluster=0 must be at least 1"):
+        fs.simulate(JOBS, 0)

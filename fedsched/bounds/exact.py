@@ -16,6 +16,7 @@ from fedsched.bounds.exact_task import cost, left_out, task_of
 from fedsched.bounds.model import build
 from fedsched.bounds.relaxation import hidden_by_clock
 from fedsched.errors import unknown_name
+from fedsched.handed import nouns_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import whole
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Floats, Ints
-    from fedsched.model.federation import Federation
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
 
 OBJECTIVES = ("makespan", "energy", "weighted")
 PROVEN = 1e-5  # a schedule this close to its bound, relatively, is called optimal
@@ -93,8 +93,8 @@ class ExactFront:
 
 
 def exact(
-    workload: Workload,
-    federation: Federation,
+    workload: AnyJobs,
+    federation: AnyMachine,
     *,
     objective: str = "makespan",
     weights: tuple[float, float] | None = None,
@@ -116,7 +116,7 @@ def exact(
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on.
+        The jobs, and what they run on, given as to `simulate`.
     objective
         "makespan", "energy", or "weighted".
     weights
@@ -129,6 +129,7 @@ def exact(
     t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `lower_bounds`.
     """
+    workload, federation = nouns_of("exact", workload, federation, second="federation")
     if objective not in OBJECTIVES:
         raise unknown_name("objective of the exact model", objective, OBJECTIVES)
     if (weights is None) == (objective == "weighted"):
@@ -158,8 +159,8 @@ def exact(
 
 
 def exact_front(
-    workload: Workload,
-    federation: Federation,
+    workload: AnyJobs,
+    federation: AnyMachine,
     *,
     points: int = 50,
     seconds: float = 60.0,
@@ -181,7 +182,7 @@ def exact_front(
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on.
+        The jobs, and what they run on, given as to `simulate`.
     points
         Stop after so many points of the front.
     seconds
@@ -189,6 +190,7 @@ def exact_front(
     workers, seed, t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `exact`.
     """
+    workload, federation = nouns_of("exact_front", workload, federation, second="federation")
     whole("exact_front", "points", points, least=1)
     reading = reading.but(
         knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives

@@ -20,6 +20,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.errors import TraceError, unknown_name
+from fedsched.handed import nouns_of
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import may_shift
 from fedsched.model.asleep import as_little_as_idle
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.relaxation import Floats, Ints
     from fedsched.bounds.shapes import Areas
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
 
 METHODS = ("auto", "lp", "lagrangian", "closed")
 MEANS = (  # more jobs may make them smaller
@@ -52,8 +53,8 @@ LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
 
 
 def lower_bounds(
-    workload: Workload,
-    federation: Federation,
+    workload: AnyJobs,
+    federation: AnyMachine,
     *,
     t0: float | None = None,
     reading: Reading = CLAIRVOYANT,
@@ -70,7 +71,7 @@ def lower_bounds(
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on.
+        The jobs, and what they run on, given as to `simulate`.
     t0
         The time's origin: no job starts before it. The earliest submit when not given.
     reading
@@ -95,6 +96,7 @@ def lower_bounds(
     deadline
         The time by which all jobs end in the schedules whose cost and carbon are bounded; by default any.
     """
+    workload, federation = nouns_of("lower_bounds", workload, federation, second="federation")
     reading = reading.but(
         knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
     ).settled("lower_bounds")

@@ -8,15 +8,17 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
-from fedsched.errors import unknown_name
+from fedsched.errors import shortened, unknown_name
+from fedsched.handed import nouns_of
 from fedsched.model import assumed, unmodelled
 from fedsched.model.foresight import foresight, known_beforehand
 from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.sharing import NodeSharing
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
@@ -86,8 +88,8 @@ class Instance(Read):
     def __init__(
         self,
         name: str,
-        workload: Workload,
-        federation: Federation,
+        workload: AnyJobs,
+        federation: AnyMachine,
         objectives: tuple[str, ...] = ("makespan",),
         optimum: float | None = None,
         *,
@@ -99,6 +101,11 @@ class Instance(Read):
         alternatives: str | None = None,
         sharing: NodeSharing | str | None = None,
     ) -> None:
+        if not isinstance(name, str):
+            given = shortened(one_line(repr(name)))
+            raise TypeError(f"Instance: name={given} must be a text: Instance('log', workload, federation).")
+        workload, federation = nouns_of(f"Instance {name!r}", workload, federation, second="federation")
+        objectives = (objectives,) if isinstance(objectives, str) else objectives
         named = not isinstance(objectives, str) and all(isinstance(name, str) for name in objectives)
         if not named or not objectives:
             raise ValueError(f"Instance {name!r}: objectives={objectives!r} must be a tuple of names.")
@@ -109,8 +116,8 @@ class Instance(Read):
         )
         words = words.settled(f"Instance {name!r}", whole_instants=True)
         shared = None if sharing is None else NodeSharing.of(sharing)
-        given = (name, workload, federation, tuple(objectives), optimum, submits, words, shared)
-        for field, value in zip(Instance.__slots__, given, strict=True):
+        values = (name, workload, federation, tuple(objectives), optimum, submits, words, shared)
+        for field, value in zip(Instance.__slots__, values, strict=True):
             object.__setattr__(self, field, value)
 
     @property

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import RunningJobs
     from fedsched.gym.spaces import Observation
-    from fedsched.model.federation import Federation
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
 
 
 class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
@@ -59,8 +58,8 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
 
     def __init__(
         self,
-        workload: Workload,
-        federation: Federation,
+        workload: AnyJobs,
+        federation: AnyMachine,
         *,
         jobs: int | None = None,
         objective: str | Sequence[str] = "bounded_slowdown",

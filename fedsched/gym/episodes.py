@@ -34,6 +34,7 @@ from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
+from fedsched.handed import nouns_of
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.counters import someones
 from fedsched.model.dependencies import settled
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Extras, Ints, Plan, Problem, RunningJobs, State
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
@@ -68,8 +70,8 @@ class Episodes:
 
     def __init__(
         self,
-        workload: Workload,
-        federation: Federation,
+        workload: AnyJobs,
+        federation: AnyMachine,
         *,
         runs: int,
         jobs: int | None = None,
@@ -85,6 +87,7 @@ class Episodes:
         running_places: int = 64,
     ) -> None:
         noun = "environment"
+        workload, federation = nouns_of(noun, workload, federation, second="federation")
         already = () if running is None else tuple(running.rows.tolist())
         workload = shaped(in_nodes(as_asked(workload, federation), federation), federation, reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)

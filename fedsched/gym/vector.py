@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import RunningJobs
     from fedsched.gym.spaces import Observation
-    from fedsched.model.federation import Federation
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
 
 
 class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray[Any]"]):
@@ -49,8 +48,8 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
 
     def __init__(
         self,
-        workload: Workload,
-        federation: Federation,
+        workload: AnyJobs,
+        federation: AnyMachine,
         *,
         num_envs: int = 1,
         jobs: int | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import TraceError
+from fedsched.handed import nouns_of
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.slack import HOUR
 from fedsched.optimize.verb import optimize
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.schedule import Schedule
@@ -83,8 +85,8 @@ class Shifts:
 
 
 def shifts(
-    workload: Workload,
-    cluster: Federation,
+    workload: AnyJobs,
+    cluster: AnyMachine,
     objective: str = "carbon",
     *,
     slacks: Sequence[float] = (),
@@ -109,6 +111,7 @@ def shifts(
     asked
         What `optimize` takes beside: method, evaluations, seconds, seed.
     """
+    workload, cluster = nouns_of("shifts", workload, cluster, second="cluster")
     if not _may_be_put_off(workload, slacks):
         raise TraceError("no job may be put off: give them slack, by a column slack or --put-off 4h.")
     given = workload

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compilation import compiling
 from fedsched.engine.simulation import start_of
+from fedsched.handed import nouns_of
 from fedsched.model.alternatives import refuse_late_choice
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from os import PathLike
 
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.result import Result
     from fedsched.search.methods import MethodInfo
     from fedsched.search.objectives import Cost
@@ -45,8 +45,8 @@ ISLANDS = 4  # with an executor, when the user says nothing: the same number eve
 
 
 def optimize(
-    workload: Workload,
-    cluster: Federation,
+    workload: AnyJobs,
+    cluster: AnyMachine,
     *,
     objectives: str | Cost | Sequence[str | Cost] | None = None,
     weights: Sequence[float] | None = None,
@@ -83,7 +83,7 @@ def optimize(
     Parameters
     ----------
     workload, cluster
-        The jobs, and what they run on.
+        The jobs, and what they run on: as in `simulate` their files' paths, a table, or a number of nodes do as well.
     objectives
         What to minimise: names of metric columns, or functions that get all of them by name, one array a metric, and
         return one finite value a plan. By default what the method is after: makespan and energy for "auto".
@@ -157,6 +157,7 @@ def optimize(
     Ctrl-C ends a search early with the best found so far. So does an executor that fails, with a warning that says
     which island it lost.
     """
+    workload, cluster = nouns_of("optimize", workload, cluster, second="cluster")
     aims = None if objectives is None else Objectives.of(objectives, weights)
     shared = None if sharing is None else NodeSharing.of(sharing)
     if method == "auto" and (deadline is not None or shared is not None or (aims is not None and aims.uncompiled)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import TraceError, unknown_name
-from fedsched.io import read_federation
+from fedsched.handed import federation_of, workload_of
 from fedsched.model.metrics import METRICS
 from fedsched.model.reading import USUAL
 from fedsched.search.objectives import MAXIMISED, NOT_SOUGHT
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.io.slurm_conf import SlurmConf
-    from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
     from fedsched.sharing import NodeSharing
@@ -39,8 +39,8 @@ SOUGHT = tuple(metric.name for metric in METRICS if metric.name not in MAXIMISED
 
 def tune(
     conf: Slurm | SlurmConf | str | PathLike[str],
-    log: Workload,
-    federation: Federation | None = None,
+    log: AnyJobs,
+    federation: AnyMachine | None = None,
     *,
     objectives: Sequence[str] = ("mean_wait", "bounded_slowdown", "max_wait"),
     genes: Iterable[str] | Mapping[str, tuple[int, int] | None] | None = None,
@@ -98,8 +98,8 @@ def tune(
         raise ValueError(f"tune: seconds={seconds!r} must be above 0.")
     if simulations is None and seconds is None:
         simulations = USUAL_SIMULATIONS
-    seen, later = _parts(log, check)
-    machine = read_federation(policy.conf.path) if federation is None else federation
+    seen, later = _parts(workload_of("tune", "log", log), check)
+    machine = federation_of("tune", "federation", policy.conf.path if federation is None else federation)
     budget = Budget(simulations, math.inf if seconds is None else begun + seconds)
     offsets = tuple(k * PERIOD // phases for k in range(phases))
     trials = Trials(policy, seen, machine, reading, names, offsets, budget, sharing)
