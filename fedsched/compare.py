@@ -12,6 +12,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from fedsched.comparison.asked import budget_of, instances_of, methods_of, seeds_of
 from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
@@ -21,7 +22,6 @@ from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.errors import FedschedError
 from fedsched.executors import LEFT, ended_of, unknown_to_workers
-from fedsched.values import seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -46,8 +46,8 @@ __all__ = [
 
 
 def compare(
-    instances: Iterable[Comparable],
-    methods: Sequence[str | Entrant],
+    instances: Comparable | Iterable[Comparable],
+    methods: str | Entrant | Sequence[str | Entrant],
     seeds: Iterable[int],
     budget: Budget,
     *,
@@ -80,7 +80,7 @@ def compare(
     progress
         Called with (runs done, runs in all).
     """
-    tasks = _tasks(list(instances), list(methods), [seed_of("compare", seed) for seed in seeds], budget, baselines)
+    tasks = _tasks(instances_of(instances), methods_of(methods), seeds_of(seeds), budget_of(budget), baselines)
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:
         known = {key: record for key, record in known.items() if not record.error}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+Value = TypeVar("Value")
 
 
 class FedschedError(Exception):
@@ -117,6 +119,20 @@ def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.5) -> str |
     by_lower = {one.lower(): one for one in known}
     near = difflib.get_close_matches(str(name).lower()[:LONG_NAME], by_lower, n=1, cutoff=cutoff)
     return by_lower[near[0]] if near else None
+
+
+class Named(dict[str, Value]):
+    """Values by name, of which a name that is not there is an error that offers the nearest one."""
+
+    def __init__(self, kind: str, values: Mapping[str, Value]) -> None:
+        super().__init__(values)
+        self.kind = kind
+
+    def __missing__(self, name: object) -> Value:
+        raise unknown_name(self.kind, name, self)
+
+    def __reduce__(self) -> tuple[type[Named[Value]], tuple[str, dict[str, Value]]]:
+        return type(self), (self.kind, dict(self))
 
 
 SHORT_LIST = 20  # names that an error message still lists whole

@@ -32,6 +32,8 @@ def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: i
 
 def seed_of(noun: str, seed: Any) -> int:
     """Return a seed that generators and kernels can count from, or raise."""
+    if seed is None:
+        raise TypeError(f"{noun}: seed=None must be a whole number, as seed=0: the same seed, the same result.")
     return whole(noun, "seed", seed, least=0, most=LARGEST_SEED)
 
 

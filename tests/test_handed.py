@@ -138,3 +138,68 @@ def test_no_nodes_are_no_machine() -> None:
     """A number of nodes that no machine has is named with the argument."""
     with pytest.raises(ValueError, match="simulate: cluster=0 must be at least 1"):
         fs.simulate(JOBS, 0)
+
+
+INSTANCE = fs.Instance("i", JOBS, MACHINE)
+BUDGET = fs.Budget(evaluations=1)
+
+
+def test_a_comparison_takes_one_for_a_row_of_one() -> None:
+    """One instance, one method and one objective stand for a row of one."""
+    [found] = fs.compare(fs.Instance("i", JOBS, 4, "makespan"), "fcfs", [0], BUDGET).records
+    [plain] = fs.compare([fs.Instance("i", JOBS, 4)], ["fcfs"], [0], BUDGET).records
+    assert (found.key, found.front) == (plain.key, plain.front)
+    [record] = fs.compare(INSTANCE, "memetic", [0], BUDGET, baselines=["easy"]).records
+    assert (record.method, record.error) == ("memetic", "")
+
+
+MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
+    "instances": (lambda: fs.compare(JOBS, ["fcfs"], [0], BUDGET),  # type: ignore[arg-type]
+                  r"compare: instances=<Workload .* must be instances, as \[fedsched.Instance\("),
+    "methods": (lambda: fs.compare(INSTANCE, 3, [0], BUDGET),  # type: ignore[arg-type]
+                "compare: methods=3 must be names or entrants"),
+    "seeds": (lambda: fs.compare(INSTANCE, "fcfs", 3, BUDGET),  # type: ignore[arg-type]
+              r"compare: seeds=3 must be a list of seeds, as \[0, 1, 2\], or range\(3\) for so many"),
+    "budget": (lambda: fs.compare(INSTANCE, "fcfs", [0], 500),  # type: ignore[arg-type]
+               r"compare: budget=500 must say of what: .*Budget\(evaluations=500\) or .*Budget\(seconds=500\)"),
+    "instance's name": (lambda: fs.Instance(JOBS, MACHINE, "makespan"),  # type: ignore[arg-type]
+                        r"Instance: name=<Workload .* must be a text: Instance\('log', workload, federation\)"),
+    "a number of seeds": (lambda: fs.optimize(JOBS, 4, seeds=3),  # type: ignore[arg-type]
+                          "optimize: seeds=3 must be one of structured, random; a number is seed=3"),
+    "no seed": (lambda: fs.optimize(JOBS, 4, seed=None),  # type: ignore[arg-type]
+                "optimize: seed=None must be a whole number, as seed=0"),
+    "method": (lambda: fs.optimize(JOBS, 4, method=["ga"]),  # type: ignore[arg-type]
+               r"method=\['ga'\] must be the name of one search, as 'memetic'"),
+    "objectives": (lambda: fs.optimize(JOBS, 4, objectives=3),  # type: ignore[arg-type]
+                   r"objectives=3 must be names of metrics, as \('makespan', 'energy'\)"),
+    "policy": (lambda: fs.simulate(JOBS, 4, fs.Rules),  # type: ignore[arg-type]
+               "policy=<class .* is neither a name nor has it a method rules"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISCALLED)
+def test_a_miscall_is_told_the_call_that_works(case: str) -> None:
+    """An argument of another kind is named, shown as it was given, and set beside a call that works."""
+    call, words = MISCALLED[case]
+    with pytest.raises(TypeError, match=words) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_plans_to_begin_with_and_baselines_may_be_one() -> None:
+    """One schedule to begin with and one policy to compare with stand for a row of one."""
+    found = fs.optimize(JOBS, 4, evaluations=1, method="ga", baselines="fcfs", initial=fs.simulate(JOBS, 4))
+    assert [one.policy for one in found.baselines] == ["fcfs"]
+
+
+def test_a_metric_that_is_none_offers_the_nearest() -> None:
+    """Metrics are had by name, and a name of none of them is an error that offers one, in an objective too."""
+    metrics = fs.simulate(JOBS, MACHINE).metrics()
+    assert metrics["makespan"] == metrics.makespan
+    for call in (
+        lambda: metrics["wait"],
+        lambda: metrics.as_dict()["wait"],
+        lambda: fs.optimize(JOBS, 4, objectives=lambda found: found["wait"], evaluations=1, baselines=()),
+    ):
+        with pytest.raises(fs.errors.UnknownNameError, match=r"Unknown metric 'wait'\. Did you mean 'm"):
+            call()

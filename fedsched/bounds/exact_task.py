@@ -24,7 +24,7 @@ from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.model.shaping import shaped
 from fedsched.text import counted
-from fedsched.values import is_number, origin, whole
+from fedsched.values import is_number, origin, seed_of, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,7 +108,7 @@ def task_of(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to schedule.")
     whole("exact", "workers", workers, least=1)
-    whole("exact", "seed", seed, least=0, most=LARGEST_SEED)
+    seed_of("exact", seed)
     if not is_number(seconds) or not seconds > 0:
         raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
     if reading.leaves_open(workload):

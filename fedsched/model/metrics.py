@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.errors import Named
 from fedsched.jit import by_reference, inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
 
@@ -118,7 +119,10 @@ class Metrics:
 
     def as_dict(self) -> dict[str, float]:
         """Return the row as a mapping from metric name to value."""
-        return {name: getattr(self, name) for name in NAMES}
+        return Named("metric", {name: getattr(self, name) for name in NAMES})
+
+    def __getitem__(self, name: str) -> float:
+        return self.as_dict()[name]
 
     def telling(self) -> dict[str, float]:
         """Return what says something: of the known values all but losses of nothing, and what another one has said."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fedsched.compilation import compiling
 from fedsched.engine.simulation import start_of
+from fedsched.errors import unknown_name
 from fedsched.handed import nouns_of
 from fedsched.model.alternatives import refuse_late_choice
 from fedsched.model.reading import CLAIRVOYANT, Reading
@@ -25,10 +27,10 @@ from fedsched.search.shared import BASELINES as ON_SHARED_NODES
 from fedsched.search.shared import refuse_to_share
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
 from fedsched.sharing import NodeSharing
-from fedsched.values import seed_of, whole
+from fedsched.values import is_number, seed_of, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
     from os import PathLike
 
@@ -178,10 +180,10 @@ def optimize(
             f"give {islands} evaluations or more, or {least} islands or fewer."
         )
     if seeds not in SEEDS:
-        from fedsched.errors import unknown_name
-
+        if is_number(seeds):
+            raise TypeError(f"optimize: seeds={seeds} must be one of {', '.join(SEEDS)}; a number is seed={seeds}.")
         raise unknown_name("seeds", seeds, SEEDS)
-    initial = tuple(initial)
+    initial = tuple(initial) if isinstance(initial, Iterable) else (initial,)
     if initial and package is not None:
         raise ValueError(f"initial: plans of all jobs cannot begin packages of {package}; give one or the other.")
     aims = Objectives.of(info.objectives, weights) if aims is None else aims
@@ -254,7 +256,7 @@ def optimize(
 
 def _baselines(given: Sequence[str] | None, jobs: int, *, shared: bool) -> tuple[str, ...]:
     if given is not None:
-        return tuple(given)
+        return (given,) if isinstance(given, str) else tuple(given)
     return ON_SHARED_NODES if shared else usual_baselines(jobs)
 
 

@@ -193,7 +193,7 @@ def policy_named(policy: str | Policy, *, placement: str | None = None) -> Polic
         if isinstance(known, Rules):
             return replace(known, name=policy.lower(), placement=placement or known.placement)
         policy = known
-    if not isinstance(policy, Policy):
+    if isinstance(policy, type) or not isinstance(policy, Policy):
         raise TypeError(f"policy={policy!r} is neither a name nor has it a method rules(workload, federation).")
     if placement is not None and isinstance(policy, Rules):
         return replace(policy, placement=placement)

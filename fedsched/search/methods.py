@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
-from fedsched.errors import unknown_name
+from fedsched.errors import shortened, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,6 +122,8 @@ ALIASES: Mapping[str, str] = MappingProxyType({"auto": "memetic", "nsga2": "moga
 
 def method_named(name: str) -> MethodInfo:
     """Return the method of that name or alias."""
+    if not isinstance(name, str):
+        raise TypeError(f"method={shortened(repr(name))} must be the name of one search, as 'memetic'.")
     known = ALIASES.get(name.lower(), name.lower())
     if known not in METHODS:
         raise unknown_name("method", name, [*METHODS, *ALIASES])

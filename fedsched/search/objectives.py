@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsched.errors import unknown_name
+from fedsched.errors import Named, shortened, unknown_name
 from fedsched.model.metrics import NAMES, OF_A_SCHEDULE, PRICED, Column
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ class Objectives:
     @classmethod
     def of(cls, given: str | Cost | Sequence[str | Cost], weights: Sequence[float] | None = None) -> Objectives:
         """Return the objectives of one name or function, or of several."""
-        several = [given] if isinstance(given, str) or callable(given) else list(given)
+        several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        for one in several:
+            if not isinstance(one, str) and not callable(one):
+                shown = shortened(repr(given))
+                raise TypeError(f"objectives={shown} must be names of metrics, as ('makespan', 'energy').")
         functions = {_name_of(one): one for one in several if callable(one)}
         names = tuple(_name_of(one) if callable(one) else one for one in several)
         return cls(names, () if weights is None else tuple(weights), functions)
@@ -103,7 +107,7 @@ class Objectives:
         """Return what is minimised, from metric rows."""
         if not self.functions:
             return metrics[..., self._places] * self.signs
-        columns = {name: metrics[..., k] for k, name in enumerate(NAMES)}
+        columns = Named("metric", {name: metrics[..., k] for k, name in enumerate(NAMES)})
         return np.stack([self._column(name, columns) for name in self.names], axis=-1) * self.signs
 
     def sought(self, metrics: Floats) -> Floats:
