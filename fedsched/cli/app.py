@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from fedsched import __version__
 from fedsched.cli import COMMANDS, options
 from fedsched.cli import config as settings
+from fedsched.cli.lists import one_by_one
 from fedsched.cli.shared import NotTakenError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def build_app(named: str | None = None) -> App:
     @app.meta.default
     def fedsched(*tokens: options.Rest, config: options.Config = None, debug: options.Debug = False) -> object:
         # The parser calls the program by this function's name where it installs completion. `run` has seen --debug.
+        tokens = one_by_one(tokens)
         path = config or settings.found_here()
         if path is not None:
             return _with_settings(app, tokens, settings.read(path, app))

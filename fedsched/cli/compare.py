@@ -69,7 +69,7 @@ def command(
     package
         Cut each log into successive packages of so many jobs, each an instance; an incomplete last one is left out.
     method
-        A search or a policy; give several.
+        A search or a policy; give several, as --method easy,ga or one after the other.
     seeds
         Run every method with the seeds 0, 1, … so many.
     baseline

@@ -52,5 +52,10 @@ def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
 def check_names(names: Iterable[str]) -> None:
     """Raise for the first name that nothing bears."""
     for name in names:
-        if name.lower() not in {*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET}:
-            raise unknown_name("method or policy", name, [*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET])
+        if name.lower() not in every_name():
+            raise unknown_name("method or policy", name, every_name())
+
+
+def every_name() -> frozenset[str]:
+    """Return every name that something bears."""
+    return frozenset({*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET})
