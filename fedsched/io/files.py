@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 import zlib
 from contextlib import contextmanager
 from functools import partial
@@ -34,6 +35,7 @@ ALLOWANCE = 64 << 20
 STDIN = "-"
 # A pipe is kept in memory up to the first size and on the disk beyond, as no file, and is no log beyond the second.
 IN_MEMORY, MOST_PIPED = 64 << 20, 64 << 30
+PATIENCE = 30.0  # seconds for which somebody may take to write into a pipe
 _OTHER = ((b"PK\x03\x04", "a zip archive; unpack it first"), (b"%PDF", "a PDF document"))
 
 
@@ -89,20 +91,49 @@ def _opened(path: str | PathLike[str]) -> Iterator[BufferedReader]:
         with _spooled(sys.stdin.buffer, path) as kept:
             yield kept
         return
-    with Path(path).open("rb") as raw:
-        if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+    waits = hasattr(os, "O_NONBLOCK") and stat.S_ISFIFO(os.stat(path).st_mode)
+    waits = waits and os.path.exists(os.path.realpath(path))  # a shell's <(...) has its writer, and no name
+    with open(path, "rb", opener=_without_waiting if waits else None) as raw:
+        kind = os.fstat(raw.fileno()).st_mode
+        if stat.S_ISREG(kind):
             yield raw
             return
-        with _spooled(raw, path) as kept:
+        begin = _first_of_pipe(raw.fileno(), path) if waits else b""
+        with _spooled(raw, path, begin, device=stat.S_ISCHR(kind) and not raw.isatty()) as kept:
             yield kept
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _first_of_pipe(pipe: int, path: str | PathLike[str]) -> bytes:
+    """Return what a pipe holds once somebody has opened it to write; it is an error where nobody does in good time."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            begin = os.read(pipe, 1 << 16)
+        except BlockingIOError:  # a writer is there, and has written nothing yet
+            begin = None
+        if begin != b"":
+            os.set_blocking(pipe, True)
+            return begin or b""
+        if time.monotonic() > until:
+            raise TraceError(f"{path}: it is a pipe, and nothing was written into it for {PATIENCE:g} s; give a file.")
+        time.sleep(0.02)
+
+
 @contextmanager
-def _spooled(pipe: IO[bytes], path: str | PathLike[str]) -> Iterator[BufferedReader]:
+def _spooled(
+    pipe: IO[bytes], path: str | PathLike[str], begin: bytes = b"", *, device: bool = False
+) -> Iterator[BufferedReader]:
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as kept:
-        size = 0
+        kept.write(begin)
+        size = len(begin)
         while part := pipe.read(1 << 20):
             size += len(part)
+            if device and size >= IN_MEMORY:
+                raise TraceError(f"{path}: it is a device, which has no end; give a file.")
             if size > MOST_PIPED:
                 raise TraceError(f"{path}: more than {MOST_PIPED >> 30} GiB came through the pipe; it is no log.")
             kept.write(part)
@@ -185,7 +216,7 @@ def _named_once(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; where a name stands in it twice, one of the two values would be lost."""
     named = dict(pairs)
     if len(named) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise TraceError(f"{source}: {twice[:60]!r} stands twice in one JSON object; leave one of them.")
     return named

@@ -162,3 +162,63 @@ def test_converted_data_stand_alone_on_the_standard_output(target: str, tmp_path
         out.flush()
         subprocess.run(command, input=SWF, stdout=out, stderr=subprocess.DEVNULL, check=True)
     assert (tmp_path / "more").read_bytes() == b"before\n" + done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no such devices here")
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_end_is_refused_before_it_fills_the_disk(
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device, as the file itself or as one that it includes, is an error before much of it is kept."""
+    monkeypatch.setattr(files, "IN_MEMORY", 4 << 20)
+    monkeypatch.setattr(files, "MOST_PIPED", 8 << 20)  # a test that fails shall fill nothing either
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"ClusterName=c\nInclude {device}\n")
+    with pytest.raises(TraceError, match=f"{device}: it is a device, which has no end; give a file"):
+        read(device, "swf")
+    with pytest.raises(fs.errors.FedschedError, match=f"{device}: it is a device, which has no end; give a file"):
+        read_federation(conf)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_that_nobody_writes_into_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named pipe waits for somebody to write, and not for ever."""
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    pipe = tmp_path / "log.swf"
+    os.mkfifo(pipe)
+    with pytest.raises(TraceError, match=r"it is a pipe, and nothing was written into it for 0\.1 s; give a file"):
+        read(pipe)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files have no names here")
+def test_a_pipe_without_a_name_is_known_to_be_empty_at_once() -> None:
+    """A pipe whose writer is gone, as a shell's, holds what it holds: nobody else will come."""
+    reads, writes = os.pipe()
+    os.close(writes)
+    with os.fdopen(reads), pytest.raises(TraceError, match="there is no job in it"):
+        read(f"/dev/fd/{reads}", "swf")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("first", ["reader", "writer"])
+def test_a_named_pipe_is_read_to_its_end(first: str, tmp_path: Path) -> None:
+    """What is written into a named pipe is read whole, whoever comes first and however slowly it is written."""
+    pipe = tmp_path / "log.swf"
+    os.mkfifo(pipe)
+    begun = threading.Event()
+
+    def written() -> None:
+        if first == "reader":
+            begun.wait(0.1)
+        with pipe.open("wb", buffering=0) as out:
+            begun.wait(0.05)  # the reader finds a writer who has nothing to say yet
+            for line in SWF.splitlines(keepends=True):
+                out.write(line)
+                begun.wait(0.01)
+
+    writer = threading.Thread(target=written)
+    writer.start()
+    if first == "writer":
+        begun.wait(0.05)
+    assert len(read(pipe)) == 2
+    writer.join()
