@@ -30,6 +30,7 @@ NODES = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 LABELS = {"name": "name", "qos": "qos", "pod_phase": "pod_phase", "gpu_spec": "features"}
 WHOLE = 1000  # thousandths of a GPU
 NEVER = -1
+LARGEST = 2**53  # beyond it seconds are no longer told apart
 
 
 def read_pods(path: str | PathLike[str]) -> Workload:
@@ -113,7 +114,7 @@ def _numbers(table: Table, name: str, path: str | PathLike[str]) -> NDArray[np.i
             values.append(int(float(text or "0")))
         except (ValueError, OverflowError):
             values.append(NEVER)
-        if values[-1] < 0:
+        if not 0 <= values[-1] < LARGEST:
             raise TraceError(f"{path}, line {line}: {name}={shortened(repr(text))} must be a number, 0 or above.")
     return np.array(values, dtype=np.int64)
 

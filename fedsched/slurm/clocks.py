@@ -78,7 +78,7 @@ class Clocks:
         """Return the clocks that a JSON file has."""
         try:
             words = json.loads(read_text(path))
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and too many brackets
             raise TraceError(f"{path}: it is no JSON ({error}).") from None
         if not isinstance(words, dict) or "epoch" not in words:
             raise TraceError(f"{path}: it has no epoch, the seconds since 1970 at second 0; add that.")

@@ -12,6 +12,7 @@ from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
 from fedsched.io.slurm_values import seconds_of
 from fedsched.steer.queue import SlurmJob, limit_of
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ def table_of(text: str, key: str, command: str) -> tuple[dict[str, Any], list[di
     """Return a document of Slurm's and the list in it; one that tells of errors is refused."""
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise SteerError(f"{command}: what it printed is no JSON: {shortened(text[:200])}") from None
     if not isinstance(document, dict):
         raise SteerError(f"{command}: what it printed is no table: {shortened(text[:200])}")
@@ -46,9 +47,13 @@ def number(value: Any) -> float | None:
         if value.get("infinite"):
             return math.inf
         return number(value.get("number")) if value.get("set", True) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
+    return float(value) if is_number(value) else None
+
+
+def count(value: Any, usual: int = 0) -> int:
+    """Return a whole number as parsers write it; the usual one where it is none, infinite, or 0."""
+    found = number(value)
+    return usual if found is None or not math.isfinite(found) else int(found) or usual
 
 
 def words(value: Any) -> frozenset[str]:
@@ -73,7 +78,7 @@ def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
         value = number(job.get(name))
         if value is None:
             value = usual
-        if value is None:
+        if value is None or not math.isfinite(value):
             raise SteerError(f"{where}: it says nothing of {name}, or no number: {shortened(job.get(name))}.")
         return value
 
@@ -83,7 +88,7 @@ def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
 
     minutes = number(job.get("time_limit"))
     task = number(job.get("array_task_id"))
-    several = int(number(job.get("array_job_id")) or 0)
+    several = count(job.get("array_job_id"))
     tasks = text("array_task_string")
     own = int(said("job_id"))
     states = words(job.get("job_state"))
@@ -105,8 +110,8 @@ def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
         eligible=_moment(job.get("eligible_time")),
         start=math.nan if holds_none else _moment(job.get("start_time")),
         priority=int(said("priority")),
-        nice=int(number(job.get("nice")) or 0),  # v0.0.38 writes null for 0
-        cpus=max(1, int(number(job.get("cpus")) or 1)),
+        nice=count(job.get("nice")),  # v0.0.38 writes null for 0
+        cpus=max(1, count(job.get("cpus"), 1)),
         hosts=tuple(hosts_of(text("nodes"), where)) if not holds_none and text("nodes") else (),
         tasks=_how_many(tasks, where) if holds_none else 1,
         dependency=text("dependency"),
@@ -140,9 +145,10 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
             raise SteerError(f"{where}: it says nothing of {name}.")
         return "" if value.lower() in NOTHING else value
 
-    def whole(name: str) -> int:
+    def whole(name: str, *, signed: bool = False) -> int:
+        said = text(name, needed=True)
         try:
-            return int(text(name, needed=True).partition("-")[0])
+            return int(said if signed else said.partition("-")[0])
         except ValueError:
             raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.") from None
 
@@ -150,7 +156,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         value = text(name)
         if value and not value.isdecimal():
             raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
-        return _moment(int(value or 0))
+        return _moment(float(value or 0))
 
     states = words(text("JobState", needed=True))
     waits = "PENDING" in states
@@ -172,7 +178,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         eligible=moment("EligibleTime"),
         start=math.nan if waits else moment("StartTime"),
         priority=whole("Priority"),
-        nice=whole("Nice") if not text("Nice").startswith("-") else int(text("Nice")),
+        nice=whole("Nice", signed=True),
         cpus=max(1, whole("NumCPUs")),
         hosts=tuple(hosts_of(text("NodeList"), where)) if text("NodeList") and not waits else (),
         tasks=_how_many(tasks, where) if waits else 1,

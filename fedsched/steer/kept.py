@@ -30,7 +30,7 @@ def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise:
         said = json.loads(text)
         its_kind = said["kind"]
         found = read(said) if its_kind == kind else None
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, OverflowError, RecursionError, KeyError, TypeError, AttributeError, OSError) as error:
         raise SteerError(f"{path}: {otherwise.format(error)}") from None
     if its_kind != kind:
         raise SteerError(f"{path}: it is {its_kind!r}, not {kind!r}; undo it with the version that wrote it.")

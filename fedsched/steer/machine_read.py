@@ -10,7 +10,7 @@ from fedsched.errors import SteerError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.steer.jobs_read import NOTHING, number, table_of, words
+from fedsched.steer.jobs_read import NOTHING, count, table_of, words
 from fedsched.steer.queue import SlurmNode, SlurmPartition, SlurmReservation
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _of_node(node: dict[str, Any], command: str) -> SlurmNode:
         raise SteerError(f"{command}: a node without a name or a state: {shortened(node)}")
     partitions = node.get("partitions") or []
     return SlurmNode(
-        name, states, frozenset(map(str, partitions)), int(number(node.get("cpus")) or 1), _features(node)
+        name, states, frozenset(map(str, partitions)), count(node.get("cpus"), 1), _features(node)
     )
 
 
@@ -66,7 +66,7 @@ def _of_group(group: dict[str, Any], command: str) -> Iterator[SlurmNode]:
     for text in names:
         for name in hosts_of(str(text), command):
             yield SlurmNode(
-                name, states, frozenset({str(partition.get("name") or "")} - {""}), int(number(cpus) or 1),
+                name, states, frozenset({str(partition.get("name") or "")} - {""}), count(cpus, 1),
                 _features({"features": (group.get("features") or {}).get("total")}),
             )  # fmt: skip
 
@@ -94,11 +94,18 @@ def nodes_of_text(text: str) -> tuple[SlurmNode, ...]:
                 said["nodename"],
                 states | silent,
                 frozenset(filter(None, said.get("partitions", "").split(","))),
-                int(said.get("cputot", "1")),
+                _cpus(said.get("cputot", "1"), f"{command}, line {line}"),
                 frozenset() if features in ("", "(null)") else frozenset(features.split(",")),
             )
         )
     return tuple(found)
+
+
+def _cpus(text: str, where: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise SteerError(f"{where}: CPUTot={shortened(text)} is no whole number.") from None
 
 
 def partitions_of(text: str) -> tuple[SlurmPartition, ...]:

@@ -1,0 +1,97 @@
+"""Files whose values no machine has, or whose brackets have no end: an error of one line, soon."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fedsched.errors import FedschedError, SteerError, TraceError
+from fedsched.io import read
+from fedsched.slurm.clocks import Clocks
+from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
+from fedsched.steer.machine_read import nodes_of_json, nodes_of_text
+from fedsched.steer.undo import KIND, Undo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DEEP = "[" * 100_000
+PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n"
+HUGE = [10**400, float("inf"), float("nan")]
+
+
+def test_a_pods_time_that_no_clock_reaches_is_refused(tmp_path: Path) -> None:
+    """A number of a table of pods is below 2**53, and the error names its line and column."""
+    file = tmp_path / "a.openb"
+    file.write_text(f"{PODS}p,1000,512,0,0,1e308,10,0\n")
+    with pytest.raises(TraceError, match=r"line 2: creation_time=.1e308. must be a number, 0 or above"):
+        read(file)
+
+
+@pytest.mark.parametrize("content", [DEEP, '{"epoch": ' + "9" * 5000 + "}"])
+def test_clocks_that_are_no_json_are_refused(content: str, tmp_path: Path) -> None:
+    """Brackets without end and numbers of thousands of digits are no JSON."""
+    file = tmp_path / "clocks.json"
+    file.write_text(content)
+    with pytest.raises(TraceError, match="it is no JSON"):
+        Clocks.read(file)
+
+
+def undo(**changed: Any) -> str:
+    """Return an undo file with something changed in its one job."""
+    job = {"target": "7", "user": "u", "submit": 1.0, "nice": 3, "given": [5], "begins": [1700000000]} | changed
+    return json.dumps({"kind": KIND, "cluster": "c", "jobs": {"7": job}, "deadlines": {}, "promised": {}})
+
+
+@pytest.mark.parametrize(
+    "content", [undo(nice=float("inf")), undo(given=[float("inf")]), undo(submit=10**400), undo(nice="x"), DEEP]
+)
+def test_an_undo_file_of_values_that_are_none_is_refused(content: str, tmp_path: Path) -> None:
+    """An undo file is read whole or refused in one line, whatever its numbers are."""
+    file = tmp_path / "undo.json"
+    file.write_text(content)
+    file.chmod(0o600)
+    with pytest.raises(SteerError, match="it is no undo file"):
+        Undo.open(file, "c")
+
+
+def printed(**changed: Any) -> str:
+    """Return what squeue prints of one job, with something changed in it."""
+    job = {"job_id": 4, "job_state": ["PENDING"], "priority": 1} | changed
+    return json.dumps({"jobs": [job]})
+
+
+@pytest.mark.parametrize("value", HUGE)
+@pytest.mark.parametrize("name", ["array_job_id", "nice", "cpus", "node_count", "time_limit"])
+def test_a_number_of_squeue_that_is_none_counts_as_not_said(name: str, value: float) -> None:
+    """A number of a job that is infinite or beyond all floats is taken as none."""
+    [found] = jobs_of_json(printed(**{name: value}))
+    assert (found.number, found.nice, found.nodes, found.cpus) == (4, 0, 1, 1)
+
+
+@pytest.mark.parametrize("value", HUGE)
+@pytest.mark.parametrize("name", ["priority", "job_id"])
+def test_a_number_of_squeue_that_must_be_said_is_named(name: str, value: float) -> None:
+    """Where a job cannot be without a number, one that is infinite or beyond all floats is named."""
+    with pytest.raises(SteerError, match=f"it says nothing of {name}, or no number"):
+        jobs_of_json(printed(**{name: value}))
+
+
+def test_a_value_of_text_that_is_no_number_is_named() -> None:
+    """A nice value or a count of CPUs that is no number is named with its line."""
+    job = "JobId=4 JobState=RUNNING UserId=u(1) Priority=1 Nice=-x NumNodes=1 NumCPUs=1 Partition=p Account=a QOS=q "
+    job += "SubmitTime=5 EligibleTime=5 StartTime=5 TimeLimit=01:00:00 Reason=None"
+    with pytest.raises(SteerError, match="line 1: Nice=-x is no whole number"):
+        jobs_of_text(job)
+    with pytest.raises(SteerError, match="line 1: CPUTot=many is no whole number"):
+        nodes_of_text("NodeName=n1 State=IDLE CPUTot=many")
+
+
+@pytest.mark.parametrize("read_it", [jobs_of_json, nodes_of_json])
+def test_deep_json_of_slurm_is_no_json(read_it: Callable[[str], object]) -> None:
+    """What Slurm prints is refused where its brackets have no end."""
+    with pytest.raises(FedschedError, match="is no JSON"):
+        read_it(DEEP)
