@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.exact_rules import refuse_surprises, rules_of
+from fedsched.bounds.grid import idling_of
 from fedsched.bounds.lower import lower_bounds
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import relax
@@ -152,7 +153,8 @@ def task_of(
             "leave them out (Workload.filter)."
         )
     leaving = workload.cancel_at is not None
-    relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True, everybody=leaving)
+    idling = idling_of(workload, federation, problem.t0)
+    relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True, everybody=leaving, idling=idling)
     own = replace(workload, runtime=runtime, after=settled(workload), alternatives=None)
     own = _ending_as(own, ends_of(workload, reading))
     return Task(given, own, federation, reading, caps, relaxation, rules_of(problem, relaxation))

@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import cheapest_modes
+from fedsched.bounds.grid import idling_of
 from fedsched.bounds.heads import those_who_start
 from fedsched.bounds.hours import least_costs
 from fedsched.bounds.prover import Prover
@@ -105,11 +106,12 @@ def lower_bounds(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
+    idling = idling_of(workload, federation, -math.inf if t0 is None else t0)
     federation = as_little_as_idle(federation)
     workload = in_nodes(as_asked(workload, federation), federation)
     geared = may_shift(workload)
     if reading.leaves_open(workload):
-        shapes = LeastShapes(workload, federation, reading, caps, t0=t0)
+        shapes = LeastShapes(workload, federation, reading, caps, t0=t0, idling=idling)
         federation = without_caps(federation)  # which shapes they leave is known
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
@@ -122,14 +124,16 @@ def lower_bounds(
     limits = caps_table(workload, federation, caps)
     runs = reading.planned(workload)
     keeps_plans = shapes is None and bool((planned >= runs).all())
-    relaxation = relax(problem, limits, workload.id, runtime=runs, planned=planned, keeps_plans=keeps_plans)
+    relaxation = relax(
+        problem, limits, workload.id, runtime=runs, planned=planned, keeps_plans=keeps_plans, idling=idling
+    )
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
         found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
     if federation.signals:
         first = None
         if shapes is None:
-            own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True)
+            own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True, idling=idling)
         else:
             own, first = shapes.every(relaxation, those_who_start(problem), apart=True)
         latest = math.inf if deadline is None else deadline - relaxation.t0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.gaps import between_downtimes
-from fedsched.bounds.grid import is_exact
+from fedsched.bounds.grid import NOT_AT_ALL, Idling, is_exact, last_instant
 from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.bounds.own_watts import of_these_jobs
 from fedsched.bounds.shut import NOTHING, Shut, surely_shut
@@ -144,6 +144,7 @@ def relax(
     running: RunningJobs | None = None,
     planned: Floats | None = None,
     keeps_plans: bool = False,
+    idling: Idling = NOT_AT_ALL,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
@@ -152,7 +153,8 @@ def relax(
     So are all where nodes hold different numbers of some job's tasks, which then are told.
     With `everybody` jobs that may leave are there too, and on a clock that rounds none of their times there is no tick.
     Of jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan
-    takes the jobs to run, and with `keeps_plans` none runs longer on its own.
+    takes the jobs to run, and with `keeps_plans` none runs longer on its own; `idling` is how long starts may be
+    put off by what the problem does not say.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
@@ -209,10 +211,11 @@ def relax(
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
     exact = everybody and is_exact(problem, np.where(np.isfinite(duration), duration, 0.0))
+    longest = 2.0 * duration.max(axis=1)  # whom contention keeps longer still loses more than the clock hides
     pools = None if problem.extras is None else problem.extras.pools
     relaxation = Relaxation(
         t0=t0,
-        tick=0.0 if exact else TICKS * float(np.spacing(_last_instant(problem, duration))),
+        tick=0.0 if exact else TICKS * float(np.spacing(last_instant(problem, longest, idling))),
         release=release,
         late=np.maximum(t0 - problem.submit, 0.0),
         begun=begun,
@@ -262,12 +265,6 @@ def _greatest_stretch(problem: Problem) -> Floats:
     halved = float((problem.bandwidth * tasks * tasks / (4.0 * np.maximum(tasks - 1.0, 1.0)))[sends].sum())
     loads = np.minimum(nodes * float((problem.bandwidth * each)[sends].max()), halved)
     return np.where(sends, max(1.0, float((loads * (1.0 + RATES) / groups.uplink).max())), 1.0)
-
-
-def _last_instant(problem: Problem, duration: Floats) -> float:
-    """Return an instant by which any schedule ends whose machine does not idle, twice over for contention."""
-    longest = duration.max(axis=1)
-    return abs(max(problem.t0, float(problem.submit.max()))) + 2.0 * float(longest.sum())
 
 
 def _usable_modes(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.dual import BoundProblem, cheapest_modes
+from fedsched.bounds.grid import NOT_AT_ALL
 from fedsched.bounds.heads import those_who_start
 from fedsched.bounds.prover import class_prices
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
@@ -28,6 +29,7 @@ from fedsched.model.watts import watts_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.bounds.grid import Idling
     from fedsched.bounds.relaxation import Floats, Ints
     from fedsched.engine.arrays import Problem
     from fedsched.model.federation import Federation
@@ -44,7 +46,7 @@ class LeastShapes:
 
     def __init__(
         self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
-        *, t0: float | None = None,
+        *, t0: float | None = None, idling: Idling = NOT_AT_ALL,
     ) -> None:  # fmt: skip
         if reading.kill_at_estimate and workload.after is not None:
             raise InfeasibleError(
@@ -75,7 +77,7 @@ class LeastShapes:
         )
         watts = watts_of(each, federation.groups)
         self._watts = np.minimum.reduceat(watts, begin) if watts.size else watts
-        self._federation, self._reading = without_caps(federation), reading
+        self._federation, self._reading, self._idling = without_caps(federation), reading, idling
 
     def drawing(self, problem: Problem) -> Problem:
         """Return the problem of the least jobs, which draw the least of what their shapes draw."""
@@ -95,7 +97,10 @@ class LeastShapes:
         problem = pack(each, self._federation, reading=self._reading, t0=least.t0)
         planned = np.minimum(each.estimate, self._reading.runtime(each))
         runtime = self._reading.planned(each)
-        relaxation = relax(problem, (table, row_of), each.id, runtime=runtime, planned=planned, apart=apart)
+        relaxation = relax(
+            problem, (table, row_of), each.id, runtime=runtime, planned=planned, apart=apart,
+            idling=self._idling,
+        )  # fmt: skip
         owner = owner[those_who_start(problem)]
         place = np.searchsorted(started, owner)  # of each shape's job in the relaxation of the least
         rows = np.flatnonzero(np.isin(owner, started))

@@ -41,6 +41,13 @@ def put_off(workload: Workload, t0: float, delays: Floats | Ints) -> Workload:
     return replace(workload, begin=EarliestStarts.of(moved, workload.id))
 
 
+def latest_put_off(workload: Workload, t0: float) -> float:
+    """Return until when a plan may put off the last of the jobs; −inf where none may be put off."""
+    if workload.slack is None or not len(workload):
+        return -np.inf
+    return float((counted_from(workload, t0) + workload.slack.given).max())
+
+
 def put_off_until(schedule: Schedule) -> Floats:
     """Return until when the plan of a schedule puts off each job; −inf where it does not."""
     if schedule.delays is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds.grid import idling_of
 from fedsched.bounds.lower import LowerBounds, bounds_of_relaxation, lower_bounds
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.caps import caps_table
@@ -171,6 +172,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     # By how long the jobs really run, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
     keeps_plans = bool((planned >= runtime).all())
+    idling = idling_of(problem.workload, problem.federation, packed.t0)
     relaxation = relax(
         packed,
         limits,
@@ -179,12 +181,14 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
         running=problem.running,
         planned=planned,
         keeps_plans=keeps_plans,
+        idling=idling,
     )
     found = bounds_of_relaxation(relaxation, seconds=seconds)
     if problem.pricing is not None:
         own = relax(
-            packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned, apart=True
-        )
+            packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned, apart=True,
+            idling=idling,
+        )  # fmt: skip
         latest = problem.objectives.latest
         found = found.with_costs(problem.federation, own, latest=latest, seconds=seconds)
     found = replace(found, watts_assumed=problem.federation.watts_assumed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import naive
 import numpy as np
@@ -16,6 +17,7 @@ from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.bounds.buckets import Scarce, proven
 from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.prices import found_prices
+from fedsched.model.switching import Timeout
 
 
 def late_scenario(seed: int) -> strategies.Scenario:
@@ -91,3 +93,50 @@ def test_exact_bounds_hold_at_epoch_times() -> None:
             assert answer.bound <= answer.value <= getattr(reached, objective) * (1 + 1e-9)
             answer.schedule.verify(caps=caps)
         exact_front(workload, federation, points=2, seconds=2, caps=caps)
+
+LATE = 1.7e9
+LONE = fs.Federation.homogeneous(1)
+SHUT = fs.Federation((fs.Cluster("a", (fs.NodeGroup(1),)),), calendar=(fs.Downtime("a", 0.0, LATE),))
+CAPPED = replace(LONE, signals=(fs.Signal((0.0, LATE), (0.1, 1.0), "kW", beyond="last"),))
+SLOW = fs.NodeGroup(1, boot_seconds=LATE, off_watts=1.0, boot_watts=1.0, shutdown_watts=1.0)
+SLOW_BOOT = fs.Federation((fs.Cluster("a", (SLOW,)),), power=Timeout(0.0))
+
+
+@pytest.mark.parametrize("runtime", [3.3, 1e-9])
+@pytest.mark.parametrize(
+    ("jobs", "machine"),
+    [
+        ({"begin": [LATE]}, LONE),
+        ({"held": {1: [(0.0, LATE)]}}, LONE),
+        ({"submit": [0.0, 0.0], "after": ["", "after:1+28333334"]}, LONE),
+        ({"submit": [0.0, 0.0], "begin": [LATE, 0.0], "after": ["", "after:1"]}, LONE),
+        ({}, SHUT),
+        ({}, CAPPED),
+        ({"submit": [0.0, 100.0]}, SLOW_BOOT),
+    ],
+    ids=["begin", "hold", "lag", "behind one that begins late", "downtime", "power cap", "boot"],
+)
+def test_a_job_that_starts_long_after_its_submit_is_above_its_bounds(
+    jobs: dict[str, Any], machine: fs.Federation, runtime: float
+) -> None:
+    """A job of 3.3 s that starts in 2023 is measured 5e-8 s shorter, wherever it was kept until then."""
+    columns: dict[str, Any] = {"submit": [0.0], **jobs}
+    number = len(columns["submit"])
+    workload = fs.Workload(tasks=[1] * number, runtime=[runtime] * number, **columns)
+    schedule = fs.simulate(workload, machine, "fcfs")
+    assert schedule.finish.max() >= LATE
+    schedule.verify()
+    row = schedule.metrics().as_dict()
+    for method in ("closed", "lp"):
+        bounds = lower_bounds(workload, machine, method=method)
+        assert [(name, bounds.of(name), value) for name, value in row.items() if bounds.of(name) > value] == []
+
+
+def test_a_job_that_a_plan_puts_off_for_long_is_above_its_bounds() -> None:
+    """A job of 3.3 s that its user lets a plan put off until 2023 is measured 5e-8 s shorter."""
+    workload = fs.Workload(submit=[0.0], tasks=[1], runtime=[3.3], slack=[LATE])
+    late = fs.Schedule(
+        workload=workload, federation=LONE, start=[LATE], finish=[LATE + 3.3], counts=[[1]], t0=0.0, delays=[LATE]
+    )
+    late.verify()
+    assert lower_bounds(workload, LONE).busy_energy <= late.metrics().busy_energy
