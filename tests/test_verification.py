@@ -13,8 +13,9 @@ import strategies
 from interpreted import tries
 
 import fedsched as fs
-from fedsched.model.claims import MAY_BE_LEFT_OUT
+from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.metrics import NAMES
+from fedsched.model.switching import Timeout
 from fedsched.model.verification import violations
 
 
@@ -200,7 +201,7 @@ def test_caps_and_allowed_clusters_are_checked() -> None:
 
 @pytest.mark.parametrize("field", NAMES)
 def test_wrong_claims_are_found(field: str) -> None:
-    """A wrong value of any column of the metric row is named with both values; so is NaN, but where it may stand."""
+    """A wrong value of any column of the metric row is named with both values; so is NaN where something is known."""
     schedule = good()
     claimed = schedule.metrics()
     with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as 0.125, but .* make it"):
@@ -209,7 +210,7 @@ def test_wrong_claims_are_found(field: str) -> None:
     with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as"):
         schedule.verify(claimed=replace(claimed, **{field: close}))
     unknown = replace(claimed, **{field: np.nan})
-    if field in MAY_BE_LEFT_OUT:
+    if np.isnan(getattr(claimed, field)):
         schedule.verify(claimed=unknown)
     else:
         with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as nan"):
@@ -227,6 +228,113 @@ def test_a_finish_is_checked_as_closely_at_epoch_times(row: int) -> None:
     finish[row] -= 1e-3
     with pytest.raises(fs.errors.ScheduleError, match=f"Job {row + 1}: it finishes at .*; its rates make it"):
         replace(schedule, finish=finish).verify()
+
+
+SENDING = fs.Federation(
+    (fs.Cluster("a", (fs.NodeGroup(2),), uplink=1.0), fs.Cluster("b", (fs.NodeGroup(2),), uplink=1.0))
+)
+SENDERS = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[100, 100], compute_fraction=[0, 0], task_bandwidth=[1, 1])
+
+
+def sent(finish: list[float], **options: Any) -> fs.Schedule:
+    """Return two jobs of 100 s that start at 0, each with a task in both clusters: together they send twice a link."""
+    counts = [[1, 1], [1, 1]]
+    return fs.Schedule(workload=SENDERS, federation=SENDING, start=[0, 0], finish=finish, counts=counts, **options)
+
+
+@pytest.mark.parametrize(
+    ("same_time", "finish", "right"),
+    [
+        ("batch", [200, 200], True),
+        ("batch", [100, 200], False),
+        ("batch", [100, 100], False),
+        ("batch", [150, 130], False),
+        ("sequential", [200, 200], True),
+        ("sequential", [100, 200], True),  # the second was started later, though at the same time
+        ("sequential", [200, 100], True),
+        ("sequential", [100, 100], False),
+        ("sequential", [150, 200], False),
+        (None, [200, 200], True),
+        (None, [100, 100], False),
+    ],
+)
+def test_static_rates_are_those_of_all_who_run_after_the_pass(
+    same_time: str | None, finish: list[float], right: bool
+) -> None:
+    """Two senders that start together both take 200 s; one after the other at one instant, the last one does."""
+    found = sent(finish, t0=0.0, saturation="static", same_time=same_time).violations()
+    assert (found == []) == right, found
+
+
+@pytest.mark.parametrize("saturation", ["dynamic", "fair"])
+def test_a_job_that_ran_before_t0_ends_between_its_fastest_and_its_slowest(saturation: str) -> None:
+    """Two jobs of 100 s that ran for a second when t0 was end at 100 s or later, and have 200 s from t0 on at most."""
+    for finish, right in (([100, 201], True), ([99, 150], False), ([150, 202], False), ([7, 3e9], False)):
+        found = [line for line in sent(finish, t0=1.0, saturation=saturation).violations() if "its rates" in line]
+        assert (found == []) == right, found
+
+
+def test_a_silent_job_that_ran_before_t0_ends_in_its_time() -> None:
+    """A job of 100 s that started two seconds before t0 ends at 100 s or later, and 100 s after t0 at the latest."""
+    workload = fs.Workload(submit=[0], tasks=[1], runtime=[100])
+    for finish, right in ((100.0, True), (102.0, True), (99.9, False), (102.1, False)):
+        schedule = fs.Schedule(
+            workload=workload, federation=fs.Federation.homogeneous(1), start=[0], finish=[finish], counts=[[1]], t0=2.0
+        )
+        assert (schedule.violations() == []) == right, finish
+
+
+def test_a_finish_is_checked_as_closely_a_year_after_t0() -> None:
+    """A job of ten seconds that ends ten milliseconds late is found, were it a year after the first one."""
+    workload = fs.Workload(submit=[0.0, 3.2e7], tasks=[1, 1], runtime=[10, 10])
+    schedule = fs.simulate(workload, fs.Federation.homogeneous(1), "fcfs")
+    schedule.verify()
+    for wrong in (-0.01, 0.01):
+        with pytest.raises(fs.errors.ScheduleError, match=r"Job 2: it finishes at .*; its rates make it"):
+            replace(schedule, finish=schedule.finish + np.array([0.0, wrong])).verify()
+
+
+def test_a_claim_of_nothing_is_found_where_something_is_known() -> None:
+    """NaN is no claim of a workflow's stretch, of a drain's loss, of requeues, of what they wasted or of a spread."""
+    queue = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[10, 10], after=["", "after:1"], user=[1, 2])
+    shut = fs.Federation(
+        (fs.Cluster("a", (fs.NodeGroup(2),)),), calendar=(fs.Downtime("a", 15.0, 20.0, on_running="requeue"),)
+    )
+    schedule = fs.simulate(queue, shut, "easy", knowledge="estimate")
+    row = schedule.metrics()
+    schedule.verify(claimed=row)
+    known = [name for name, value in row.as_dict().items() if value == value]
+    assert {"drain_loss", "mean_stretch", "max_stretch", "requeues", "wasted_node_seconds"} <= set(known)
+    for name in known:
+        with pytest.raises(fs.errors.ScheduleError, match=f"{name} is given as nan"):
+            schedule.verify(claimed=replace(row, **{name: np.nan}))
+
+
+def test_a_row_leaves_out_only_what_its_schedule_does_not_know() -> None:
+    """A schedule from elsewhere has no loss of capacity, and its row none; whoever knows it has to say it."""
+    schedule = good()
+    elsewhere = replace(schedule, integrals=NOT_KNOWN)
+    row = elsewhere.metrics()
+    assert np.isnan([row.loss_of_capacity, row.saturated_seconds]).all()
+    elsewhere.verify(claimed=row)
+    with pytest.raises(fs.errors.ScheduleError, match="saturated_seconds is given as nan"):
+        schedule.verify(claimed=row)
+    with pytest.raises(fs.errors.ScheduleError, match="requeues is given as nan"):
+        elsewhere.verify(claimed=replace(row, requeues=np.nan))
+
+
+def test_turns_count_the_promises() -> None:
+    """Of three jobs that are promised nodes one after the other the turns are 0, 1 and 2, and nothing else."""
+    group = fs.NodeGroup(1, off_watts=1.0, boot_watts=1.0, shutdown_watts=1.0)
+    machine = fs.Federation((fs.Cluster("a", (group,)),), power=Timeout(60.0))
+    schedule = fs.simulate(fs.Workload(submit=[0, 0, 1], tasks=[1, 1, 1], runtime=[5, 5, 5]), machine, "fcfs")
+    assert schedule.promises is not None
+    assert schedule.promises.turn.tolist() == [0, 1, 2]
+    schedule.verify()
+    for turn in ([1, 2, 3], [0, 2, 1], [0, 1, 1], [0, 1, 3]):
+        wrong = schedule.promises._replace(turn=np.array(turn))
+        with pytest.raises(fs.errors.ScheduleError, match=r"it is promised nodes at .* in turn"):
+            replace(schedule, promises=wrong).verify()
 
 
 def test_a_schedule_of_no_length_is_checked() -> None:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.calendar import closures_of
-from fedsched.model.integrals import Integrals
-from fedsched.model.metrics import OF_A_SCHEDULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
 
     Floats = NDArray[np.float64]
-
-MAY_BE_LEFT_OUT = ("user_spread", *OF_A_SCHEDULE, *Integrals._fields)  # NaN: not asked for, or not known
 
 
 def broken_claims(
@@ -48,7 +44,10 @@ def broken_claims(
     """
     if len(runs.ended) == 0:
         return
-    claims = {name: [value] for name, value in runs.all.integrals._asdict().items()}
+    own = runs.all.integrals._asdict()
+    claims = {name: [] if np.isnan(value) else [value] for name, value in own.items()}
+    # Runs say what was lost; of the rest, what the schedule itself does not know its row may leave out.
+    unknown = {name for name in ("saturated_seconds", "loss_of_capacity") if np.isnan(own[name])}
     cut = np.isfinite(runs.cut)
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
@@ -65,7 +64,7 @@ def broken_claims(
             claims.setdefault(name, []).append(value)
     for name, values in claims.items():
         for value in values:
-            if np.isnan(value) and name in MAY_BE_LEFT_OUT:
+            if np.isnan(value) and name in unknown:
                 continue
             is_so = expected.get(name, np.nan)  # costs where there are no signals are nothing
             whole = expected.get("energy", 1.0) if name == "idle_energy" else is_so  # it is a difference

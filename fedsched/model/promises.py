@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
 
 
 class Promises(NamedTuple):
@@ -40,3 +44,18 @@ def same_delays(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | 
     if mine is None or theirs is None:
         return mine is theirs
     return np.array_equal(mine, theirs)
+
+
+def broken_turns(schedule: Schedule) -> Iterator[str]:
+    """Give whose turn is not its place among all that were promised nodes, in the order of time."""
+    if schedule.promises is None:
+        return
+    time, turn = schedule.promises
+    rows = np.flatnonzero(~np.isnan(time))
+    rows = rows[np.lexsort((turn[rows], time[rows]))]
+    for place in np.flatnonzero(turn[rows] != np.arange(rows.size)).tolist():
+        row = rows[place]
+        yield (
+            f"Job {schedule.workload.id[row]}: it is promised nodes at {time[row]:g} in turn {turn[row]}, "
+            f"but {place} jobs are promised theirs before."
+        )

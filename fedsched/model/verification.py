@@ -27,12 +27,13 @@ from fedsched.model.held import broken_holds
 from fedsched.model.limited import Shares, broken_limits
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 from fedsched.model.places import broken_places
+from fedsched.model.promises import broken_turns
 from fedsched.model.reservations import reservation_of_jobs
 from fedsched.model.standing_checks import of_different_numbers, tasks_by_cluster, why_not
 from fedsched.model.starts import broken_conditions, broken_pools, broken_starts, eligible_in, hopeless_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
     from fedsched.model.schedule import Schedule
+
+    Floats = NDArray[np.float64]
 
 TICKS = 1000  # steps of the clock by which a replayed finish may differ: rounding, times what contention makes of it
 
@@ -59,7 +62,7 @@ def violations(
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
     found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
     found += [*broken_conditions(schedule), *broken_delays(schedule), *broken_holds(schedule)]
-    found += [*broken_losses(schedule), *broken_shapes(schedule)]
+    found += [*broken_losses(schedule), *broken_shapes(schedule), *broken_turns(schedule)]
     if found:
         return found  # the rest would only echo these
     away |= gone
@@ -214,21 +217,48 @@ def _rates(runs: Runs, tolerance: float) -> Iterator[str]:
     early = _ends(schedule.start + work * (sigma * processing + (1.0 - sigma)), schedule.start)
     late = early.copy()
     demand = _demand(schedule)
-    talking = np.flatnonzero(demand.any(axis=1))
+    talks = demand.any(axis=1)
+    talking = np.flatnonzero(talks)
     given = schedule.start < schedule.t0  # ran before t0: how fast until then is not known here
+    loose = given.copy()
+
+    def slack(end: Floats, start: Floats) -> Floats:
+        return np.asarray(tolerance * np.maximum(1.0, end - start) + TICKS * np.spacing(np.abs(end)))
+
     if talking.size:
         uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
         if schedule.saturation == "static":
-            _static_finishes(schedule, talking, demand, uplink, early, late)
+            _static_finishes(schedule, runs.cut, talking, demand, uplink, slack, early, late)
         elif not given[talking].any():
             early[talking] = late[talking] = _dynamic_finishes(schedule, talking, demand[talking], uplink, runs.cut)
         else:
-            given = given | demand.any(axis=1)
-    slack = tolerance * np.maximum(1.0, np.abs(early - schedule.t0)) + TICKS * np.spacing(np.abs(early))
+            loose |= talks
+    for row in np.flatnonzero(loose).tolist():
+        late[row] = _latest(schedule, row, talking, demand)
     cut = np.isfinite(runs.cut)
-    wrong = ((schedule.finish < early - slack) & ~cut | (schedule.finish > late + slack)) & ~given
-    for row in np.flatnonzero(wrong):
-        yield f"{whose(schedule, row)}: it finishes at {schedule.finish[row]:.9g}; its rates make it {early[row]:.9g}."
+    start, finish = schedule.start, schedule.finish
+    wrong = (finish < early - slack(early, start)) & ~cut
+    wrong |= np.isfinite(late) & (finish > late + slack(np.where(np.isfinite(late), late, finish), start))
+    for row in np.flatnonzero(wrong).tolist():
+        end = early[row] if finish[row] < early[row] else late[row]
+        yield f"{whose(schedule, row)}: it finishes at {finish[row]:.9g}; its rates make it {end:.9g}."
+
+
+def _latest(schedule: Schedule, row: int, talking: NDArray[np.int64], demand: NDArray[np.float64]) -> float:
+    # When a job ends that has done nothing before t0, and since then all whom it meets at some time slow it at once.
+    sigma, processing = float(schedule.workload.compute_fraction[row]), float(_processing(schedule)[row])
+    since, slowdown = max(float(schedule.start[row]), schedule.t0), 1.0
+    if demand[row].any():
+        if schedule.saturation == "static" and since > schedule.start[row]:
+            return float("inf")  # those who slowed it may have ended before t0
+        met = talking[(schedule.start[talking] < schedule.finish[row]) & (schedule.finish[talking] > since)]
+        met = np.union1d(met, [row])
+        uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
+        load, own = demand[met].sum(axis=0), demand[row]
+        if schedule.saturation == "fair":  # no link is full before all who send there have come to its part of them
+            load = (demand[met] / demand[met].max(axis=1, keepdims=True)).sum(axis=0) * own.max()
+        slowdown = _communication(load, own, uplink)
+    return since + float(_work(schedule)[row]) * (sigma * processing + (1.0 - sigma) * slowdown)
 
 
 def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> float:
@@ -294,23 +324,66 @@ def _dynamic_finishes(
 
 def _static_finishes(
     schedule: Schedule,
+    cut: NDArray[np.float64],
     rows: NDArray[np.int64],
     demand: NDArray[np.float64],
     uplink: NDArray[np.float64],
+    slack: Callable[[Floats, Floats], Floats],
     early: NDArray[np.float64],
     late: NDArray[np.float64],
 ) -> None:
-    # The load that stands after the pass: a job that ends, or starts, in the same instant may or may not count under
-    # the sequential reading, so the rate has a least and a greatest value; they are equal where nothing coincides.
+    # The load that stands after the pass (reading 6), of all who run then: those who start at that instant too.
     start, finish = schedule.start, schedule.finish
     sigma, processing, work = schedule.workload.compute_fraction, _processing(schedule), _work(schedule)
-    for row in rows:
-        now = start[row]
-        if now < schedule.t0:
+
+    def ends(row: int, loads: Floats) -> list[float]:
+        costs = [_communication(load, demand[row], uplink) for load in loads]
+        costs = [sigma[row] * processing[row] + (1 - sigma[row]) * cost for cost in costs]
+        return [float(_ends(start[row] + work[row] * cost, start[row])) for cost in costs]
+
+    def agrees(row: int) -> bool:
+        soon, then = (float(slack(end[row], start[row])) for end in (early, late))
+        return bool(finish[row] <= late[row] + then) and bool(finish[row] >= early[row] - soon or np.isfinite(cut[row]))
+
+    for now in np.unique(start[rows][start[rows] >= schedule.t0]).tolist():
+        begins = rows[start[rows] == now].tolist()
+        runs_on = demand[rows[(start[rows] < now) & (finish[rows] > now)]].sum(axis=0)
+        ending = rows[(start[rows] < now) & (finish[rows] == now)].tolist()
+        if schedule.same_time == "batch":
+            for row in begins:
+                early[row] = late[row] = ends(row, (runs_on + demand[begins].sum(axis=0))[None])[0]
             continue
-        surely = (start[rows] < now) & (finish[rows] > now) | (rows == row)
-        perhaps = (start[rows] <= now) & (finish[rows] >= now)
-        for among, bound in ((surely, early), (perhaps, late)):
-            load = demand[rows[among]].sum(axis=0)
-            cost = sigma[row] * processing[row] + (1 - sigma[row]) * _communication(load, demand[row], uplink)
-            bound[row] = _ends(now + work[row] * cost, now)
+        # In one of several passes: of those whose pass is not known yet, those of the last one see all others, and of
+        # those who end now, and of those who start behind them, none or some.
+        left, perhaps = list(begins), ending
+        while left:
+            loads = runs_on + demand[left].sum(axis=0) + _sums(demand[perhaps])
+            for row in left:
+                possible = ends(row, loads)
+                exact = len(perhaps) <= MANY and not np.isfinite(cut[row])  # one that is cut ends before its end
+                early[row], late[row] = _nearest(possible, finish[row], exact)
+            fitting = [row for row in left if agrees(row)]
+            if not fitting:
+                break
+            left, perhaps = [row for row in left if row not in fitting], perhaps + fitting
+
+
+MANY = 8  # whose demands may count or not: of more, all between none and all is taken for possible
+
+
+def _sums(demand: Floats) -> Floats:
+    # The sums of the demands of some of these, a row for each choice; of many, of none and of all.
+    sums = np.zeros((1, demand.shape[1]))
+    if len(demand) > MANY:
+        return np.vstack([sums, demand.sum(axis=0)])
+    for own in demand:
+        sums = np.vstack([sums, sums + own])
+    return sums
+
+
+def _nearest(ends: list[float], finish: float, exact: bool) -> tuple[float, float]:
+    # The end of these that is nearest, twice; or the first and the last of them.
+    if not exact:
+        return min(ends), max(ends)
+    nearest = min(ends, key=lambda end: abs(end - finish))
+    return nearest, nearest
