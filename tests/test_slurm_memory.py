@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LINES = """\
 ClusterName=c
 SelectType=select/cons_tres
+PriorityType=priority/basic
 SelectTypeParameters=CR_Core_Memory
 """
 TWO = "NodeName=n[1-2] CPUs=4 RealMemory=8000\nPartitionName=p Nodes=ALL Default=YES\n"

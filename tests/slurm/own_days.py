@@ -53,6 +53,7 @@ def on_slurm(recording: Recording, *, own_clocks: bool = False, rate: int = 0) -
         script.write_text("\n".join(recording.accounts) + "\n", encoding="utf-8")
         policy = fs.policies.Slurm(
             conf,
+            slurm_version="22.05",
             assoc=script if recording.accounts else None,
             completing=clearing(recording),
             clocks=clocks_of_day(recording, own=own_clocks),

@@ -100,6 +100,7 @@ class Played:
                 path.write_text(text, encoding="utf-8")
             policy = fs.policies.Slurm(
                 conf,
+                slurm_version="22.05",
                 assoc=Associations.read(script) if log.accounts else None,
                 clocks=clocks,
                 completing=each if with_clocks else self.usual,

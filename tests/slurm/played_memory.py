@@ -79,6 +79,7 @@ class Played:
             conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
             policy = fs.policies.Slurm(
                 conf,
+                slurm_version="22.05",
                 clocks=self.clocks if with_clocks else Clocks(epoch=self.clocks.epoch),
                 completing=dict(zip(self.jobs.id.tolist(), self.clear, strict=True)) if with_clocks else self.usual,
             )

@@ -74,6 +74,7 @@ class Played:
             script.write_text(ACCOUNTS + "\n", encoding="utf-8")
             policy = fs.policies.Slurm(
                 conf,
+                slurm_version="22.05",
                 assoc=script,
                 clocks=self.clocks if with_clocks else Clocks(epoch=self.clocks.epoch, ticks=self.clocks.ticks),
                 completing=dict(zip(self.jobs.id.tolist(), self.clear, strict=True))

@@ -78,7 +78,9 @@ class Day:
             end = self.start + self.jobs.runtime
             each = seconds_to_clear(self.start.tolist(), end.tolist(), self.nodes, most=self.over)
             completing = dict(zip(self.jobs.id.tolist(), each, strict=True))
-        policy = fs.policies.Slurm(self.conf, clocks=clocks, completing=completing, assoc=self.accounts)
+        policy = fs.policies.Slurm(
+            self.conf, slurm_version="22.05", clocks=clocks, completing=completing, assoc=self.accounts
+        )
         return fs.simulate(self.jobs, fs.read_federation(self.conf), policy)
 
     def apart(self, schedule: Schedule) -> NDArray[np.float64]:
