@@ -26,7 +26,8 @@ KEPT = ("", "root", "all", "none", "n/a", "(null)", "unknown", "parent")
 # The parameters that scheduling depends on; all others of a configuration name hosts, paths and people.
 OF_CONFIG = re.compile(
     r"(?:ClusterName|Priority\w*|Scheduler\w*|Select\w*|Preempt\w*|KillWait|OverTimeLimit|CompleteWait|MaxArraySize|"
-    r"EnforcePartLimits|AccountingStorageEnforce|ResvOverRun|Licenses|TopologyPlugin|SLURM_VERSION|MaxJobCount|"
+    r"EnforcePartLimits|AccountingStorageEnforce|FairShareDampeningFactor|MCSPlugin|JobDefaults|"
+    r"(?:Def|Max)Mem\w+|DefCpuPerGPU|ResvOverRun|Licenses|TopologyPlugin|SLURM_VERSION|MaxJobCount|"
     r"MinJobAge|BurstBufferType)\s*="
 )
 OF_SLURM = re.compile(r"(?:None|Priority|Resources|[A-Z][A-Za-z]*Limit\w*|[A-Z]\w+)")

@@ -169,3 +169,10 @@ def test_an_accounts_tree_keeps_its_shape() -> None:
     assert [len(line.split("|")[1]) - len(line.split("|")[1].lstrip()) for line in found[1:]] == [0, 1, 2]
     assert found[2].split("|")[1].strip() == found[3].split("|")[1].strip() != "physics"
     assert found[3].split("|")[2].startswith("u")
+
+
+def test_a_disguise_keeps_the_parameters_that_decide() -> None:
+    """A dump with other names says what the real one does of how priorities are made and memory is given."""
+    kept = ["FairShareDampeningFactor = 5\n", "DefMemPerNode           = 100\n", "MCSPlugin = mcs/account\n"]
+    gone = ["SlurmctldHost = alice\n", "JobCompLoc = /home/alice\n"]
+    assert list(Disguise("salt").lines("config.txt", [*kept, *gone])) == kept
