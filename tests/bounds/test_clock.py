@@ -16,7 +16,10 @@ import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.bounds.buckets import Scarce, proven
 from fedsched.bounds.charges import CHARGES
+from fedsched.bounds.grid import Idling, idling_of, last_instant
 from fedsched.bounds.prices import found_prices
+from fedsched.engine.pack import pack
+from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.switching import Timeout
 
 
@@ -100,6 +103,49 @@ SHUT = fs.Federation((fs.Cluster("a", (fs.NodeGroup(1),)),), calendar=(fs.Downti
 CAPPED = replace(LONE, signals=(fs.Signal((0.0, LATE), (0.1, 1.0), "kW", beyond="last"),))
 SLOW = fs.NodeGroup(1, boot_seconds=LATE, off_watts=1.0, boot_watts=1.0, shutdown_watts=1.0)
 SLOW_BOOT = fs.Federation((fs.Cluster("a", (SLOW,)),), power=Timeout(0.0))
+
+
+def test_a_run_may_be_three_steps_of_the_clock_shorter() -> None:
+    """At 1.7e9 s doubles are 2^-22 s apart; a job of 0.75 * 2^30 s ends, were it slowed twice, where they are, too."""
+    for submit, runtime in ([0.0, 1.7e9], [1.0, 1.0]), ([0.0], [0.75 * 2**30]), ([1.7e9], [1.0]):
+        workload = fs.Workload(submit=submit, tasks=[1] * len(submit), runtime=runtime)
+        assert lower_bounds(workload, LONE, method="closed")._prover.relaxation.tick == 3 * 2.0**-22
+
+
+def test_how_far_the_clock_counts() -> None:
+    """Behind the last of all times at which something opens come the runs, lags, and what each start may wait for."""
+    workload = fs.Workload(
+        submit=[0.0, 10.0], tasks=[1, 1], runtime=[5.0, 7.0], after=["", "after:1+2"], begin=[30.0, 0.0],
+        held={2: [(1.0, 40.0)]},
+    )  # fmt: skip
+    closed = replace(LONE, calendar=(fs.Downtime("cluster", 60.0, 70.0),))
+    runs = np.array([5.0, 7.0])
+
+    def farthest(jobs: fs.Workload, machine: fs.Federation, **options: Any) -> float:
+        return last_instant(pack(jobs, machine, reading=CLAIRVOYANT), runs, **options)
+
+    assert farthest(replace(workload, after=None, begin=None, held=None), LONE) == 10.0 + 12.0
+    assert farthest(workload, LONE) == 40.0 + 120.0 + 12.0
+    assert farthest(workload, closed) == 70.0 + 120.0 + 12.0
+    assert farthest(workload, closed, idling=Idling(100.0, 3.0)) == 100.0 + 120.0 + 2 * 3.0 + 12.0
+    early = pack(workload, LONE, reading=CLAIRVOYANT, t0=-1000.0)
+    assert last_instant(early, runs) == 1000.0 + 120.0 + 12.0
+
+
+def test_what_nodes_plans_and_caps_put_off() -> None:
+    """A boot behind a shutdown, four nodes by two a minute, the longest slack, and the steps or the turns of a cap."""
+    group = fs.NodeGroup(
+        4, boot_seconds=50.0, shutdown_seconds=7.0, off_watts=1.0, boot_watts=1.0, shutdown_watts=1.0
+    )
+    machine = fs.Federation((fs.Cluster("a", (group,)),), power=Timeout(0.0, resume_rate=2))
+    workload = fs.Workload(submit=[0.0, 5.0], tasks=[1, 1], runtime=[1.0, 1.0], slack=[20.0, 10.0])
+    assert idling_of(workload, machine, 0.0) == (20.0, 57.0 + 4 * 30.0)
+    assert idling_of(workload, LONE, 8.0) == (28.0, 0.0)
+    last = fs.Signal((0.0, 90.0), (0.1, 1.0), "kW", beyond="last")
+    again = fs.Signal((0.0, 90.0), (0.1, 1.0), "kW", until=100.0, beyond="repeat")
+    price = fs.Signal((0.0, 500.0), (1.0, 2.0), "EUR/MWh", beyond="last")
+    assert idling_of(workload, replace(LONE, signals=(last, price)), 0.0) == (90.0, 0.0)
+    assert idling_of(workload, replace(LONE, signals=(again,)), 0.0) == (20.0, 100.0)
 
 
 @pytest.mark.parametrize("runtime", [3.3, 1e-9])

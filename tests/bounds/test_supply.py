@@ -17,8 +17,10 @@ from fedsched import bounds
 from fedsched.bounds.buckets import Scarce
 from fedsched.bounds.closed import dual_feasible, threshold_of
 from fedsched.bounds.prover import Prover
-from fedsched.bounds.shut import NOTHING
+from fedsched.bounds.shut import NOTHING, surely_shut
+from fedsched.engine.pack import pack
 from fedsched.generate import lublin
+from fedsched.model.reading import CLAIRVOYANT
 
 FOUR = fs.Federation.homogeneous(4)
 EIGHT = fs.Workload(submit=[0.0] * 8, tasks=[1] * 8, runtime=[5.0] * 8)
@@ -69,6 +71,37 @@ def test_what_is_left_in_each_stretch() -> None:
     assert threshold_of(scarce.needs[0], np.array([7, 4, 7]), 10) == 4
     # Beside four or six closed nodes, which are a job of four or six, no job of seven has room; two do not count.
     assert things[:, 0] == pytest.approx(np.array([20.0, 10.0, 20.0, 40.0]) - [0.0, 4.0, 4.0 + 6.0, 6.0], abs=1e-9)
+
+
+def test_nothing_is_left_where_all_nodes_are_closed() -> None:
+    """Four nodes close from 5 to 10: of twenty node-seconds before them none are left, and none are owed."""
+    nodes, _ = scarce_of(EIGHT, closing((5.0, 10.0, "all"))).left(np.array([0.0, 5.0, 9.0, 11.0]))
+    assert nodes[:, 0].tolist() == pytest.approx([20.0, 0.0, 4.0], abs=1e-9)
+    wide = fs.Workload(submit=[0.0] * 3, tasks=[3, 2, 3], runtime=[3.0] * 3)
+    things = scarce_of(wide, closing((5.0, 10.0, "all"))).left(np.array([0.0, 5.0, 9.0]))[1]
+    assert things[:, 0].tolist() == pytest.approx([20.0, 0.0], abs=1e-9)
+
+
+def shut_of(*closures: fs.Downtime, submit: float = 0.0, tick: float = 0.0) -> list[list[float]]:
+    """Return begins, ends and nodes of what is surely closed to a job on four nodes."""
+    job = fs.Workload(submit=[submit], tasks=[1], runtime=[1.0])
+    problem = pack(job, replace(FOUR, calendar=closures), reading=CLAIRVOYANT)
+    found = surely_shut(problem, np.zeros(1, dtype=np.int64), tick)
+    return [found.begin.tolist(), found.end.tolist(), found.nodes.tolist()]
+
+
+NOTHING_SHUT: list[list[float]] = [[], [], []]
+
+
+def test_what_is_surely_closed() -> None:
+    """Seconds since t0, a tick less at the end; not what is over, or too short for the clock, or not known at t0."""
+    assert shut_of(fs.Downtime("cluster", 150.0, 200.0, nodes="3 of all"), submit=100.0) == [[50.0], [100.0], [3]]
+    assert shut_of(fs.Downtime("cluster", 50.0, 200.0), submit=100.0, tick=1.0) == [[0.0], [99.0], [4]]
+    assert shut_of(fs.Downtime("cluster", 50.0, 100.0), submit=100.0) == NOTHING_SHUT
+    assert shut_of(fs.Downtime("cluster", 150.0, 151.0), submit=100.0, tick=1.0) == NOTHING_SHUT
+    assert shut_of(fs.Downtime("cluster", 100.0, 110.0, kind="outage"), submit=100.0) == [[0.0], [10.0], [4]]
+    assert shut_of(fs.Downtime("cluster", 101.0, 110.0, kind="outage"), submit=100.0) == NOTHING_SHUT
+    assert shut_of(fs.Downtime("cluster", 5.0, 9.0, kind="reservation", name="course", users=("ann",))) == NOTHING_SHUT
 
 
 def test_what_may_be_in_use_while_it_is_closed_is_left() -> None:
