@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched import ownership
 from fedsched.cli.shared import say
-from fedsched.errors import ConfigError, UnknownNameError, unknown_name
+from fedsched.errors import ConfigError, UnknownNameError, shortened, unknown_name
+from fedsched.io.files import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,15 +93,15 @@ def found_here() -> Path | None:
 def read(path: Path, app: App) -> Settings:
     """Return the settings in a TOML file, every table and key of which must name a command and an option of it."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = parse_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file; check --config.") from None
     except IsADirectoryError:
         raise ConfigError(f"{path}: it is a folder; --config takes a file.") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: this is no TOML: it is not UTF-8 text.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: this is no TOML: {error}.") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: this is no TOML: {shortened(str(error), 200)}.") from None
     tables: dict[str, dict[str, Any]] = {}
     for name, table in content.items():
         if not isinstance(table, dict):

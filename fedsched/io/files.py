@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -35,6 +36,9 @@ ALLOWANCE = 64 << 20
 STDIN = "-"
 # A pipe is kept in memory up to the first size and on the disk beyond, as no file, and is no log beyond the second.
 IN_MEMORY, MOST_PIPED = 64 << 20, 64 << 30
+MOST_PARTS = 100  # of a key of TOML
+_PART = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"[\s\[]*{_PART}(?:\s*\.\s*{_PART})*[\s\]]*")
 PATIENCE = 30.0  # seconds for which somebody may take to write into a pipe
 _OTHER = ((b"PK\x03\x04", "a zip archive; unpack it first"), (b"%PDF", "a PDF document"))
 
@@ -190,6 +194,16 @@ def decode(content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return content.decode("latin-1")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text says, or raise a `ValueError`: also for keys whose many parts take for ever to parse."""
+    import tomllib
+
+    for part in re.split("[={,\n]", text):
+        if part.count(".") >= MOST_PARTS and _KEY.fullmatch(part):
+            raise ValueError(f"a key of more than {MOST_PARTS} parts")
+    return tomllib.loads(text)
 
 
 def read_json(path: str | PathLike[str]) -> Any:

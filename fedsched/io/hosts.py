@@ -25,7 +25,7 @@ TOLD = (
     "federation's clusters"
 )
 _SHAPE = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
-_PAIR = re.compile(r"([A-Za-z][\w/.:-]*)=(\"[^\"]*\"|\S*)")
+_PAIR = re.compile(r"(?<![\w/.:-])([A-Za-z][\w/.:-]*)=(\"[^\"]*\"|\S*)")
 _SYSTEM = re.compile(r"[^#]*\bOS=")  # Slurm tells of a node's kernel as `OS=Linux 6.1.0 #1 SMP`, which is no comment
 _ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
 

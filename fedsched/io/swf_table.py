@@ -37,6 +37,7 @@ _KNOWN_LABELS = {label.lower(): label for label in LABELS}
 _LABELLED = re.compile(r"(\s*)([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _CHUNK = 1 << 20
 MAX_LINE = 4 << 20
+MOST_FIELDS = 1000  # of a line; logs with descriptors of their own have a few dozen
 # What numpy takes for a blank: more than bytes.strip does.
 _BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"
 
@@ -151,6 +152,10 @@ class _Parser:
         if not any(line.strip(_BLANKS) for line in lines):
             return
         self.width = self.width or _width(lines)
+        if self.width > MOST_FIELDS:
+            raise TraceError(
+                f"{self.path}: its first job has {self.width:,} fields, more than {MOST_FIELDS}; it is no log."
+            )
         further: list[list[str]] = []
         wide = self.width > len(FIELDS)
         try:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file, federation_path
-from fedsched.io.files import STDIN, read_text
+from fedsched.io.files import STDIN, parse_toml, read_text
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import Downtime
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
@@ -78,7 +77,7 @@ def _parsed(path: str | PathLike[str]) -> dict[str, Any]:
     except TraceError as error:
         raise FederationError(str(error)) from error
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
         raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from fedsched.errors import FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.csv import guarded
-from fedsched.io.files import read_text
+from fedsched.io.files import parse_toml, read_text
 from fedsched.market.environment import WATTS, Environment
 from fedsched.market.requests import Request
 from fedsched.market.slots import Timetable
@@ -52,7 +51,7 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     fields of `Request`.
     """
     try:
-        data = tomllib.loads(read_text(path))
+        data = parse_toml(read_text(path))
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
         raise MarketFileError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
     _check(data, MARKET, ("interval", "node", "job"), str(path))

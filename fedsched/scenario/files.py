@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from fedsched.errors import ConfigError, FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import names_shipped
-from fedsched.io.files import STDIN, read_text
+from fedsched.io.files import STDIN, parse_toml, read_text
 from fedsched.io.toml import federation_of_data, federation_text, quoted
 from fedsched.model.federation import Federation
 from fedsched.model.reading import Reading
@@ -43,7 +42,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     if Path(path).is_dir():
         raise ConfigError(f"{path}: it is a folder; a scenario is a file in it.")
     try:
-        data = tomllib.loads(read_text(path))
+        data = parse_toml(read_text(path))
     except FedschedError as error:
         raise ConfigError(str(error)) from error
     except (ValueError, RecursionError) as error:

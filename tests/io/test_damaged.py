@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fedsched.errors import FedschedError, SteerError, TraceError
-from fedsched.io import read
+from fedsched.io import read, read_federation
+from fedsched.io.files import parse_json
+from fedsched.io.hosts import records_of
 from fedsched.slurm.clocks import Clocks
 from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
 from fedsched.steer.machine_read import nodes_of_json, nodes_of_text
@@ -95,3 +99,41 @@ def test_deep_json_of_slurm_is_no_json(read_it: Callable[[str], object]) -> None
     """What Slurm prints is refused where its brackets have no end."""
     with pytest.raises(FedschedError, match="is no JSON"):
         read_it(DEEP)
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """Return how long a reader takes, be it to refuse."""
+    begun = time.perf_counter()
+    with contextlib.suppress(FedschedError):
+        call()
+    return time.perf_counter() - begun
+
+
+def test_readers_take_no_time_that_grows_with_the_square(tmp_path: Path) -> None:
+    """Equal names in JSON, a long word, a key of many parts and a line of many fields are read or refused at once."""
+    pairs = ",".join(f'"k{k}":1' for k in range(60_000))
+    log, site = tmp_path / "a.swf", tmp_path / "a.toml"
+    log.write_text("1 0 -1 10 1 -1 -1 1 20 -1 1 7 -1 -1 -1 -1 -1 -1" + " 1" * 300_000 + "\n")
+    site.write_text("a" + ".a" * 20_000 + " = 1\n")
+    readers: dict[str, Callable[[], object]] = {
+        "names": lambda: parse_json(f'{{{pairs},"k59999":2}}', "x"),
+        "word": lambda: records_of("NodeName=n1 " + "a" * 100_000),
+        "key": lambda: read_federation(site),
+        "fields": lambda: read(log),
+    }
+    took = {name: seconds_of(call) for name, call in readers.items()}
+    assert {name for name, seconds in took.items() if seconds > 1.5} == set(), took
+
+
+def test_what_has_too_many_parts_is_told_so(tmp_path: Path) -> None:
+    """The error for a key of many parts, or a job of many fields, says how many there may be."""
+    log, site = tmp_path / "a.swf", tmp_path / "a.toml"
+    log.write_text("1 0 -1 10 1 -1 -1 1 20 -1 1 7 -1 -1 -1 -1 -1 -1" + " 1" * 1000 + "\n")
+    with pytest.raises(TraceError, match="its first job has 1,018 fields, more than 1000; it is no log"):
+        read(log)
+    site.write_text("x = { a" + ".a" * 200 + " = 1 }\n")
+    with pytest.raises(FedschedError, match="a key of more than 100 parts"):
+        read_federation(site)
+    text = "a description of one. " * 200
+    site.write_text(f'description = """\n{text}\n"""\n[[cluster]]\nname = "a"\n[[cluster.group]]\ncount = 1\n')
+    assert read_federation(site).nodes == 1
