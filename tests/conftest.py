@@ -23,7 +23,7 @@ FIRST = (
     "search/test_methods", "engine/test_batch", "gang", "io", "gener",
 )  # fmt: skip
 # Fixtures that run others' programs: tests of these are in `make test-deep`.
-DAEMONS = {"slurm_is_here", "executable"}
+DAEMONS = {"slurm_is_here", "executable", "referee"}
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 

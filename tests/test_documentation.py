@@ -32,7 +32,7 @@ NOT_OURS = {"KTH-SP2.swf.gz"}
 # Pages that need another package, or compare methods for long.
 DEEP = {
     "docs/bounds.md", "docs/cluster.md", "docs/compare.md", "docs/gang.md", "docs/how-to/cheapest-by-noon.md",
-    "docs/how-to/compare-methods.md", "docs/how-to/maintenance.md",
+    "docs/how-to/compare-methods.md", "docs/how-to/maintenance.md", "docs/how-to/plot.md",
     "docs/how-to/describe-a-scenario.md", "docs/how-to/digital-twin.md", "docs/how-to/power.md",
     "docs/how-to/shift-work.md", "docs/how-to/tune-slurm.md",
 }  # fmt: skip

@@ -160,6 +160,7 @@ def test_schedules_are_the_reference_s() -> None:
     assert looked > 10
 
 
+@pytest.mark.deep
 def test_no_schedule_is_below_the_bounds() -> None:
     """Tests bounds of jobs that may have any gear beside schedules in all of them, under several rules."""
     looked = telling = 0

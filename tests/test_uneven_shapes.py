@@ -134,7 +134,7 @@ def test_searches_choose_the_shape(method: str) -> None:
 def test_random_plans_hold_and_no_bound_is_above_them() -> None:
     """Tests that what searches plan is right, and that neither plans nor rules are better than what is proven."""
     several, others, seeds = 0, 0, itertools.count(95_000)
-    while several < tries(40):
+    while several < tries(40, 4):
         seed = next(seeds)
         scenario = strategies.random_scenario(seed, max_jobs=6, alternatives="fixed").without_limits().without_holds()
         scenario = scenario.without_kills().without_reservations().without_watts()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from interpreted import DEEP
 
 from fedsched import cli
 from fedsched.cli.app import arguments_of, build_app, examples_of
@@ -126,7 +127,7 @@ def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatc
     for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
         examples = examples_of(import_module(f"fedsched.cli.{name}").command)
         examples = [example for example in examples if example not in NEED_A_NETWORK]
-        for example in examples:
+        for example in examples if DEEP or name in FIRST else examples[-1:]:
             _, *words = shlex.split(example)
             for at, word in enumerate(words[:-1]):
                 words[at + 1] = SMALL.get(word, words[at + 1])

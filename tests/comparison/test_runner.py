@@ -122,7 +122,7 @@ def test_names_must_tell_apart(tiny: list[Instance], fixed: type) -> None:
     with pytest.raises(ValueError, match="evaluations=0"):
         Budget(evaluations=0)
     with pytest.raises(ValueError, match="tuple of names"):
-        Instance("a", tiny[0].workload, tiny[0].federation, "makespan")
+        Instance("a", tiny[0].workload, tiny[0].federation, ())
 
 
 def test_other_baselines_make_other_runs(tiny: list[Instance], tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.deep
 def test_a_change_compiles_what_it_changes_and_nothing_else(small: Any) -> None:
     """Tests that a part's new body compiles that part alone, and what is compiled into callers, these too."""
     small.write("inner", "@inlined\ndef step(k: int) -> int:\n    return 2 * k\n")

@@ -90,6 +90,7 @@ def repeat_of(page: Path) -> str:
     return html.unescape(code)
 
 
+@pytest.mark.deep
 def test_several_slacks_by_hand() -> None:
     """Who may be put off by half an hour only is in the dirty hour for half of it; in space there is one search."""
     jobs, machine = problem()

@@ -174,5 +174,5 @@ def test_an_accounts_tree_keeps_its_shape() -> None:
 def test_a_disguise_keeps_the_parameters_that_decide() -> None:
     """A dump with other names says what the real one does of how priorities are made and memory is given."""
     kept = ["FairShareDampeningFactor = 5\n", "DefMemPerNode           = 100\n", "MCSPlugin = mcs/account\n"]
-    gone = ["SlurmctldHost = alice\n", "JobCompLoc = /home/alice\n"]
+    gone = ["SlurmctldHost = alice\n", "JobCompLoc = /srv/alice\n"]
     assert list(Disguise("salt").lines("config.txt", [*kept, *gone])) == kept
