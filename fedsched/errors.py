@@ -114,6 +114,11 @@ def shortened(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def shown(value: object) -> str:
+    """Return what somebody handed over as an error message shows it: as typed, on one line, not longer than a line."""
+    return shortened(one_line(repr(value)))
+
+
 def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
     """Return the known name that is meant, going by its letters; none where no one is like it."""
     by_lower = {one.lower(): one for one in known}

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
-from fedsched.errors import shortened
+from fedsched.errors import shown
 from fedsched.model.federation import MOST_NODES, Cluster, Federation, NodeGroup
 from fedsched.model.job import Job
 from fedsched.model.workload import Workload
-from fedsched.text import one_line
 from fedsched.values import whole
 
 if TYPE_CHECKING:
@@ -118,4 +117,4 @@ def _shown(given: object) -> str:
         return f"<{type(given).__name__} of {given.count if isinstance(given, NodeGroup) else given.nodes} nodes>"
     if _is_table(given):
         return "<DataFrame>"
-    return shortened(one_line(repr(given)))
+    return shown(given)

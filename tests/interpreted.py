@@ -20,7 +20,7 @@ SHARE = 4
 
 
 def tries(number: int, few: int | None = None) -> int:
-    """Return how many of so many random cases to try: all in `make test-deep`, else a few, a quarter unless said."""
+    """Return how many random cases to try: all in `make test-deep`, else `few`, by default a quarter."""
     quarter = -(-number // SHARE)
     return number if DEEP else quarter if INTERPRETED or few is None else few
 

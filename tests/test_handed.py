@@ -40,7 +40,7 @@ def test_what_is_no_rate_is_refused_with_one_that_is(uplink: Any, tmp_path: Path
 
 
 def test_one_of_a_kind_stands_for_a_row_of_one() -> None:
-    """A cluster may be given its one group, or so many nodes, and a federation its one cluster."""
+    """A cluster takes one node group or a number of nodes in place of several groups, a federation one cluster."""
     plain = fs.Cluster("a", (fs.NodeGroup(4),))
     assert fs.Cluster("a", fs.NodeGroup(4)) == fs.Cluster("a", 4) == plain
     assert fs.Federation(plain) == fs.Federation((plain,))
@@ -159,7 +159,7 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
     "methods": (lambda: fs.compare(INSTANCE, 3, [0], BUDGET),  # type: ignore[arg-type]
                 "compare: methods=3 must be names or entrants"),
     "seeds": (lambda: fs.compare(INSTANCE, "fcfs", 3, BUDGET),  # type: ignore[arg-type]
-              r"compare: seeds=3 must be a list of seeds, as \[0, 1, 2\], or range\(3\) for so many"),
+              r"compare: seeds=3 must be a list of seeds, as \[0, 1, 2\], or range\(3\) for 3 seeds"),
     "budget": (lambda: fs.compare(INSTANCE, "fcfs", [0], 500),  # type: ignore[arg-type]
                r"compare: budget=500 must say of what: .*Budget\(evaluations=500\) or .*Budget\(seconds=500\)"),
     "instance's name": (lambda: fs.Instance(JOBS, MACHINE, "makespan"),  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
     """Return how long plans, nodes that go off and caps may put off the starts of a workload on a federation."""
     saving, each, until = saving_of(federation), 0.0, latest_put_off(workload, t0)
     if saving.boot.size:
-        rates = saving.rate[saving.rate > 0]  # so many nodes pass in a minute
+        rates = saving.rate[saving.rate > 0]  # nodes that may switch in one minute
         each = float((saving.boot + saving.shutdown).max()) + federation.nodes * float((MINUTE / rates).sum())
     for signal in federation.signals:
         if signal.kind == CAP:
@@ -77,4 +77,4 @@ def _instants(problem: Problem) -> Floats:
 
 
 def _lags(extras: Extras | None) -> Floats:
-    return np.zeros(0) if extras is None else np.maximum(extras.precedence.lag, 0.0)
+    return np.zeros(0) if extras is None else extras.precedence.lag

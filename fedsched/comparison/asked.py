@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.entrants import Entrant
 from fedsched.comparison.instances import Budget
-from fedsched.errors import shortened
-from fedsched.text import one_line
+from fedsched.errors import shown
 from fedsched.values import seed_of
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def instances_of(given: Any) -> list[Comparable]:
     for one in several:
         if not callable(getattr(one, "fingerprint", None)) or isinstance(one, type):
             raise TypeError(
-                f"compare: instances={_shown(given)} must be instances, as "
+                f"compare: instances={shown(given)} must be instances, as "
                 "[fedsched.Instance('log', workload, federation)]."
             )
     return several
@@ -32,15 +31,15 @@ def methods_of(given: Any) -> list[str | Entrant]:
     if isinstance(given, str | Entrant):
         return [given]
     if not isinstance(given, Iterable):
-        raise TypeError(f"compare: methods={_shown(given)} must be names or entrants, as ['memetic', 'easy'].")
+        raise TypeError(f"compare: methods={shown(given)} must be names or entrants, as ['memetic', 'easy'].")
     return list(given)
 
 
 def seeds_of(given: Any) -> list[int]:
     """Return the seeds of the runs."""
     if not isinstance(given, Iterable) or isinstance(given, str):
-        several = f"range({given!r}) for so many" if type(given) is int else "range(10)"
-        raise TypeError(f"compare: seeds={_shown(given)} must be a list of seeds, as [0, 1, 2], or {several}.")
+        several = f"range({given!r}) for {given} seeds" if type(given) is int else "range(10)"
+        raise TypeError(f"compare: seeds={shown(given)} must be a list of seeds, as [0, 1, 2], or {several}.")
     return [seed_of("compare", seed) for seed in given]
 
 
@@ -49,11 +48,7 @@ def budget_of(given: Any) -> Budget:
     if not isinstance(given, Budget):
         number = given if type(given) in (int, float) and given > 0 else 1000
         raise TypeError(
-            f"compare: budget={_shown(given)} must say of what: fedsched.Budget(evaluations={int(number) or 1}) or "
+            f"compare: budget={shown(given)} must say of what: fedsched.Budget(evaluations={int(number) or 1}) or "
             f"fedsched.Budget(seconds={number})."
         )
     return given
-
-
-def _shown(given: object) -> str:
-    return shortened(one_line(repr(given)))

@@ -8,14 +8,14 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
-from fedsched.errors import shortened, unknown_name
+from fedsched.errors import shown, unknown_name
 from fedsched.handed import nouns_of
 from fedsched.model import assumed, unmodelled
 from fedsched.model.foresight import foresight, known_beforehand
 from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.sharing import NodeSharing
-from fedsched.text import counted, one_line
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from fedsched.handed import AnyJobs, AnyMachine
@@ -102,11 +102,10 @@ class Instance(Read):
         sharing: NodeSharing | str | None = None,
     ) -> None:
         if not isinstance(name, str):
-            given = shortened(one_line(repr(name)))
-            raise TypeError(f"Instance: name={given} must be a text: Instance('log', workload, federation).")
+            raise TypeError(f"Instance: name={shown(name)} must be a text: Instance('log', workload, federation).")
         workload, federation = nouns_of(f"Instance {name!r}", workload, federation, second="federation")
         objectives = (objectives,) if isinstance(objectives, str) else objectives
-        named = not isinstance(objectives, str) and all(isinstance(name, str) for name in objectives)
+        named = all(isinstance(name, str) for name in objectives)
         if not named or not objectives:
             raise ValueError(f"Instance {name!r}: objectives={objectives!r} must be a tuple of names.")
         if submits not in SUBMITS:

@@ -231,6 +231,8 @@ def _named_once(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     named = dict(pairs)
     if len(named) < len(pairs):
         seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise TraceError(f"{source}: {twice[:60]!r} stands twice in one JSON object; leave one of them.")
+        for name, _ in pairs:
+            if name in seen:
+                raise TraceError(f"{source}: {name[:60]!r} stands twice in one JSON object; leave one of them.")
+            seen.add(name)
     return named

@@ -433,7 +433,7 @@ class Federation:
 
 
 def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
-    """Return a cluster's node groups: several, one alone, or one of so many nodes."""
+    """Return a cluster's node groups, which may be given as several groups, one group, or a number of nodes."""
     if isinstance(given, NodeGroup):
         return (given,)
     if is_number(given) and not isinstance(given, float):

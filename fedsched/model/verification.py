@@ -332,7 +332,8 @@ def _static_finishes(
     early: NDArray[np.float64],
     late: NDArray[np.float64],
 ) -> None:
-    # The load that stands after the pass (reading 6), of all who run then: those who start at that instant too.
+    # A job's rate is set once, after the pass that starts it (reading 6), by all jobs that run then: also by those that
+    # start at the same instant.
     start, finish = schedule.start, schedule.finish
     sigma, processing, work = schedule.workload.compute_fraction, _processing(schedule), _work(schedule)
 

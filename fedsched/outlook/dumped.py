@@ -18,7 +18,7 @@ from fedsched.outlook.habits import Ran
 from fedsched.steer import Queue, SlurmJob
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.text import counted
-from fedsched.twin.commands import CONFIG, NODES, PARTED, PARTITIONS, QUEUE, RESERVATIONS
+from fedsched.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -163,13 +163,13 @@ def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, l
 
 def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     head: list[str] = []
-    mark = PARTED if PARTED in text else "|"  # bars part the cells of older dumps
+    mark = mark_in(text)
     for number, line in enumerate(text.splitlines(), start=1):
         cells = [cell.strip() for cell in line.split(mark)]
         if not head:
             head = [cell.lower() for cell in cells]
             continue
-        cells = _with_bars(cells, head) if mark == "|" else cells
+        cells = _with_bars(cells, head) if mark == BAR else cells
         if len(cells) == len(head):
             yield number, dict(zip(head, cells, strict=True))
         elif line.strip():

@@ -25,10 +25,16 @@ JOBS, CONFIG, PARTITIONS, NODES = "jobs.sacct", "config.txt", "partitions.txt", 
 RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
 ACCOUNTS, QOS, SHARES, QUEUE, STATES = "accounts.txt", "qos.txt", "shares.txt", "queue.txt", "states.txt"
 # Not parted by bars: features that a job asks for, `a|b`, and what people write of nodes may have them.
-PARTED = "\t"
+PARTED, BAR = "\t", "|"
 QUEUED = PARTED.join(f"%{letter}" for letter in "iPuTrQVeSlDaqEfvNyC")
 STANDING = PARTED.join(f"%{letter}" for letter in "NPTEH")
 RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
+
+
+def mark_in(text: str) -> str:
+    """Return what parts the cells of a table of a dump: tabs, or bars as in older dumps."""
+    return PARTED if PARTED in text else BAR
+
 
 
 @dataclass(frozen=True, slots=True)

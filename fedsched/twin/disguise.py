@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fedsched.io.sacct_submit import asked_in
-from fedsched.twin.commands import CONFIG, JOBS, PARTED, QUEUE
+from fedsched.twin.commands import BAR, CONFIG, JOBS, QUEUE, mark_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,10 +59,9 @@ class Disguise:
             yield from (one for one in lines if OF_CONFIG.match(one) or one.startswith("Configuration data"))
             return
         header: list[str] | None = None
-        mark = "|"
+        mark = BAR
         for line in lines:
-            if header is None and (PARTED in line or "|" in line):
-                mark = PARTED if PARTED in line else "|"
+            if header is None and (mark := mark_in(line)) in line:
                 header = [name.strip().lower() for name in line.rstrip("\n").split(mark)]
                 yield line
             elif header is not None:
