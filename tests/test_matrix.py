@@ -33,6 +33,7 @@ RULES = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 METHODS = ("ga",)
 LISTS = ("mct", "min-min", "max-min", "sufferage", "least-energy")
 CONF = """ClusterName=m
+PriorityType=priority/basic
 NodeName=n[1-6] CPUs=2
 PartitionName=low Nodes=ALL Default=YES
 PartitionName=high Nodes=n[1-4]
