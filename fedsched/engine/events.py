@@ -25,7 +25,7 @@ from fedsched.engine.moldable import begin_instant, may_choose
 from fedsched.engine.molding import choose_shape
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import ends_as_planned, pop_finish, update_rates, vacate
-from fedsched.jit import inlined, part
+from fedsched.jit import inlined
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
@@ -148,7 +148,7 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     return last - first
 
 
-@part
+@inlined
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
     """Let happen what happens at an instant before its pass."""
     counter = state.counter

@@ -214,7 +214,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
     calendar.end_with(extras, state.extras, state, j)
 
 
-@part
+@inlined
 def enter(problem: Problem, state: State, j: int) -> None:
     """Enter a job whose counts and times are set among the running ones."""
     counter = state.counter
@@ -248,7 +248,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         counter[Counter.LOADS_STALE] = 1
 
 
-@part
+@inlined
 def vacate(problem: Problem, state: State, j: int) -> None:
     """Let a job that has just been taken off the heap give back all that it holds."""
     counter = state.counter
