@@ -27,6 +27,11 @@ class ConfLine(NamedTuple):
         return {name.lower(): value.strip('"') for name, value in _PAIR.findall(self.text)}
 
     @property
+    def names(self) -> list[str]:
+        """Return the names in it as they are written."""
+        return [name for name, _ in _PAIR.findall(self.text)]
+
+    @property
     def strange(self) -> str:
         """Return what in it is no NAME=VALUE."""
         return " ".join(_PAIR.sub(" ", self.text).split())

@@ -6,7 +6,8 @@ What `scontrol show node` and `scontrol show partition` print are records of the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from fedsched.io.conf_lines import conf_lines, is_of_scontrol
 from fedsched.io.files import read_text
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
+from fedsched.io.slurm_keys import GLOBAL, SECTION_OF, strangers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +45,7 @@ class SlurmConf:
     nodes: Mapping[str, Line]  # by host, in the order of the file
     partitions: Mapping[str, Line]
     sets: Mapping[str, Line]
+    strange: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # keys that Slurm does not have, by section
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> SlurmConf:
@@ -85,13 +88,17 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
     partitions: dict[str, Line] = {}
     sets: dict[str, Line] = {}
     usual: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
-    for where, words in _records(Path(path), depth=0):
+    strange: dict[str, dict[str, None]] = defaultdict(dict)
+    for where, words in _records(Path(path), strange, depth=0):
         kind = next((kind for kind in KINDS if kind in words), None)
-        if DOWN in words and kind is None:  # the other words of its line are of those nodes
-            parameters[DOWN] = ",".join(filter(None, (parameters.get(DOWN, ""), words[DOWN])))
+        if kind is None and (own := next((one for one in SECTION_OF if one in words), None)):
+            # The other words of its line are its own, of those nodes.
+            parameters[own] = ",".join(filter(None, (parameters.get(own, ""), words[own])))
             continue
         if kind == "partitionname":
             words = {RENAMED.get(word, word): value for word, value in words.items()}
+            if words.get("exclusive", "").lower() == "node":
+                words["oversubscribe"] = "exclusive"
         if kind is None:
             parameters |= words
             continue
@@ -108,10 +115,9 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
         else:
             (partitions if kind == "partitionname" else sets)[name] = line
     if not nodes:
-        raise FederationError(
-            f"{path}: no NodeName line names a node; give a slurm.conf or `scontrol show node -o`."
-        )
-    return SlurmConf(str(path), parameters, nodes, partitions, sets)
+        raise FederationError(f"{path}: no NodeName line names a node; give a slurm.conf or `scontrol show node -o`.")
+    kept = {section: tuple(names) for section, names in strange.items() if names}
+    return SlurmConf(str(path), parameters, nodes, partitions, sets, kept)
 
 
 def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
@@ -128,8 +134,10 @@ def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
     return found
 
 
-def _records(path: Path, *, depth: int) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give the records of a file, those of the files that it includes in their place."""
+def _records(
+    path: Path, strangers: Mapping[str, dict[str, None]], *, depth: int
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give the records of a file, those of the files that it includes in their place; keep what Slurm does not have."""
     try:
         text = read_text(path)
     except TraceError as error:
@@ -145,13 +153,16 @@ def _records(path: Path, *, depth: int) -> Iterator[tuple[str, dict[str, str]]]:
                     f"{where}: {shortened(repr(strange))} is no NAME=VALUE, and Slurm refuses such a line; mend it, or "
                     "begin it with #."
                 )
-            yield where, line.words
+            words = line.words
+            section = next((SECTION_OF[word] for word in SECTION_OF if word in words), GLOBAL)
+            strangers[section] |= dict.fromkeys(strangers_of(section, line.names))
+            yield where, words
             continue
         if depth == DEEPEST:
             raise FederationError(f"{where}: files include each other {DEEPEST} deep; is it a circle?")
         if "%" in included[1]:
             raise FederationError(f"{where}: {included[1]!r} has a % to be filled in; write the file's name.")
-        yield from _records(path.parent / included[1], depth=depth + 1)
+        yield from _records(path.parent / included[1], strangers, depth=depth + 1)
 
 
 def features_of(line: Line) -> tuple[str, ...]:

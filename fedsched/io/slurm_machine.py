@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from fedsched.errors import FederationError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.slurm_conf import DOWN, features_of, read_slurm_conf
+from fedsched.io.slurm_keys import OF_SLURM_ALONE, SECTIONS, Standing, keys_of
 from fedsched.io.slurm_values import ENDLESS, NOTHING, cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
 from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.nice import SLURM_ALONE
 from fedsched.model.node_ranges import ranges_text
 from fedsched.model.notes import GIVEN_WHOLE, Noted
 from fedsched.model.partition import Partition
@@ -21,20 +23,6 @@ if TYPE_CHECKING:
 
     from fedsched.io.slurm_conf import Line, SlurmConf
 
-# What a partition may say of who runs there, how and when, that the model does not have; and the words for nothing.
-OF_PARTITIONS: dict[str, tuple[str, ...]] = {
-    "AllowGroups": ("all",),
-    **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "OverTimeLimit"), ("n/a", "none")),
-    "Priority": ("1",),
-    **dict.fromkeys(("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode"), ("0", "unlimited")),
-    **dict.fromkeys(("MaxCPUsPerNode", "MaxCPUsPerSocket"), ("unlimited",)),
-    **dict.fromkeys(("ExclusiveUser", "RootOnly", "DisableRootJobs", "ReqResv", "LLN"), ("no",)),
-    **dict.fromkeys(("TRESBillingWeights", "JobDefaults", "SelectTypeParameters"), ("(null)", "none")),
-    "OverSubscribe": ("no", "exclusive"),
-    "PreemptMode": ("off",),
-    "GraceTime": ("0",),
-}
-OF_NODES: dict[str, tuple[str, ...]] = {"CoreSpecCount": ("", "0"), "CpuSpecList": ("", "(null)")}  # CPU 0 is one
 OF_ITS_SCHEDULER = ("priority", "scheduler", "preempt", "topology", "enforcepartlimits", "overtimelimit", "killwait")
 SHARED = ("select/cons_tres", "select/cons_res")
 EVERYBODY = ("all", "none", "(null)")
@@ -133,10 +121,9 @@ def job_factor_of(line: Line) -> int | None:
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:
     """Give what the file says and the model does not have, a few words each."""
     lines = {id(line): line for line in conf.nodes.values()}.values()
-    for word, nothing in OF_NODES.items():
-        having = [host for host, line in conf.nodes.items() if line.words.get(word.lower(), "").lower() not in nothing]
-        if having:
-            yield f"{word} of {counted(len(having), 'node')}"
+    for key in keys_of("NodeName", Standing.NOT_MODELLED):
+        if having := sum(key.says(line.words.get(key.name.lower(), "")) for line in conf.nodes.values()):
+            yield f"{key.name} of {counted(having, 'node')}"
     if devices := dict.fromkeys(name for line in lines for name in other_devices(line.words.get("gres", ""))):
         yield f"devices that are no GPUs ({first_of(devices)})"
     if away := sum(_state(line) == "FUTURE" for line in conf.nodes.values()):
@@ -147,11 +134,16 @@ def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[s
         yield f"{counted(len(hosts_of(told, conf.path)), 'node')} not up (DownNodes={shortened(told)}), taken as up"
     if clouds := sum("CLOUD" in line.words.get("state", "").upper() for line in conf.nodes.values()):
         yield f"{counted(clouds, 'CLOUD node')} not up until jobs need it, taken as up"
-    for word, nothing in OF_PARTITIONS.items():
-        values = {name: line.words.get(word.lower(), "") for name, line in conf.partitions.items()}
-        saying = [name for name, value in values.items() if value and value.lower().partition(":")[0] not in nothing]
-        if saying:
-            yield f"{word} of {counted(len(saying), 'partition')} ({first_of(saying)})"
+    for key in keys_of("PartitionName", Standing.NOT_MODELLED, Standing.MODELLED):
+        alone = key.name in OF_SLURM_ALONE
+        words = {name: line.words.get(key.name.lower(), "") for name, line in conf.partitions.items()}
+        saying = [name for name, value in words.items() if key.says(value)]
+        if saying and (alone or key.standing is Standing.NOT_MODELLED):
+            end = f", {SLURM_ALONE}" if alone else ""
+            yield f"{key.name} of {counted(len(saying), 'partition')} ({first_of(saying)}){end}"
+    for section in SECTIONS:
+        if strange := conf.strange.get(section):
+            yield f"words of {section} lines that are not read: {first_of(strange)}"
     if shut := [name for name, line in conf.partitions.items() if line.words.get("state", "UP").upper() != "UP"]:
         yield f"{counted(len(shut), 'partition')} not up ({first_of(shut)}), taken as up"
     names = zip(conf.partitions, partitions, strict=True)

@@ -51,9 +51,7 @@ DEMANDS = {
 CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
 
 
-def unmodelled(
-    workload: Workload, federation: Federation | None = None, *, shared: bool = False
-) -> tuple[str, ...]:
+def unmodelled(workload: Workload, federation: Federation | None = None, *, shared: bool = False) -> tuple[str, ...]:
     """Return what the jobs' log holds and the model, or this federation, does not: "312 jobs with GPUs".
 
     Parameters
@@ -134,7 +132,8 @@ def of_files(federation: Federation, *, shared: bool = False) -> list[str]:
     found = []
     for of, part in {"machine": federation.partitions, "calendar": federation.calendar}.items():
         held = [fact for fact in left_out_of(part) if not (shared and fact.endswith(GIVEN_WHOLE))]
-        found += [f"of the {of}'s file: {'; '.join(held)}"] if held else []
+        for some in ([one for one in held if one.endswith(SLURM_ALONE) == alone] for alone in (False, True)):
+            found += [f"of the {of}'s file: {'; '.join(some)}"] if some else []
     return found
 
 

@@ -9,14 +9,16 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.io.slurm_values import whole_of
+from fedsched.model.admission import partition_of_jobs
 from fedsched.model.layout import layout_of, nodes_asked
 from fedsched.model.resources import NodeDemands
 from fedsched.model.shares import CORES
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.model.node_use import NodeUse
     from fedsched.model.workload import Workload
     from fedsched.slurm.noun import Slurm
 
@@ -105,6 +107,20 @@ def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
         return []
     whose = counted(int(untold.sum()), "job")
     return [f"assumed: the size of {whose} has one node, for nobody tells how many they asked for"]
+
+
+def told_of_partitions(use: NodeUse) -> list[str]:
+    """Return which partitions have jobs on more nodes than their MaxNodes, which is not asked as nodes are chosen."""
+    nodes = np.bincount(use.job, minlength=len(use.workload))
+    where, found = partition_of_jobs(use.workload, use.federation), []
+    for k, one in enumerate(use.federation.partitions):
+        if one.max_nodes is not None and (over := np.flatnonzero((where == k) & (nodes > one.max_nodes))).size:
+            jobs = f"{counted(over.size, 'job')} on more, job {use.workload.id[over[0]]} first"
+            found.append(
+                f"not modelled on nodes that jobs share: MaxNodes={one.max_nodes} of partition {one_line(one.name)!r} "
+                f"({jobs}; give its tasks_per_node, or leave sharing= out)"
+            )
+    return found
 
 
 def refuse_other_sharing(slurm: Slurm) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fedsched.errors import FederationError, unknown_name
 from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.io.slurm_keys import AT_ONCE, GLOBAL, Standing, keys_of
 from fedsched.slurm.associations import Associations
 from fedsched.slurm.clocks import Clocks
 from fedsched.slurm.limits_of_accounts import left_out
@@ -19,7 +20,7 @@ from fedsched.text import one_line
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
 
     from fedsched.model.federation import Federation
@@ -135,7 +136,10 @@ class Slurm:
         """Return what the files say and this model does not have, on nodes that jobs share or that are given whole."""
         facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
         said = list(filter(None, [assumed_of(self.conf)]))
+        said += [f"assumed of {self.conf.path}: {one}" for one in self._assumed()]
         said += [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
+        if strange := self.conf.strange.get(GLOBAL):
+            said.append(f"not read of {self.conf.path}: {', '.join(strange)}")
         if self.priority.charges_ends and self.assoc is None:
             said.append(
                 f"not modelled of {self.conf.path}: AccountingStorageEnforce asks for limits, and no accounts "
@@ -144,6 +148,12 @@ class Slurm:
         if limits := [*left_out(self)]:
             said.append(f"not modelled of the accounts' limits: {', '.join(limits)}")
         return (*said, *(() if self.assoc is None else self.assoc.notes()))
+
+    def _assumed(self) -> Iterator[str]:
+        told = self.completing != 0 or self.clocks is not None
+        keys = [key for key in keys_of(GLOBAL, Standing.ASSUMED) if key.how == AT_ONCE and not told]
+        if names := [key.name for key in keys if key.says(self.conf.parameters.get(key.name.lower(), ""))]:
+            yield f"{AT_ONCE} ({', '.join(names)})"
 
     def rules(self, workload: Workload, federation: Federation) -> NoReturn:
         """Refuse to be a rule of the plain loop."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
-from fedsched.io.slurm_values import seconds_of, whole_of
+from fedsched.io.slurm_keys import GLOBAL, KEYS, not_modelled_of, told, words_of
+from fedsched.io.slurm_values import NOTHING, seconds_of, whole_of
 from fedsched.slurm.versions import said_or_usual
 
 if TYPE_CHECKING:
@@ -43,30 +44,10 @@ NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "sched_max_job_start": (0, 0, 1),
     "bf_max_time": (0, 0, 1),
 }
+OF_SCHEDULING = ("scheduler", "select", "preempt")  # so begin keys that later versions may have
 SELECTION, OF_MEMORY = "SelectTypeParameters", ("CR_CORE_MEMORY", "CR_CPU_MEMORY")
 STOPS = "assoc_limit_stop"
 SWITCHES = (STOPS, "bf_continue")  # a pass here is never cut into pieces, after which others' changes could end it
-# What else of a slurm.conf decides on starts, and the words that say nothing.
-DECISIVE: Mapping[str, tuple[str, ...]] = {
-    "CompleteWait": ("0",),
-    "PreemptType": ("preempt/none",),
-    "PreemptMode": ("off",),
-    "TopologyPlugin": ("topology/none",),
-    "EnforcePartLimits": ("no",),
-    "ResvOverRun": ("0",),
-    SELECTION: ("none",),
-    "FederationParameters": (),
-    "BurstBufferType": ("burst_buffer/none",),
-    "JobSubmitPlugins": (),
-    "Licenses": (),
-    "MaxArraySize": (),
-    "PowerParameters": (),
-    "SuspendProgram": (),
-    "SchedulerTimeSlice": ("30",),
-    "MCSPlugin": ("mcs/none",),
-    "JobDefaults": (),
-    **dict.fromkeys(("DefMemPerGPU", "DefCpuPerGPU"), ("0", "unlimited")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +100,8 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         # No limit at all is some four months, as long as Slurm itself takes it to be.
         over_time_limit=65_533 * 60 if over.upper() == "UNLIMITED" else int(seconds_of(over, _where(conf))),
         limits_stop=STOPS in words,
-        selection=tuple(filter(None, conf.parameters.get(SELECTION.lower(), "").split(","))),
-        not_modelled=tuple(_not_modelled(conf, words)),
+        selection=tuple(_selection(conf)),
+        not_modelled=tuple(_not_modelled(conf)),
         threads=max((_threads(line) for line in conf.nodes.values()), default=1),
     )
 
@@ -169,11 +150,20 @@ def _whole(conf: SlurmConf, name: str, text: str, least: int) -> int:
     return int(text)
 
 
-def _not_modelled(conf: SlurmConf, words: Mapping[str, str]) -> Iterator[str]:
-    for name, value in words.items():
-        if name not in (*NUMBERS, *SWITCHES):
-            yield f"{name}={value}" if value else name
-    for name, nothing in DECISIVE.items():
-        text = conf.parameters.get(name.lower(), "")
-        if text and text.lower() not in ("(null)", *nothing):
-            yield f"{name}={text}"
+def _not_modelled(conf: SlurmConf) -> Iterator[str]:
+    for key, value in not_modelled_of(GLOBAL, conf.parameters):
+        if key.name == "SchedulerParameters":
+            yield from value.split(",")
+        elif key.name != SELECTION and not key.name.startswith("Priority"):  # those of priorities name them
+            yield f"{key.name}={value}"
+    if selection := ",".join(_selection(conf)):
+        yield f"{SELECTION}={selection}"
+    for name, value in conf.parameters.items():  # of what scontrol prints; of a file unread keys are said
+        if name.startswith(OF_SCHEDULING) and name not in KEYS[GLOBAL] and not conf.strange:
+            yield f"{name}={value}"
+
+
+def _selection(conf: SlurmConf) -> Iterator[str]:
+    for word, name in words_of(SELECTION, conf.parameters.get(SELECTION.lower(), "")):
+        if name not in NOTHING:
+            yield told(SELECTION, word)

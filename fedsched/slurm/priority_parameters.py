@@ -8,23 +8,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
+from fedsched.io.slurm_keys import GLOBAL, KEYS, Standing, names_of, not_modelled_of
 from fedsched.io.slurm_values import NOTHING, cpus_of, gpus_of, is_on, seconds_of, whole_of
 from fedsched.slurm.versions import said_or_usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fedsched.io.slurm_conf import Line, SlurmConf
 
 MULTIFACTOR, BASIC = "priority/multifactor", "priority/basic"
-FLAGS = ("NO_FAIR_TREE", "FAIR_TREE", "MAX_TRES", "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS",
-         "NO_NORMAL_TRES", "SMALL_RELATIVE_TO_TIME", "INCR_ONLY")  # fmt: skip
+FLAGS = names_of("PriorityFlags", Standing.MODELLED)
 RESETS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 WEIGHTS = {"age": "Age", "assoc": "Assoc", "fairshare": "Fairshare", "size": "JobSize", "partition": "Partition",
            "qos": "QOS"}  # fmt: skip
-KNOWN = {"prioritytype", "priorityflags", "prioritymaxage", "prioritydecayhalflife", "priorityusageresetperiod",
-         "prioritycalcperiod", "priorityfavorsmall", "priorityweighttres", "prioritysitefactorplugin",
-         "prioritysitefactorparameters", *(f"priorityweight{name.lower()}" for name in WEIGHTS.values())}  # fmt: skip
 WEEK = "7-0"
 _WEIGHT = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))([KMGTP]?)", re.ASCII | re.IGNORECASE)
 _MEGABYTES = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
@@ -74,7 +71,7 @@ class PriorityParameters:
         kind = said_or_usual(conf, "PriorityType")
         if kind not in (BASIC, MULTIFACTOR):
             raise FederationError(f"{where}: PriorityType={shortened(kind)} is neither {BASIC} nor {MULTIFACTOR}.")
-        flags, strange = _flags(said.get("priorityflags", ""), where)
+        flags = _flags(said.get("priorityflags", ""))
         weights = {name: whole_of(said.get(f"priorityweight{text.lower()}", "0"), where, f"PriorityWeight{text}")
                    for name, text in WEIGHTS.items()}  # fmt: skip
         reset = said.get("priorityusageresetperiod", "NONE").upper()
@@ -87,10 +84,12 @@ class PriorityParameters:
             raise FederationError(f"{where}: PriorityCalcPeriod={shortened(said['prioritycalcperiod'])} is no period.")
         damping = _damping(said.get("fairsharedampeningfactor", "1"), where)
         enforced = [word.strip().lower() for word in said.get("accountingstorageenforce", "").split(",")]
+        tres = weights_of(said.get("priorityweighttres", ""), where, "PriorityWeightTRES")
+        partitions = {name: _partition(conf, name, line) for name, line in conf.partitions.items()}
         return cls(
             multifactor=kind == MULTIFACTOR,
             **weights,
-            tres=weights_of(said.get("priorityweighttres", ""), where, "PriorityWeightTRES"),
+            tres=tres,
             max_age=_seconds(said, "PriorityMaxAge", WEEK, where),
             half_life=_seconds(said, "PriorityDecayHalfLife", WEEK, where),
             calc_period=period,
@@ -99,10 +98,10 @@ class PriorityParameters:
             damping=damping,
             flags=flags,
             charges_ends=any(word in ("limits", "safe", "1", "all") for word in enforced),
-            partitions={name: _partition(conf, name, line) for name, line in conf.partitions.items()},
+            partitions=partitions,
             nodes=len(conf.nodes),
             cpus=sum(cpus_of(line.words, line.where) for line in conf.nodes.values()),
-            left_out=tuple(_left_out(said, strange)) if kind == MULTIFACTOR else (),
+            left_out=tuple(_left_out(said, tres, partitions.values())) if kind == MULTIFACTOR else (),
         )
 
     @property
@@ -135,13 +134,12 @@ def weights_of(text: str, where: str, name: str) -> dict[str, float]:
     return found
 
 
-def _flags(text: str, where: str) -> tuple[frozenset[str], list[str]]:
-    words = [word.strip().upper() for word in text.split(",") if word.strip()]
-    words = [word for word in words if word.lower() not in NOTHING]
+def _flags(text: str) -> frozenset[str]:
+    words = [word.strip().upper() for word in text.split(",")]
     known = {word for word in words if word in FLAGS}
     if "DEPTH_OBLIVIOUS" in words:  # switches the tree off, too
         known.add("NO_FAIR_TREE")
-    return frozenset(known), [word for word in words if word not in FLAGS]
+    return frozenset(known)
 
 
 def _seconds(said: Mapping[str, str], name: str, usual: str, where: str) -> float:
@@ -181,9 +179,16 @@ def _partition(conf: SlurmConf, name: str, line: Line) -> PartitionPriority:
     )
 
 
-def _left_out(said: Mapping[str, str], strange: list[str]) -> Iterator[str]:
-    yield from (f"PriorityFlags={flag}" for flag in strange)
-    plugin = said.get("prioritysitefactorplugin", "")
-    if plugin.lower() not in (*NOTHING, "site_factor/none"):
-        yield f"PrioritySiteFactorPlugin={plugin} (a job's SiteFactor is taken as its file has it)"
-    yield from (f"{name}={said[name]}" for name in said if name.startswith("priority") and name not in KNOWN)
+def _left_out(
+    said: Mapping[str, str], tres: Mapping[str, float], partitions: Iterable[PartitionPriority]
+) -> Iterator[str]:
+    for key, value in not_modelled_of(GLOBAL, said):
+        if key.name == "PriorityFlags":
+            yield from (f"PriorityFlags={flag}" for flag in value.split(","))
+        elif key.name == "PrioritySiteFactorPlugin":
+            yield f"{key.name}={value} (a job's SiteFactor is taken as its file has it)"
+        elif key.name.startswith("Priority"):
+            yield f"{key.name}={value}"
+    yield from (f"{name}={said[name]}" for name in said if name.startswith("priority") and name not in KEYS[GLOBAL])
+    there = {name for one in partitions for name in one.amounts}
+    yield from (f"PriorityWeightTRES of {name}, which no node has" for name in tres if there and name not in there)

@@ -14,7 +14,7 @@ from fedsched.sharing.run import use_of
 from fedsched.slurm import loop
 from fedsched.slurm.arrays import Counter, Setting, new_state
 from fedsched.slurm.drawn import drawn
-from fedsched.slurm.memory import refuse_other_sharing, told_of_sizes, with_memory
+from fedsched.slurm.memory import refuse_other_sharing, told_of_partitions, told_of_sizes, with_memory
 from fedsched.slurm.pack import pack, seconds_of_runs
 from fedsched.slurm.pack_shared import shared_of
 from fedsched.slurm.result import Played, SharedSlurmSchedule, SlurmSchedule, together
@@ -116,6 +116,7 @@ def _schedule(
         return SlurmSchedule(**columns, policy=str(slurm), counts=_counts(held, federation), played=played)
     ordered = use_of(workload.take(rows), federation, start[rows], finish[rows], state.shared.work, None)
     use = ordered.take(np.argsort(rows), workload)
+    columns["notes"] = (*notes, *told_of_partitions(use))
     return SharedSlurmSchedule(
         **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
         integrals=NOT_KNOWN._replace(saturated_seconds=0.0),

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fedsched.io.sacct_submit import asked_in
+from fedsched.io.slurm_keys import GLOBAL, Standing, names_of
 from fedsched.twin.commands import BAR, CONFIG, JOBS, QUEUE, mark_in
 
 if TYPE_CHECKING:
@@ -24,12 +25,11 @@ KINDS = {
 GONE = ("reason", "comment", "workdir", "stderr", "stdin", "stdout", "command", "mailuser", "extra")
 KEPT = ("", "root", "all", "none", "n/a", "(null)", "unknown", "parent")
 # The parameters that scheduling depends on; all others of a configuration name hosts, paths and people.
+DECISIVE = names_of(GLOBAL, *(one for one in Standing if one is not Standing.IGNORED))
 OF_CONFIG = re.compile(
-    r"(?:ClusterName|Priority\w*|Scheduler\w*|Select\w*|Preempt\w*|KillWait|OverTimeLimit|CompleteWait|MaxArraySize|"
-    r"EnforcePartLimits|AccountingStorageEnforce|FairShareDampeningFactor|MCSPlugin|JobDefaults|"
-    r"(?:Def|Max)Mem\w+|DefCpuPerGPU|ResvOverRun|Licenses|TopologyPlugin|SLURM_VERSION|MaxJobCount|"
-    r"MinJobAge|BurstBufferType)\s*="
+    rf"(?:{'|'.join(DECISIVE)}|(?:Priority|Scheduler|Select|Preempt)\w*|MinJobAge)(?:\[\d+\])?\s*=", re.IGNORECASE
 )
+PATH = re.compile(r"(=\s*)/.*")  # of a program: that there is one is kept
 OF_SLURM = re.compile(r"(?:None|Priority|Resources|[A-Z][A-Za-z]*Limit\w*|[A-Z]\w+)")
 _WORD = re.compile(r"(^|\s)([A-Za-z]+)=(\S*)")
 
@@ -56,7 +56,8 @@ class Disguise:
     def lines(self, file: str, lines: Iterable[str]) -> Iterator[str]:
         """Give the lines of a file of the dump with other names in them."""
         if file == CONFIG:
-            yield from (one for one in lines if OF_CONFIG.match(one) or one.startswith("Configuration data"))
+            kept = (one for one in lines if OF_CONFIG.match(one) or one.startswith("Configuration data"))
+            yield from (PATH.sub(r"\1/program", one) for one in kept)
             return
         header: list[str] | None = None
         mark = BAR

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.twin.folder import Dump
 
-_SETTING = re.compile(r"(\w+)\s*=\s*(.*?)\s*", re.ASCII)
-_UNIT = re.compile(r"(-?\d+) (?:sec|min|minutes?|seconds?)", re.ASCII)  # as it prints what a slurm.conf has as numbers
+_SETTING = re.compile(r"(\w+)(?:\[\d+\])?\s*=\s*(.*?)\s*", re.ASCII)
+_UNIT = re.compile(
+    r"(-?\d+) (?:usec|sec|min|minutes?|seconds?)", re.ASCII
+)  # as it prints what a slurm.conf has as numbers
 
 
 @dataclass(frozen=True, slots=True)

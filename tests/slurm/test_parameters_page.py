@@ -10,11 +10,11 @@ import pytest
 from slurm.record import TRIED
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.io.slurm_machine import OF_NODES, OF_PARTITIONS
+from fedsched.errors import FederationError, InfeasibleError
+from fedsched.io.slurm_keys import GLOBAL, Standing, names_of
 from fedsched.slurm.associations import Association, Associations
-from fedsched.slurm.parameters import DECISIVE, NUMBERS, SWITCHES, tiers_of
-from fedsched.slurm.priority_parameters import FLAGS, KNOWN
+from fedsched.slurm.memory import with_memory
+from fedsched.slurm.parameters import tiers_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "slurm-parameters.md"
 NODES, PARTITION = "NodeName=n[1-4] CPUs=8", "PartitionName=p Nodes=ALL Default=YES"
@@ -24,9 +24,10 @@ ACCOUNTS = Associations((Association("root"), Association("root", user="root", p
 CALLED = {"State": "not up", "Gres": "no GPUs"}  # what facts call these
 
 
-def lines_of(section: str) -> list[str]:
-    """Return what stands in the first column of a section's table."""
+def lines_of(section: str, *, shared: bool = False) -> list[str]:
+    """Return what stands in the first column of a section's table, or of that for nodes that jobs share."""
     text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    text = text.partition("\nWhere jobs share nodes")[2 * shared]
     return re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE)
 
 
@@ -74,7 +75,31 @@ def test_what_is_modelled_has_been_seen_to_decide_on_a_real_slurm(line: str) -> 
     assert (value.partition("=")[0] if word in ("SchedulerParameters", "PriorityFlags") else word) in TRIED
 
 
-@pytest.mark.parametrize("line", lines_of("Named as not modelled"))
+@pytest.mark.parametrize("line", lines_of("Modelled", shared=True))
+def test_what_is_modelled_on_shared_nodes_decides_there(line: str, tmp_path: Path) -> None:
+    """Jobs are given other memory or refused, nodes may be shared, and no note says that it is not modelled."""
+    usual = ["SelectType=select/cons_tres", "DefMemPerCPU=10" if "Max" in line else ""]
+    usual += [] if "SelectType" in line else ["SelectTypeParameters=CR_Core_Memory"]
+    before, after = policy_of(tmp_path, *usual), policy_of(tmp_path, *usual, line)
+    if "SelectType" in line:
+        assert (before.parameters.shares_memory, after.parameters.shares_memory) == (False, True)
+    else:
+        assert memory_by(before) != memory_by(after)
+    assert after.notes_on(shared=True) == ()
+
+
+def memory_by(policy: fs.policies.Slurm) -> object:
+    """Return the memory of jobs of which one asks for much and one for none, or why that is refused."""
+    jobs = fs.Workload(submit=[0.0] * 2, tasks=[1] * 2, runtime=[9.0] * 2, layout={"tasks_per_node": [1, 1]},
+                       demand={"memory": [0, 500]})  # fmt: skip
+    try:
+        demand = with_memory(jobs, policy)[0].demand
+    except InfeasibleError as error:
+        return str(error)
+    return None if demand is None else demand.columns()["memory"].tolist()
+
+
+@pytest.mark.parametrize("line", [*lines_of("Named as not modelled"), *lines_of("Assumed")])
 def test_what_is_not_modelled_is_named(line: str, tmp_path: Path) -> None:
     """Nothing else is read with it, and a note or a fact names it."""
     word = re.findall(r"(\w+)=", line.rpartition(" ")[2])[0]
@@ -105,10 +130,11 @@ def test_what_says_nothing_changes_nothing(line: str, tmp_path: Path) -> None:
 
 
 def test_every_parameter_is_there() -> None:
-    """Whatever the readers know by name has a line on the page."""
-    sections = ("Modelled", "Named as not modelled", "Refused", "Says nothing here")
-    text = " ".join(line for section in sections for line in lines_of(section))
-    names = {*NUMBERS, *SWITCHES, *DECISIVE, *KNOWN, *FLAGS, *OF_PARTITIONS, *OF_NODES,
-             "KillWait", "OverTimeLimit", "FairShareDampeningFactor", "AccountingStorageEnforce"}  # fmt: skip
-    words = {word.lower() for word in re.findall(r"\w+", text)}
+    """Whatever decides on starts, or is assumed, has a line on the page."""
+    words = {word.lower() for word in re.findall(r"\w+", PAGE.read_text(encoding="utf-8"))}
+    decisive = [one for one in Standing if one is not Standing.IGNORED]
+    names = {name for section in (GLOBAL, "NodeName", "PartitionName") for name in names_of(section, *decisive)}
+    names |= {name for words in ("SchedulerParameters", "PriorityFlags", "SelectTypeParameters")
+              for name in names_of(words, Standing.MODELLED)}  # fmt: skip
+    names -= {"ClusterName", "SLURM_VERSION", "NodeSet", "Features"}  # whose a file is, and other spellings
     assert {name for name in names if name.lower() not in words} == set()

@@ -48,7 +48,7 @@ def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
     assert found.left_out == (
         "PriorityFlags=DEPTH_OBLIVIOUS", "PriorityFlags=CALCULATE_RUNNING", "PriorityFlags=ACCRUE_ALWAYS",
         "PrioritySiteFactorPlugin=site_factor/ours (a job's SiteFactor is taken as its file has it)",
-        "priorityparameters=x",
+        "PriorityParameters=x",
     )  # fmt: skip
     assert not found.fair_tree
     assert found.charges_ends

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
+from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,11 @@ PriorityType=priority/basic
 NodeName=n[1-4] CPUs=8 {node}
 PartitionName=p Nodes=ALL Default=YES {partition}
 """
+SHARED = """SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+PriorityType=priority/basic
+NodeName=n1 CPUs=2 RealMemory=900
+PartitionName=p Nodes=ALL Default=YES """
 
 
 def said_of(
@@ -62,3 +68,52 @@ def test_threads_of_cores_are_said_where_cores_are_given(tmp_path: Path) -> None
                                      ("CR_Core_Memory", False, False)):  # fmt: skip
         said = said_of(tmp_path, node="Sockets=1 CoresPerSocket=4 ThreadsPerCore=2", selection=selection, shared=shared)
         assert ("ThreadsPerCore=2 (jobs are given CPUs" in said) == there
+
+
+def test_memory_of_partitions_is_not_named_where_it_is_modelled(tmp_path: Path) -> None:
+    """Policy slurm gives it to jobs that share nodes; of others the machine's facts say that they do not."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(SHARED + "DefMemPerCPU=500\n", encoding="utf-8")
+    machine = fs.read_federation(path)
+    jobs = fs.Workload(submit=[0.0] * 2, tasks=[1] * 2, runtime=[9.0] * 2)
+    for policy, there in ((fs.policies.Slurm(path), False), ("easy", True)):
+        facts = fs.simulate(jobs, machine, policy, sharing="block").unmodelled
+        assert any("DefMemPerCPU of 1 partition (p)" in fact for fact in facts) == there
+    found = fs.simulate(jobs, machine, fs.policies.Slurm(path), sharing="block")
+    assert found.start.tolist() == [0.0, 9.0]  # of 900 MB
+
+
+def test_jobs_on_more_nodes_than_their_partition_allows_are_said(tmp_path: Path) -> None:
+    """MaxNodes is not asked for jobs that share nodes and name no number of them; a note counts those on more."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(SHARED.replace("n1 ", "n[1-2] ") + "MaxNodes=1\n", encoding="utf-8")
+    machine, policy = fs.read_federation(path), fs.policies.Slurm(path)
+    for tasks, there in ((2, False), (3, True)):
+        jobs = fs.Workload(submit=[0.0], tasks=[tasks], runtime=[9.0], demand={"memory": [1]})
+        found = fs.simulate(jobs, machine, policy, sharing="block")
+        told = (
+            "MaxNodes=1 of partition 'p' (1 job on more, job 1 first; give its tasks_per_node, or leave sharing= out)"
+        )
+        assert any(told in note for note in found.notes) == there
+
+
+def test_an_exclusive_partition_in_the_new_word_is_refused_as_in_the_old_one(tmp_path: Path) -> None:
+    """Exclusive=NODE is OverSubscribe=EXCLUSIVE of before."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(SHARED + "Exclusive=NODE\n", encoding="utf-8")
+    jobs = fs.Workload(submit=[0.0], tasks=[1], runtime=[9.0], demand={"memory": [1]})
+    with pytest.raises(InfeasibleError, match="OverSubscribe=EXCLUSIVE"):
+        fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path), sharing="block")
+
+
+def test_a_weight_of_what_no_node_has_is_said(tmp_path: Path) -> None:
+    """A mistyped resource weighs nothing."""
+    weights = "PriorityType=priority/multifactor\nPriorityWeightTRES=CPU=10,GRES/gpus=5"
+    assert "PriorityWeightTRES of gres/gpus, which no node has" in said_of(tmp_path, weights)
+
+
+def test_nodes_are_said_to_be_free_at_once_unless_it_is_told_how_long_they_are_not(tmp_path: Path) -> None:
+    """An Epilog takes time, which completing= says."""
+    said = said_of(tmp_path, "Epilog=/etc/e.sh")
+    assert "nodes are free as soon as a job ends; completing= says how long they are not (Epilog)" in said
+    assert "Epilog" not in "".join(fs.policies.Slurm(tmp_path / "slurm.conf", completing=5).notes)
