@@ -1,6 +1,6 @@
 """Every key that Slurm's own lists have is in the one table, and is said as the table tells.
 
-`names/` has the keys of slurm.conf and the words of its lists, a line each, as the manual pages and parsers of two
+`io/slurm_names/` has the keys of slurm.conf and the words of its lists, a line each, as the manual pages and parsers of two
 versions of Slurm have them.
 """
 
@@ -15,7 +15,7 @@ from fedsched.io.slurm_conf import KINDS
 from fedsched.io.slurm_keys import FIRST, GLOBAL, KEYS, LAST, SECTIONS, Standing, keys_of, names_of
 from fedsched.slurm.parameters import NUMBERS, SWITCHES
 
-NAMES = Path(__file__).parent / "names"
+NAMES = Path(__file__).parents[1] / "io" / "slurm_names"
 LISTS = [section for section in KEYS if section != GLOBAL and section not in SECTIONS]
 # How keys of nodes and partitions are called in what is said of them.
 CALLED = {"Shared": "OverSubscribe"}

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import fedsched as fs
 from fedsched.errors import OutputError, TwinError, UnknownNameError
-from fedsched.twin import commands_of, dump, script
+from fedsched.twin import commands_of, dump, made_dump, script
 from fedsched.twin.disguise import Disguise
+from fedsched.twin.folder import Dump
+from fedsched.twin.machine import machine_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,3 +179,29 @@ def test_a_disguise_keeps_the_parameters_that_decide() -> None:
     kept = ["FairShareDampeningFactor = 5\n", "DefMemPerNode           = 100\n", "MCSPlugin = mcs/account\n"]
     gone = ["SlurmctldHost = alice\n", "JobCompLoc = /srv/alice\n"]
     assert list(Disguise("salt").lines("config.txt", [*kept, *gone])) == kept
+
+
+def test_a_disguise_keeps_that_there_is_a_program_and_not_its_path() -> None:
+    """An Epilog decides how long nodes stay busy, and its path may name the site; newer Slurms number several."""
+    lines = [
+        "Epilog[0]               = /home/alice/e.sh\n",
+        "PreemptParameters = youngest_first\n",
+        "MailProg = /bin/x\n",
+    ]
+    said = list(Disguise("salt").lines("config.txt", lines))
+    assert said == ["Epilog[0]               = /program\n", "PreemptParameters = youngest_first\n"]
+
+
+def test_a_config_that_scontrol_prints_has_the_defaults_that_say_nothing(tmp_path: Path) -> None:
+    """Slurm's usual values are no notes, units and numbered names are read, and what is set is said."""
+    folder = made_dump(tmp_path / "dump", jobs=20, nodes=8, seed=1)
+    config = folder / "config.txt"
+    before = config.read_text(encoding="utf-8")
+    usual = (
+        "EpilogMsgTime = 2000 usec\nMaxJobCount = 10000\nMaxTasksPerNode = 512\nPreemptMode = OFF\nMCSPlugin = (null)\n"
+        "PreemptExemptTime = 00:00:00\nAllowSpecResourcesUsage = No\nEpilog = (null)\nTopologyParam = (null)\n"
+    )
+    for more, there in ((usual, False), (usual + "Epilog[0] = /e.sh\n", True)):
+        config.write_text(before + more, encoding="utf-8")
+        notes = "".join(fs.policies.Slurm(machine_of(Dump(folder)).conf).notes)
+        assert ("not modelled" in notes, "(Epilog)" in notes) == (False, there)
