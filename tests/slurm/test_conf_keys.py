@@ -1,7 +1,7 @@
 """Every key that Slurm's own lists have is in the one table, and is said as the table tells.
 
-`io/slurm_names/` has the keys of slurm.conf and the words of its lists, a line each, as the manual pages and parsers of two
-versions of Slurm have them.
+`io/slurm_names/` has the keys of slurm.conf and the words of its lists, a line each, as the manual pages and parsers of
+two versions of Slurm have them.
 """
 
 from __future__ import annotations
