@@ -10,7 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.model.nice import BY_ITSELF
+from fedsched.model.nice import BY_ITSELF, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,10 +115,10 @@ def asked_in(line: str) -> Asked:
 
 
 def _nice(text: str) -> int:
-    """Return what --nice takes off a priority; of itself it is 100."""
+    """Return what --nice takes off a priority; of itself it is 100, and one that Slurm refuses takes nothing."""
     if not text:
         return BY_ITSELF
-    return int(text) if _WHOLE.fullmatch(text) else 0
+    return int(text) if _WHOLE.fullmatch(text) and abs(int(text)) <= MOST else 0
 
 
 def _words(line: str) -> list[str]:

@@ -154,3 +154,10 @@ def test_clocks_on_walls_are_known_where_the_dump_shows_them() -> None:
     assert begin_of("now+60", NOW, local=False) == NOW + 60
     assert begin_of("uts1800000000", NOW, local=False) == 1.8e9
     assert math.isnan(begin_of("uts1800000000", NOW, local=True))
+
+
+def test_a_nice_value_that_slurm_refuses_takes_nothing() -> None:
+    """A dump whose job asked for 4294967196 is read as any other."""
+    values = ("-100", "2147483645", "4294967196", "-9999999999", "much")
+    assert [asked_in(f"sbatch --nice={one} job.sh").nice for one in values] == [-100, 2_147_483_645, 0, 0, 0]
+    assert asked_in("sbatch --nice job.sh").nice == 100
