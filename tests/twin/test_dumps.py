@@ -184,7 +184,7 @@ def test_a_disguise_keeps_the_parameters_that_decide() -> None:
 def test_a_disguise_keeps_that_there_is_a_program_and_not_its_path() -> None:
     """An Epilog decides how long nodes stay busy, and its path may name the site; newer Slurms number several."""
     lines = [
-        "Epilog[0]               = /home/alice/e.sh\n",
+        "Epilog[0]               = /scratch/alice/e.sh\n",
         "PreemptParameters = youngest_first\n",
         "MailProg = /bin/x\n",
     ]
