@@ -30,7 +30,7 @@ from fedsched.io.sacct_energy import watts_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
 from fedsched.io.sacct_resources import known_demands, nodes_asked, nodes_of_trace, resources_of
-from fedsched.io.sacct_texts import ASKED, COLUMNS, RECORDED, TOLD, Texts
+from fedsched.io.sacct_texts import ALONE, COLUMNS, MAY_ASK, RECORDED, TOLD, Texts
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -48,6 +48,7 @@ from fedsched.io.sacct_values import (
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.earliest import AT_ONCE
+from fedsched.model.layout import EXCLUSIVE, NodeLayout
 from fedsched.model.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.io.sacct_asked import Waits
     from fedsched.model.workload import Workload
 
     Column = NDArray[np.float64]
@@ -242,13 +244,14 @@ class Parser:
                     number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
                     table[name] = values_of(texts[column], number)
         table["demands"] = demands_of(texts, len(at))
-        table |= named(PoolNeeds, licences_of(texts))
+        table |= self.texts.read(texts)
+        told = {name: texts[name] for name in ("licenses", "alloctres", "reqtres") if name in texts}
+        table |= named(PoolNeeds, licences_of((told | self.texts.licences(table)).values()))
         if self.unit == "nodes":  # which jobs have whole
             nodes = table.get("nodes", table.get("requested_nodes"))
             cpus = table.get("cpus", table.get("requested_cpus"))
             table |= {} if nodes is None else named(NodeDemands, resources_of(texts, nodes, cpus))
-        table |= self.texts.read(texts)
-        if not texts.keys().isdisjoint(ASKED):
+        if not texts.keys().isdisjoint(MAY_ASK):
             table |= arrays_of(texts.get("jobid"), len(at))
         self.local &= not any(text.isdigit() for text in texts["submit"][:1])
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
@@ -328,6 +331,14 @@ class Parser:
         names = dict.fromkeys(name for part in self.parts for name in part)
         return {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
 
+    def demands(self, read: Mapping[str, Column], waits: Waits) -> NDArray[np.int64]:
+        """Return the bits of what every job asks for and the model does not have."""
+        partitions = list(self.numbers["partition"])
+        bits = read["demands"].astype(np.int64) | self.texts.demands(read, partitions) | waits.lacking
+        if TOLD in read:
+            bits[read[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
+        return bits & ~known_demands(read, NodeDemands.PREFIX)
+
     def log(self) -> RawLog:
         """Return everything that was read, as the fields of the Standard Workload Format."""
         read = self.columns()
@@ -353,11 +364,10 @@ class Parser:
         extra: dict[str, NDArray[Any]] = {name: known_or_none(kept[name]) for name in beside}
         partitions = list(self.numbers["partition"])
         waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
-        demands = kept["demands"].astype(np.int64) | self.texts.demands(kept, partitions) | waits.lacking
-        if TOLD in kept:
-            demands[kept[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
-        demands &= ~known_demands(kept, NodeDemands.PREFIX)
+        demands = self.demands(kept, waits)
         extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | nodes_asked(kept, table[4])
+        if self.unit == "cpus" and ALONE in kept and kept[ALONE].any():  # nodes that count are whole as they are
+            extra |= named(NodeLayout, {EXCLUSIVE: kept[ALONE].astype(np.float64)})
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)
         if waits.after is not None:

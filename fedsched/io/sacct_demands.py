@@ -14,7 +14,7 @@ from fedsched.model.job import OPTIONAL
 from fedsched.model.log import Demand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -58,17 +58,12 @@ def licences_in(text: str) -> dict[str, int] | None:
     return found
 
 
-def licences_of(texts: Mapping[str, list[str]]) -> dict[str, NDArray[np.float64]]:
-    """Return how many licences of each kind every job has, of the first column that tells of any."""
-    for column in ("licenses", "alloctres", "reqtres"):
-        if column not in texts:
-            continue
-        known = {text: licences_in(text) or {} for text in set(texts[column])}
-        names = sorted({name for licences in known.values() for name in licences})
-        if names:
-            return {
-                name: np.array([known[text].get(name, 0) for text in texts[column]], dtype=np.float64) for name in names
-            }
+def licences_of(columns: Iterable[list[str]]) -> dict[str, NDArray[np.float64]]:
+    """Return how many licences of each kind every job has, of the first of these columns that tells of any."""
+    for column in columns:
+        known = {text: licences_in(text) or {} for text in set(column)}
+        if names := sorted({name for licences in known.values() for name in licences}):
+            return {name: np.array([known[text].get(name, 0) for text in column], dtype=np.float64) for name in names}
     return {}
 
 
@@ -79,7 +74,8 @@ def part_of(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.fl
     return np.full(len(part["submit"]), OPTIONAL[field].NOTHING)
 
 
-def _choice(text: str) -> float:
+def choice_of_licences(text: str) -> float:
+    """Return the bit of licences of which one will do."""
     return float(Demand.OTHER) if licences_in(text) is None else 0.0
 
 
@@ -115,7 +111,7 @@ DEMANDS: dict[str, Callable[[str], float]] = {
     "jobid": _kind_of_job,
     **dict.fromkeys(("reqtres", "alloctres", "reqgres", "allocgres"), _resources),
     "reqmem": _memory,
-    "licenses": _choice,
+    "licenses": choice_of_licences,
     "suspended": _suspended,
 }
 # Those of columns that labels are made of: the parser keeps each of their texts once.

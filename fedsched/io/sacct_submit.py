@@ -1,4 +1,4 @@
-"""What the command line of a job of Slurm's asks for: --dependency, --begin and --nice, among the options of sbatch.
+"""What the command line of a job of Slurm's asks for: what no field of sacct tells, among the options of sbatch.
 
 Slurm joins the words of the line by blanks and drops their quotes, so that the end of a text of several words is not
 known: what then looks like one of these options is told apart from what surely is one.
@@ -8,46 +8,24 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from fedsched.io.slurm_options import COUNTED, LETTERS, OPTIONS, RANGE_OF_NODES, WITH_A_WORD, several
 from fedsched.model.nice import BY_ITSELF, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAMS = ("sbatch", "srun", "salloc")
-# Options of any of the three that take a word, by their letters and names; all others take none, or one that is joined
-# to them by =.
+# Letters of the options that take a word, and of those that take none; all others may have one joined to them.
 _LETTERS_WITH_A_WORD = frozenset("aABbcCdDeFGiJLmMnNopqrStTwx")
 _LETTERS_ALONE = frozenset("hHlOQsuvVXZE")
 _WAIT = "W"  # of srun with a word, of the others without
-_WITH_A_WORD = frozenset((
-    "accel-bind", "account", "acctg-freq", "array", "batch", "bb", "bbf", "bcast-exclude", "begin", "bell-after",
-    "burst-buffer", "chdir", "cluster-constraint", "clusters", "comment", "constraint", "container", "container-id",
-    "core-spec", "cores-per-socket", "cpu-bind", "cpu-freq", "cpu_bind", "cpus-per-gpu", "cpus-per-task", "deadline",
-    "delay-boot", "dependency", "distribution", "environment", "epilog", "error", "exclude", "export", "export-file",
-    "extra", "extra-node-info", "gid", "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-socket",
-    "gpus-per-task", "gres", "gres-flags", "hint", "input", "job-name", "jobid", "kill-on-invalid-dep", "label-file",
-    "licenses", "mail-type", "mail-user", "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mem_bind",
-    "mincpus", "mpi", "msg-timeout", "network", "nodefile", "nodelist", "nodes", "ntasks", "ntasks-per-core",
-    "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "ntasks-per-tres", "oom-kill-step", "open-mode",
-    "output", "partition", "power", "prefer", "priority", "profile", "prolog", "qos", "relative", "reservation",
-    "resv", "resv-ports-count", "segment", "send-libs-to", "signal", "slurmd-debug", "sockets-per-node", "switches",
-    "task-epilog", "task-prolog", "thread-spec", "threads", "threads-per-core", "time", "time-min", "tmp",
-    "tree-width", "tres-bind", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "uid",
-    "wait-all-nodes", "wckey", "workdir", "wrap",
-))  # fmt: skip
-_WITHOUT = frozenset((
-    "bcast", "bell", "contiguous", "debugger-test", "disable-status", "exact", "exclusive", "external",
-    "get-user-env", "help", "hold", "ignore-pbs", "immediate", "interactive", "join", "kill-command",
-    "kill-on-bad-exit", "label", "multi-prog", "network-wait", "nice", "no-allocate", "no-bell", "no-kill",
-    "no-requeue", "no-shell", "overcommit", "overlap", "oversubscribe", "parsable", "preserve-env", "propagate",
-    "pty", "quiet", "quit-on-interrupt", "reboot", "requeue", "resv-ports", "send-libs", "share", "spread-job",
-    "stepmgr", "test-only", "unbuffered", "usage", "use-min-nodes", "verbose", "version", "wait", "whole", "x11",
-))  # fmt: skip
-_NAMES = _WITH_A_WORD | _WITHOUT
 _DEPENDENCY, _BEGIN, _ARRAY, _NICE, _WRAP = "dependency", "begin", "array", "nice", "wrap"
-_OF_LETTER = {"d": _DEPENDENCY, "b": _BEGIN, "a": _ARRAY}
+_NODES, _EXCLUSIVE, _LICENSES, _PARTITION = "nodes", "exclusive", "licenses", "partition"
+_ALONE = ("", "exclusive")  # what --exclusive says of whole nodes
+_RANGE = re.compile(r"(\d+[kKmM]?)(?:-(\d+[kKmM]?)|[-,:].*)")
 # How many tasks of an array may run together: the last number of --array=1-100%5.
 _TOGETHER = re.compile(r"[\d,:-]+%(\d{1,9})", re.ASCII)
 # How a time of several words goes on: now + 1 hour, tomorrow 16:00.
@@ -57,8 +35,6 @@ _MORE_OF_A_TIME = re.compile(
     r"(?:to(?:day|morrow)|[\d./-]+) (?:\d\d?:\d\d(?::\d\d)?|midnight|noon|fika|teatime|elevenses)",
     re.IGNORECASE,
 )
-# What may hold one of these options at all: nearly no line does, and lines are many.
-_MAY_ASK = re.compile(r" -(?:[db]|-de|-be|-ni|[A-Za-z]{1,6}[db])|\d%\d")
 # What looks like one of them where the options may be over: a script has words of its own.
 _LIKE_A_DEPENDENCY = re.compile(
     r"(?:^| )(?:--depend[a-z]*[= ]|-d ?)(?:after[a-z]*:|expand:|singleton\b|[0-9]+(?:_[0-9*]+)?,)", re.IGNORECASE
@@ -71,7 +47,10 @@ _LIKE_A_BEGIN = re.compile(
 
 
 class Asked(NamedTuple):
-    """What a command line asks for, '' where it does not; and whether words that are not sure look like it."""
+    """What a command line asks for, '' where it does not; and whether words that are not sure look like it.
+
+    `beyond` holds the options that are not modelled, by their names, parted by blanks.
+    """
 
     dependency: str = ""
     begin: str = ""
@@ -79,19 +58,42 @@ class Asked(NamedTuple):
     nice: int = 0
     maybe_dependency: bool = False
     maybe_begin: bool = False
+    licenses: str = ""
+    exclusive: bool = False
+    partitions: bool = False  # one of several
+    beyond: tuple[str, ...] = ()
 
 
 NOTHING = Asked()
 
 
-def worth_reading(lines: list[str]) -> list[int]:
-    """Return which of many command lines may ask for anything."""
-    may_ask = _MAY_ASK.search
+def worth_reading(lines: list[str], untold: frozenset[str] = frozenset()) -> list[int]:
+    """Return which of many command lines may ask for anything; `untold` as in `asked_in`."""
+    may_ask = _may_ask(untold).search
     return [k for k, line in enumerate(lines) if may_ask(line) or "'-" in line or '"-' in line]
 
 
-def asked_in(line: str) -> Asked:
-    """Return what a command line asks for."""
+@lru_cache
+def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
+    """Return what a line holds that asks for anything: nearly no line does, and lines are many."""
+    wanted = {_DEPENDENCY, _BEGIN, _NICE, _EXCLUSIVE, _LICENSES, *COUNTED, *untold}
+    names = "|".join(sorted(_shortest(name) for name in wanted))
+    letters = "".join(letter for letter, name in LETTERS.items() if name in wanted)
+    several = "|".join(f"-{letter} ?|--{_shortest(LETTERS[letter])}[a-z]*[= ]" for letter in "pq")
+    return re.compile(
+        rf" -(?:-(?:{names})|[A-Za-z]{{0,6}}[{letters}])|\d%\d| (?:-N ?|--nodes[= ])\S*[-,:]|"
+        rf" (?:{several}|--reserv[a-z]*[= ])\S*,"
+    )
+
+
+def _shortest(name: str) -> str:
+    """Return the shortest begin of an option that no other one has; of what is itself another's begin all of it."""
+    ends = (k for k in range(1, len(name)) if sum(one.startswith(name[:k]) for one in OPTIONS) == 1)
+    return name[: next(ends, len(name))]
+
+
+def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
+    """Return what a command line asks for; `untold`: the options of which the dump has no field, which are counted."""
     words = _words(line)
     program = words[0].rpartition("/")[2] if words else ""
     if program not in PROGRAMS:
@@ -99,8 +101,7 @@ def asked_in(line: str) -> Asked:
     found: dict[str, str] = {}
     rest: list[str] = []
     for option, value, left in options_of(words[1:], alone=program != "srun"):
-        if option in (_DEPENDENCY, _BEGIN, _ARRAY, _NICE):
-            found[option] = value  # the last of several holds
+        found[option] = value  # the last of several holds
         rest = left
         if option == _WRAP and left and " " not in value:
             break  # the command's words may go on: where they end is not known
@@ -111,7 +112,22 @@ def asked_in(line: str) -> Asked:
         begin=found.get(_BEGIN, ""),
         together=limit[1] if limit else "",
         nice=_nice(found[_NICE]) if _NICE in found else 0,
+        licenses=found.get(_LICENSES, ""),
+        exclusive=found.get(_EXCLUSIVE, "none") in _ALONE,
+        partitions="," in found.get(_PARTITION, ""),
+        beyond=tuple(sorted(filter(None, (_beyond(name, value, untold) for name, value in found.items())))),
     )
+
+
+def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
+    """Return how an option is called that is not modelled, "" for others."""
+    if name in COUNTED or name in untold:
+        return f"--{name}"
+    if name == _EXCLUSIVE and value not in _ALONE:
+        return f"--{name}={value}"
+    if name == _NODES and (match := _RANGE.fullmatch(value)) is not None and match[1] != match[2]:
+        return RANGE_OF_NODES
+    return several(name, value) if name in ("qos", "reservation") else ""
 
 
 def _nice(text: str) -> int:
@@ -134,7 +150,7 @@ def _maybe(words: list[str]) -> Asked:
     text = " ".join(words)
     if " -" not in text and not text.startswith("-"):
         return NOTHING
-    return Asked("", "", "", 0, bool(_LIKE_A_DEPENDENCY.search(text)), bool(_LIKE_A_BEGIN.search(text)))
+    return Asked(maybe_dependency=bool(_LIKE_A_DEPENDENCY.search(text)), maybe_begin=bool(_LIKE_A_BEGIN.search(text)))
 
 
 def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:
@@ -154,9 +170,10 @@ def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, lis
         if word.startswith("--"):
             name, joined, value = word[2:].partition("=")
             name = _whole(name)
-            takes = name in _WITH_A_WORD or (name == "wait" and not alone)
+            takes = name in WITH_A_WORD or (name == "wait" and not alone)
         else:
-            name, value, joined, takes = _of_letters(word[1:], alone=alone)
+            *others, (name, value, joined, takes) = _of_letters(word[1:], alone=alone)
+            yield from ((one, "", words[k:]) for one, *_ in others)
         if takes and not joined:
             value = words[k] if k < len(words) else ""
             k += 1
@@ -169,18 +186,20 @@ def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, lis
 
 def _whole(name: str) -> str:
     """Return the option that a name, or the begin of only one, is."""
-    if name in _NAMES:
+    if name in OPTIONS:
         return name
-    begun = [one for one in _NAMES if one.startswith(name)] if name else []
+    begun = [one for one in OPTIONS if one.startswith(name)] if name else []
     return begun[0] if len(begun) == 1 else name
 
 
-def _of_letters(letters: str, *, alone: bool) -> tuple[str, str, str, bool]:
-    """Return the last option of a bundle as -Hd is: its name, its word, what is joined to it, whether it has a word."""
+def _of_letters(letters: str, *, alone: bool) -> Iterator[tuple[str, str, str, bool]]:
+    """Give the options of a bundle as -Hd is: its name, its word, what is joined to it, whether it has a word."""
     for k, letter in enumerate(letters):
-        rest = letters[k + 1 :]
+        rest, name = letters[k + 1 :], LETTERS.get(letter, letter)
         if letter in _LETTERS_WITH_A_WORD or (letter == _WAIT and not alone):
-            return _OF_LETTER.get(letter, letter), rest, rest, True
+            yield name, rest, rest, True
+            return
         if letter not in _LETTERS_ALONE and letter != _WAIT:  # its word is joined to it, or it is not known
-            return letter, rest, rest, False
-    return letters, "", "", False
+            yield name, rest, rest, False
+            return
+        yield name, "", "", False

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.io.frame import named
-from fedsched.io.sacct_demands import NOTHING, OF_TEXTS
+from fedsched.io.sacct_demands import NOTHING, OF_TEXTS, choice_of_licences
 from fedsched.io.sacct_json import BAR
-from fedsched.io.sacct_submit import NOTHING as NOTHING_ASKED
 from fedsched.io.sacct_submit import asked_in, worth_reading
+from fedsched.io.slurm_options import OF_FIELDS, TOLD_BY
 from fedsched.model.features import alternatives
 from fedsched.model.labels import Labels
-from fedsched.model.log import Demand
+from fedsched.model.log import OPTIONS, SEPARATOR, Demand
 from fedsched.model.texts import as_objects
 
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ SCHEDULERS = {  # among a job's flags, as sacct prints them and as its JSON has 
     **{"started_on_schedule": "main", "started_on_backfill": "backfill", "started_on_submit": "submit"},
 }
 ASKED = ("submitline", "dependency")
-COLUMNS = {*LABELS, *ASKED}
+MAY_ASK = {*ASKED, *OF_FIELDS}
+COLUMNS = {*LABELS, *MAY_ASK}
 PREFIX = "text."
+BEYOND, LICENSES = "beyond", "licences asked"  # of the command line: what is not modelled, and licences
+ALONE = PREFIX + "exclusive"  # whether a job asks for whole nodes
 TOLD = PREFIX + "told"  # whether a job's command line is known
 
 
@@ -69,7 +72,7 @@ class Texts:
         """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for."""
         columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
         found = {column: self._coded(column, texts[column]) for column in columns if column in texts}
-        if not texts.keys().isdisjoint(ASKED):
+        if not texts.keys().isdisjoint(MAY_ASK):
             found |= self._asked(texts)
         return {PREFIX + column: values for column, values in found.items()}
 
@@ -78,23 +81,43 @@ class Texts:
 
     def _asked(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
         jobs = len(next(iter(texts.values())))
-        dependency, begin, together, nice, maybe = (np.zeros(jobs, dtype=np.int32) for _ in range(5))
+        names = ("dependency", "begin", "together", "nice", "maybe", "exclusive", LICENSES, BEYOND, "told")
+        found = {name: np.zeros(jobs, dtype=np.int32) for name in names}
+        beyond: dict[int, set[str]] = {}
         lines = texts.get("submitline", [])
-        for k in worth_reading(lines):
-            asked = asked_in(lines[k].replace(BAR, "|"))
-            if asked is NOTHING_ASKED:
-                continue
-            dependency[k] = self.codes["dependency"][asked.dependency]
-            begin[k] = self.codes["begin"][asked.begin]
-            together[k], nice[k] = int(asked.together or 0), asked.nice
-            maybe[k] = Demand.DEPENDENCY * asked.maybe_dependency | Demand.BEGIN * asked.maybe_begin
+        untold = frozenset(option for option, fields in TOLD_BY.items() if texts.keys().isdisjoint(fields))
+        for k in worth_reading(lines, untold):
+            asked = asked_in(lines[k].replace(BAR, "|"), untold)
+            found["dependency"][k] = self.codes["dependency"][asked.dependency]
+            found["begin"][k] = self.codes["begin"][asked.begin]
+            found["together"][k], found["nice"][k] = int(asked.together or 0), asked.nice
+            found["maybe"][k] = Demand.DEPENDENCY * asked.maybe_dependency | Demand.BEGIN * asked.maybe_begin
+            found["maybe"][k] |= Demand.PARTITIONS * asked.partitions
+            found["exclusive"][k] = asked.exclusive
+            found[LICENSES][k] = self.codes[LICENSES][asked.licenses]
+            if asked.beyond:
+                beyond[k] = set(asked.beyond)
+        for field, option in OF_FIELDS.items():
+            for k, text in enumerate(texts.get(field, ())):
+                if text.strip().lower() not in NOTHING:
+                    found["exclusive"][k] |= field == "exclusive" and text.lower() == "node"
+                    if said := option(text.strip()):
+                        beyond.setdefault(k, set()).add(said)
+        for k, options in beyond.items():
+            found[BEYOND][k] = self.codes[BEYOND][SEPARATOR.join(sorted(options))]
         for k, text in enumerate(texts.get("dependency", ())):
             if text.strip().lower() not in NOTHING:  # what Slurm came to know later holds
-                dependency[k] = self.codes["dependency"][text]
-        told = np.zeros(jobs, dtype=np.int32)
-        told[: len(lines)] = [bool(line) for line in lines]
-        found = {"dependency": dependency, "begin": begin, "together": together, "nice": nice, "maybe": maybe}
-        return found | {"told": told}
+                found["dependency"][k] = self.codes["dependency"][text]
+        found["told"][: len(lines)] = [bool(line) for line in lines]
+        return found
+
+    def licences(self, read: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
+        """Return the licences that command lines ask for, as a column of texts; none where no line does."""
+        codes = read.get(PREFIX + LICENSES)
+        if codes is None or not codes.any():
+            return {}
+        words = self.texts(LICENSES)
+        return {LICENSES: [words[code] for code in codes.tolist()]}
 
     def texts(self, column: str) -> list[str]:
         """Return a column's distinct texts, in the order of their numbers."""
@@ -121,13 +144,15 @@ class Texts:
                 said = [_label(column, text.replace(BAR, "|").strip()) for text in self.texts(column)]
                 if any(said):
                     found[label] = as_objects(said)[read[PREFIX + column]]
+        if PREFIX + BEYOND in read and read[PREFIX + BEYOND].any():
+            found[OPTIONS] = as_objects(self.texts(BEYOND))[read[PREFIX + BEYOND]]
         nice = read.get(PREFIX + "nice", np.zeros(0))
         return dict(named(Labels, found)) | ({"nice": nice.astype(np.float64)} if nice.any() else {})
 
     def demands(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> NDArray[np.int64]:
         """Return the bits of what the texts ask for and the model does not have."""
         bits = np.zeros(len(read["submit"]), dtype=np.int64)
-        for column, value in OF_TEXTS.items():
+        for column, value in (OF_TEXTS | {LICENSES: choice_of_licences}).items():
             if PREFIX + column in read:
                 of_texts = np.array([value(text.replace(BAR, "|")) for text in self.texts(column)], dtype=np.int64)
                 bits |= of_texts[read[PREFIX + column]]

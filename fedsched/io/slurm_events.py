@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +16,9 @@ from fedsched.errors import FedschedError, TraceError, shortened
 from fedsched.io.files import read_text, stem_of
 from fedsched.io.sacct_resources import MEBIBYTES
 from fedsched.io.sacct_submit import options_of
+from fedsched.io.slurm_options import RANGE_OF_NODES, SILENT
 from fedsched.io.slurm_values import gpus_of, seconds_of
+from fedsched.model.log import OPTIONS, SEPARATOR
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -27,16 +28,10 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 SUBMIT = "submit_batch_job"
-# Letters of sbatch and what they are short for.
-_LONG = {"N": "nodes", "n": "ntasks", "c": "cpus-per-task", "t": "time", "p": "partition", "q": "qos", "A": "account",
-         "C": "constraint", "J": "job-name"}  # fmt: skip
 _LABELS = {"partition": "partition", "qos": "qos", "account": "account", "constraint": "features", "uid": "user",
            "job-name": "name"}  # fmt: skip
 _READ = (*_LABELS, "nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "time", "mem", "mem-per-cpu", "gres",
          "exclusive")  # fmt: skip
-# What says nothing of when and where a job runs.
-_SILENT = ("", "output", "error", "chdir", "comment", "mail-type", "mail-user", "parsable", "export", "wrap",
-           "o", "e", "D", "requeue", "no-requeue", "quiet", "verbose")  # fmt: skip
 _RUNS = re.compile(r"-sim-walltime\s+(-?\d+(?:\.\d*)?)", re.ASCII)
 _SECOND = re.compile(r"\d{1,12}(?:\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", re.ASCII | re.IGNORECASE)
@@ -68,17 +63,18 @@ def read_events(path: str | PathLike[str]) -> Workload:
     from fedsched.model.workload import Workload
 
     sent: list[Sent] = []
-    unread, cut = Counter[str](), 0
+    unread: list[str] = []
+    cut = 0
     for k, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         job, ignored, is_cut = _job(line, f"{path}, line {k}")
         sent.append(job)
-        unread.update(ignored)
+        unread.append(SEPARATOR.join(sorted(ignored)))
         cut += is_cut
     if not sent:
         raise TraceError(f"{path}: nobody submits a job there.")
-    labels = {name: [job.labels.get(name, "") for job in sent] for name in _LABELS.values()}
+    labels = {name: [job.labels.get(name, "") for job in sent] for name in _LABELS.values()} | {OPTIONS: unread}
     return Workload(
         submit=[job.submit for job in sent],
         tasks=[job.tasks for job in sent],
@@ -99,7 +95,6 @@ def read_events(path: str | PathLike[str]) -> Workload:
         history=(
             f"read {Path(path).name}",
             *([f"{counted(cut, 'job')} end at their limits"] if cut else []),
-            *(f"not read: {name} of {counted(many, 'job')}" for name, many in sorted(unread.items())),
         ),
     )
 
@@ -113,7 +108,7 @@ def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
     if not _SECOND.fullmatch(told.get("-dt", "")):
         raise TraceError(f"{where}: -dt={told.get('-dt', '')!r} must be seconds, 0 or more.")
     try:
-        said = {_LONG.get(name, name): value for name, value, _ in _options(command)}
+        said = {name: value for name, value, _ in _options(command) if name}
     except ValueError as error:
         raise TraceError(f"{where}: {error}.") from None
     limit = _limit(said, where)
@@ -130,13 +125,15 @@ def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
         memory=memory,
         gpus=gpus,
         together=together,
-        nodes=_count(said, "nodes", where),
+        nodes=_fewest_nodes(said, where),
         exclusive=int("exclusive" in said),
         labels={name: said.get(option, "") for option, name in _LABELS.items()},
     )
-    ignored = {f"--{name}" for name in said if name not in (*_READ, *_SILENT)}
+    ignored = {f"--{name}" for name in said if name not in (*_READ, *SILENT)}
     if said.get("exclusive"):
         ignored.add(f"--exclusive={said['exclusive']} (read as --exclusive)")
+    if not said.get("nodes", "").isdecimal() and "nodes" in said:
+        ignored.add(f"{RANGE_OF_NODES} (the fewest are taken)")
     return job, ignored, seconds < 0 or seconds > limit
 
 
@@ -155,7 +152,7 @@ def _limit(said: Mapping[str, str], where: str) -> float:
 
 def _room(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]:
     """Return tasks, and cores, memory and GPUs of each, and how many stand together."""
-    nodes, each = _count(said, "nodes", where), _count(said, "ntasks-per-node", where)
+    nodes, each = _fewest_nodes(said, where), _count(said, "ntasks-per-node", where)
     cores = _count(said, "cpus-per-task", where) or 1
     tasks = _count(said, "ntasks", where) or max(1, nodes) * max(1, each)
     if nodes > tasks:
@@ -174,6 +171,11 @@ def _room(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]
             f"{where}: --mem and --gres are for a node; say how many tasks stand there (--nodes, --ntasks-per-node)."
         )
     return tasks // together, together * cores, of_node or of_core * together * cores, gpus, 1
+
+
+def _fewest_nodes(said: Mapping[str, str], where: str) -> int:
+    """Return how many nodes a job asks for; of 2-8 the fewest."""
+    return _count({name: re.sub(r"^(\d+)-\d+$", r"\1", text) for name, text in said.items()}, "nodes", where)
 
 
 def _count(said: Mapping[str, str], name: str, where: str) -> int:

@@ -31,7 +31,7 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
     partitions = federation.partitions
     usual = next((p for p, one in enumerate(partitions) if one.default), EVERYWHERE)
     known = {"": usual} | {one.name: p for p, one in enumerate(partitions)}
-    names, which = distinct(workload.label("partition"))
+    names, which = distinct(workload.partition)
     for k, name in enumerate(names):
         if name not in known:
             job = workload.id[int(np.argmax(which == k))]

@@ -20,6 +20,8 @@ UNKNOWN = -1.0
 DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0  # in the status column
 FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
 UNREAD = "Unread"  # in the header of a log, before the names of what its jobs' fields hold that no reader reads
+OPTIONS = "options"  # the label of what Slurm's jobs ask for by options that are not modelled, by their names
+SEPARATOR = ", "  # between such names
 IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log whose jobs' sizes are CPUs, where a node has several
 
 

@@ -51,7 +51,7 @@ def _partitions(
     federation, workload = schedule.federation, schedule.workload
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     usual = next((one.name for one in federation.partitions if one.default), "")
-    asked = np.where(workload.label("partition") == "", usual, workload.label("partition"))
+    asked = np.where(workload.partition == "", usual, workload.partition)
     for partition in federation.partitions:
         members = partition.members(sizes)
         inside = []

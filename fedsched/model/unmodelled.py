@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fedsched.model.dependencies import unmet
 from fedsched.model.feedback import not_here
 from fedsched.model.further_fields import kept_in_words
 from fedsched.model.limits import bind_nobody
-from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, OPTIONS, SEPARATOR, UNKNOWN, UNREAD, Demand
 from fedsched.model.nice import SLURM_ALONE
 from fedsched.model.notes import GIVEN_WHOLE, left_out_of
 from fedsched.model.reservations import not_kept
@@ -67,15 +67,17 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
     if federation is not None:
         facts += without_place(workload, federation, shared=shared)
     log = workload.log
+    several = np.array(["," in text for text in workload.label("partition").tolist()], dtype=np.bool_)
+    bits = np.where(several, int(Demand.PARTITIONS), 0)
     if log is None or not len(workload):
-        return tuple(facts)
+        return (*facts, *asked_beyond(bits, workload.label(OPTIONS)))
     slurm = FROM_SLURM in workload.header
     facts += kept_in_words(workload)
     facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
     queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition
     facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
-    bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
+    bits |= np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
     if federation is not None and reserved_names(federation):  # which the labels name
         bits[workload.label(RESERVATION) != ""] &= ~int(Demand.RESERVATION)
     memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
@@ -83,9 +85,8 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
     if workload.feedback is None:
         facts += _jobs(log.preceding > 0, "after other jobs")
         facts += _jobs(log.think_time > 0, "with think times")
-    for demand, text in DEMANDS.items():
-        named = [f" ({names})" for label, names in workload.header if label == UNREAD and demand is Demand.UNREAD]
-        facts += _jobs((bits & demand) != 0, text + "".join(named[:1]))
+    unread = next((f" ({names})" for label, names in workload.header if label == UNREAD), "")
+    facts += asked_beyond(bits, workload.label(OPTIONS), unread=unread)
     cut = (log.status == FAILED) | (log.status == CANCELLED)
     cut &= ~may_be_cancelled(workload)
     return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
@@ -96,9 +97,21 @@ def sentence(facts: tuple[str, ...]) -> str:
     return f"not modelled: {'; '.join(facts)}"
 
 
-def _jobs(which: NDArray[np.bool_], text: str) -> list[str]:
+def asked_beyond(bits: NDArray[np.int64], options: NDArray[Any], *, unread: str = "", noun: str = "job") -> list[str]:
+    """Return what jobs ask for and the model does not have, by its bits and the names of options, each counted."""
+    facts = []
+    for demand, text in DEMANDS.items():
+        facts += _jobs((bits & demand) != 0, text + unread * (demand is Demand.UNREAD), noun)
+    texts, which = distinct(options)
+    for name in sorted({one for text in texts for one in text.split(SEPARATOR) if one}):
+        having = np.array([name in text.split(SEPARATOR) for text in texts])
+        facts += _jobs(having[which], f"with {name}", noun)
+    return facts
+
+
+def _jobs(which: NDArray[np.bool_], text: str, noun: str = "job") -> list[str]:
     count = int(np.count_nonzero(which))
-    return [f"{counted(count, 'job')} {text}"] if count else []
+    return [f"{counted(count, noun)} {text}"] if count else []
 
 
 def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -> list[str]:
@@ -148,7 +161,7 @@ def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
 
 def _pooled_partitions(workload: Workload, federation: Federation) -> list[str]:
     """Return that the partitions that jobs ask for became one, on a machine that has none."""
-    asked = workload.label("partition")
+    asked = workload.partition
     if federation.partitions or not (asked != "").any():
         return []
     return _pooled(workload.origin, np.where(asked == "", UNKNOWN, distinct(asked)[1]), "partition")

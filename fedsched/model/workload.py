@@ -369,6 +369,13 @@ class Workload:
         return nothing if self.labels is None else self.labels.columns().get(name, nothing)
 
     @property
+    def partition(self) -> NDArray[Any]:
+        """Return the partition of every job, '' where it names none; of several, "a,b", the first."""
+        asked = self.label("partition")
+        first = {text: text.partition(",")[0] for text in set(asked.tolist()) if "," in text}
+        return np.array([first.get(text, text) for text in asked.tolist()], dtype=object) if first else asked
+
+    @property
     def extras(self) -> dict[str, JobColumns]:
         """Return what jobs ask for beside the plain model, by field; nothing that none of them asks for."""
         return {field: part for field in EXTRAS if (part := getattr(self, field)) is not None}

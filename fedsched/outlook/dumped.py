@@ -245,4 +245,5 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
         features=text("features"),
         reservation=text("reservation"),
         part_of_several=called[3] is not None,
+        other_partitions="," in text("partition"),
     )

@@ -23,6 +23,7 @@ from fedsched.steer.recorded import Recorded
 from fedsched.text import counted
 from fedsched.twin import Dump, read_site
 from fedsched.twin.commands import MANIFEST
+from fedsched.twin.site import said_of_jobs
 
 if TYPE_CHECKING:
     from fedsched.outlook.calibration import Calibration
@@ -98,7 +99,8 @@ def _of_dump(folder: Path) -> Present:
     queue, notes = queue_of(site)
     habits = Habits.of(ran_by(site, site.dump.taken))
     limits = Limits.of_site(site, queue)
-    return Present(queue, habits, limits, True, (*notes, *_of_habits(habits)), Past(site))
+    beyond = [said_of_jobs(site.records)] if site.records.beyond else []
+    return Present(queue, habits, limits, True, (*notes, *beyond, *_of_habits(habits)), Past(site))
 
 
 def _of_commands(runner: Runner) -> Present:

@@ -41,7 +41,7 @@ def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
     together = layout_of(workload)[0]
     by_node = ((together > 0) & (memory > 0)).astype(np.int64)
     usual = next((name for name, one in slurm.priority.partitions.items() if one.default), "")
-    places = workload.label("partition")
+    places = workload.partition
     for name in np.unique(places).tolist():
         said = {one: _of_partition(slurm, name or usual, one) for one in NAMES}
         rows = np.flatnonzero((places == name) & (memory == 0))

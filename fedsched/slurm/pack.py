@@ -183,7 +183,8 @@ def asked_of(
 ) -> list[Asked]:
     """Return what the jobs ask for, in the order of their numbers."""
     parameters = slurm.priority
-    names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
+    names = {name: workload.label(name).tolist() for name in ("account", "qos")}
+    partitions = workload.partition.tolist()
     users, each = users_of(workload), parameters.cpus // parameters.nodes
     held, cpus, *more = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each)
     nodes = np.where((told := nodes_asked(workload)) > 0, told, held)  # of their sizes
@@ -193,7 +194,7 @@ def asked_of(
         Asked(
             user=str(users[row]),
             account=names["account"][row],
-            partition=names["partition"][row] or usual,
+            partition=partitions[row] or usual,
             qos=names["qos"][row],
             nodes=int(nodes[row]),
             cpus=int(cpus[row]),
@@ -222,9 +223,7 @@ def with_factors(federation: Federation, slurm: Slurm) -> PriorityParameters:
     return replace(slurm.priority, partitions={**slurm.priority.partitions, **own})
 
 
-def _priorities(
-    workload: Workload, federation: Federation, slurm: Slurm, asked: list[Asked], base: int
-) -> Priorities:
+def _priorities(workload: Workload, federation: Federation, slurm: Slurm, asked: list[Asked], base: int) -> Priorities:
     ticks = slurm.clocks.ticks if slurm.clocks is not None and slurm.clocks.ticks is not None else base
     origin = epoch_of(workload, slurm) + base
     parameters = with_factors(federation, slurm)

@@ -12,7 +12,7 @@ from fedsched.errors import TraceError
 from fedsched.slurm.asked import Scales
 from fedsched.slurm.priorities import Factor, pack
 from fedsched.slurm.ticks import factors, tick
-from fedsched.text import first_of
+from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ def notes_of(
         yield f"not modelled of the priorities: {', '.join(parameters.left_out)}"
     yield from associations.notes()
     if several := [job.name for job in queue if len(job.partitions) > 1 and is_shown(job)]:
-        yield f"jobs that may run in several partitions, here in the first: {first_of(several)}"
+        yield f"{counted(len(several), 'job')} for one of several partitions (the first is taken): {first_of(several)}"
     if not used:
         yield "assumed: nobody has used anything, for no --shares are given"
 

@@ -116,9 +116,7 @@ def picture_of(queue: Queue) -> Picture:
     if not groups:
         raise SteerError(f"{queue.cluster}: none of its nodes is up; there is nothing to plan for.")
     partitions = _partitions(queue, places)
-    federation = Federation(
-        (Cluster(queue.cluster, tuple(groups)),), name=queue.cluster, partitions=tuple(partitions)
-    )
+    federation = Federation((Cluster(queue.cluster, tuple(groups)),), name=queue.cluster, partitions=tuple(partitions))
     room = {one.name: sum(unit.size(queue, name) for name in _up_of(queue, one.name)) for one in queue.partitions}
     waiting: list[SlurmJob] = []
     fitting: list[SlurmJob] = []
@@ -249,7 +247,7 @@ def _packed(
     if named := sum(job.named_nodes for job in waiting):
         notes.append(f"not modelled: nodes that {counted(named, 'job')} named")
     if several := sum(job.other_partitions for job in waiting):
-        notes.append(f"not modelled: that {counted(several, 'job')} may start in other partitions, too")
+        notes.append(f"not modelled: {counted(several, 'job')} for one of several partitions (the first is taken)")
     ends = np.array([job.expected_end(now) for job in running]) - zero
     starts = np.array([job.start for job in running]) - zero
     tasks = [unit.needs(job) for job in waiting]

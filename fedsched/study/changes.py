@@ -134,7 +134,7 @@ def _moved(case: Case, value: str) -> Case:
     asked = labels.get("partition")
     if asked is None:
         raise FieldError("{partition}={!r}: no job names a partition.", value)
-    labels["partition"] = np.where(asked == source, target, asked).astype(object)
+    labels["partition"] = np.where(case.workload.partition == source, target, asked).astype(object)
     return replace(case, workload=replace(case.workload, labels=Labels.of(labels, case.workload.id)))
 
 

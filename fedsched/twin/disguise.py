@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.io.sacct_submit import asked_in
 from fedsched.io.slurm_keys import GLOBAL, Standing, names_of
+from fedsched.io.slurm_options import typed
 from fedsched.twin.commands import BAR, CONFIG, JOBS, QUEUE, mark_in
 
 if TYPE_CHECKING:
@@ -111,11 +112,16 @@ class Disguise:
 
 
 def _asked(text: str) -> str:
-    """Return a command line with nothing in it but what makes a job wait."""
+    """Return a command line with nothing in it but what decides when a job starts; other words become plain ones."""
     if not text.strip():
         return ""
     asked = asked_in(text)
     options = [f"--dependency={asked.dependency}"] * bool(asked.dependency)
     options += [f"--begin={asked.begin}"] * bool(asked.begin)
     options += [f"--array=0-1%{asked.together}"] * bool(asked.together)
+    options += [f"--nice={asked.nice}"] * bool(asked.nice)
+    options += ["--exclusive"] * asked.exclusive
+    options += [f"--licenses={asked.licenses}"] * bool(asked.licenses)
+    options += ["--partition=a,b"] * asked.partitions
+    options += map(typed, asked.beyond)
     return " ".join(("sbatch", *options, "job"))

@@ -15,14 +15,19 @@ from fedsched.io.sacct_asked import waits_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_texts import PREFIX, Texts
 from fedsched.io.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
-from fedsched.model.log import CANCELLED
+from fedsched.model.labels import Labels
+from fedsched.model.log import CANCELLED, OPTIONS, Demand
+from fedsched.model.pools import PoolNeeds
 from fedsched.model.texts import as_objects, distinct
-from fedsched.text import counted
-from fedsched.twin.commands import JOBS
+from fedsched.model.unmodelled import asked_beyond
+from fedsched.text import counted, first_of
+from fedsched.twin.commands import ACCOUNTS, JOBS, RESERVATIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.io.sacct import Parser
+    from fedsched.io.sacct_asked import Waits
     from fedsched.twin.folder import Dump
 
     Column = NDArray[np.float64]
@@ -70,6 +75,7 @@ class Records:
     nice: NDArray[np.int64]  # what --nice takes off the priority
     demand: dict[str, NDArray[Any]]
     notes: tuple[str, ...]  # what was left out
+    beyond: tuple[str, ...]  # what they ask for that a replay does not have
 
     def __len__(self) -> int:
         return len(self.id)
@@ -109,7 +115,23 @@ def records_of(dump: Dump, cluster: str) -> Records:
     waits = waits_of(read, parser.texts, ids=ids, names_known="jobname" in parser.named, local=parser.local)
     order = np.flatnonzero(sound)
     order = order[np.lexsort((ids[order], read["submit"][order]))]
-    return _taken(read, texts, parser.numbers["partition"], ids, nodes, waits.after, waits.begin, order, notes)
+    return _taken(
+        read, texts, parser.numbers["partition"], ids, nodes, waits.after, waits.begin, order, notes,
+        beyond=_beyond(dump, parser, read, waits, order),
+    )  # fmt: skip
+
+
+def _beyond(dump: Dump, parser: Parser, read: dict[str, Column], waits: Waits, rows: NDArray[np.int64]) -> list[str]:
+    """Return what runs ask for that a replay does not have; accounts and reservations are those of the dump."""
+    bits = parser.demands(read, waits)[rows]
+    bits &= ~(int(Demand.QOS) * dump.has(ACCOUNTS) | int(Demand.RESERVATION) * dump.has(RESERVATIONS))
+    options = parser.texts.labels(read, []).get(Labels.PREFIX + OPTIONS)
+    facts = asked_beyond(bits, np.full(rows.size, "") if options is None else options[rows], noun="run")
+    pools = {name.removeprefix(PoolNeeds.PREFIX): read[name][rows] > 0 for name in read if field_of(name) == "pools"}
+    if kinds := [name for name, needing in sorted(pools.items()) if needing.any()]:
+        needing = int(np.logical_or.reduce(list(pools.values())).sum())
+        facts.append(f"{counted(needing, 'run')} with licences ({first_of(kinds)})")
+    return facts
 
 
 def _taken(
@@ -122,6 +144,8 @@ def _taken(
     begin: Column | None,
     order: NDArray[np.int64],
     notes: list[str],
+    *,
+    beyond: list[str],
 ) -> Records:
     def column(name: str) -> Column:
         values = read[name][order]
@@ -172,6 +196,7 @@ def _taken(
         nice=_nice(read)[order],
         demand={name: read[name][order] for name in read if field_of(name) == "demand"},
         notes=tuple(notes),
+        beyond=tuple(beyond),
     )
 
 

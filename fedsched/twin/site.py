@@ -135,6 +135,8 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     named = on_their_nodes(dump, machine.federation, zero) if down else ()
     reserved, said_of_reserved = reservations_of(dump, machine.federation, zero)
     notes = [f"left out: {note}" for note in records.notes]
+    if records.beyond:
+        notes.append(said_of_jobs(records))
     if left := _of_machine(machine):
         notes.append(f"not modelled of the machine: {', '.join(left)}")
     notes += [f"assumed of the accounts: {', '.join(added)}"] * bool(added)
@@ -143,6 +145,11 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     if machine.shared:
         notes.append("nodes that several jobs share are given whole: waits are then longer than recorded ones")
     return Site(dump, machine, records, accounts, down, named, reserved, zero, dump.since, tuple(notes))
+
+
+def said_of_jobs(records: Records) -> str:
+    """Return what a replay does not have of the runs, as one line."""
+    return f"not modelled of the jobs: {'; '.join(records.beyond)}"
 
 
 def _of_machine(machine: Machine) -> list[str]:

@@ -51,9 +51,16 @@ def test_options_become_columns(tmp_path: Path) -> None:
     assert jobs.history == (
         "read jobs.events",
         "2 jobs end at their limits",
-        "not read: --begin of 1 job",
-        "not read: --exclusive=user (read as --exclusive) of 1 job",
     )
+    assert jobs.unmodelled == ("1 job with --begin", "1 job with --exclusive=user (read as --exclusive)")
+
+
+def test_a_range_of_nodes_costs_no_file(tmp_path: Path) -> None:
+    """Tests that of a range of nodes the fewest are taken, which is said."""
+    jobs = fs.read(written(tmp_path, "-dt 1 -e submit_batch_job | -t 1 -N 2-8 -n 4 -sim-walltime 5\n"))
+    assert jobs.layout is not None
+    assert jobs.layout.columns()["nodes"].tolist() == [2]
+    assert jobs.unmodelled == ("1 job with --nodes with a range (the fewest are taken)",)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +72,7 @@ def test_options_become_columns(tmp_path: Path) -> None:
         ("-dt 1 -e submit_batch_job | -n 1", "it says no --time"),
         ("-dt 1 -e submit_batch_job | -t soon -n 1", "--time: 'soon' is no time"),
         ("-dt 1 -e submit_batch_job | -t 1 -n none", "--ntasks='none' must be a whole number"),
-        ("-dt 1 -e submit_batch_job | -t 1 -N 1-2 -n 2", "--nodes='1-2' must be a whole number"),
+        ("-dt 1 -e submit_batch_job | -t 1 -N 0-2 -n 2", "--nodes='0' must be a whole number"),
         ("-dt 1 -e submit_batch_job | -t 1 -N 3 -n 2", "--nodes=3 are more than its 2 tasks"),
         ("-dt 1 -e submit_batch_job | -t 1 -N 2 -n 5", "its 5 tasks do not stand as many on each node"),
         ("-dt 1 -e submit_batch_job | -t 1 -n 5 --mem=4G", "--mem and --gres are for a node"),

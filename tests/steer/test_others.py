@@ -176,7 +176,7 @@ def test_jobs_that_may_start_elsewhere_are_said() -> None:
     fake.jobs[11] = replace(fake.jobs[11], partition="p,q")
     queue = read_queue(fake)
     assert queue.job("11").partition == "p"
-    assert "not modelled: that 1 job may start in other partitions, too" in picture_of(queue).notes
+    assert "not modelled: 1 job for one of several partitions (the first is taken)" in picture_of(queue).notes
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:

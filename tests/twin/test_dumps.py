@@ -11,7 +11,10 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import OutputError, TwinError, UnknownNameError
-from fedsched.twin import commands_of, dump, made_dump, script
+from fedsched.io.sacct_submit import asked_in
+from fedsched.outlook import forecast, present
+from fedsched.study.case import case_of
+from fedsched.twin import commands_of, dump, made_dump, replay, script
 from fedsched.twin.disguise import Disguise
 from fedsched.twin.folder import Dump
 from fedsched.twin.machine import machine_of
@@ -205,3 +208,38 @@ def test_a_config_that_scontrol_prints_has_the_defaults_that_say_nothing(tmp_pat
         config.write_text(before + more, encoding="utf-8")
         notes = "".join(fs.policies.Slurm(machine_of(Dump(folder)).conf).notes)
         assert ("not modelled" in notes, "(Epilog)" in notes) == (False, there)
+def test_what_only_command_lines_ask_for_is_said_wherever_a_dump_is_shown(tmp_path: Path) -> None:
+    """Tests that a dump's options, licences and partitions that a replay lacks are said by replay, study and now."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, policy="easy", seed=3)
+    jobs, queue = folder / "jobs.sacct", folder / "queue.txt"
+    lines = jobs.read_text(encoding="utf-8").splitlines()
+    rows = [k for k, line in enumerate(lines) if line.endswith("|sbatch job")][:4]
+    asked = ("--switches=1", "--exclusive --time-min=5", "-L matlab:2", "-p main,long")
+    for k, options in zip(rows, asked, strict=True):
+        lines[k] = lines[k].removesuffix("job") + f"{options} job"
+    jobs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    head, *waiting = queue.read_text(encoding="utf-8").splitlines()
+    cells = [line.split("\t") for line in waiting]
+    first = next(row for row in cells if row[3] == "PENDING")
+    first[1] += ",other"
+    queue.write_text("\n".join([head, *map("\t".join, cells)]) + "\n", encoding="utf-8")
+    said = (
+        "not modelled of the jobs: 2 runs in heterogeneous jobs; 1 run for one of several partitions (the first is "
+        "taken); 1 run with --switches; 1 run with --time-min; 1 run with licences (matlab)"
+    )
+    assert said in replay(folder, "easy").notes
+    assert said in case_of(folder, policy="easy").notes
+    outlook = forecast(present(folder), draws=1)
+    assert said in outlook.notes
+    assert "not modelled: 1 job for one of several partitions (the first is taken)" in outlook.notes
+
+
+def test_a_disguise_keeps_what_a_command_line_asks_for() -> None:
+    """Tests that options that decide when a job starts are those of the real line, and that nothing else is in it."""
+    line = (
+        "sbatch --nice=7 -p gpu,secret --exclusive -L mat:2 -w alice1 -N 2-3 --switches=1 --qos=x,y /scratch/alice/run.sh"
+    )
+    head = "JobID|SubmitLine\n"
+    _, told = Disguise("salt").lines("jobs.sacct", [head, f"7|{line}\n"])
+    assert asked_in(told.partition("|")[2].strip()) == asked_in(line)
+    assert not re.search("alice|secret|run.sh|x,y", told)

@@ -1,0 +1,144 @@
+"""What of sbatch's options and sacct's fields is modelled, assumed, decides nothing, or is counted as not modelled.
+
+Every name of Slurm 22.05 and of the newest version is in one of the groups. The options are those of sbatch, srun and
+salloc; a name that ends in = takes a word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# What is modelled, and the fields of sacct that tell it; where a dump has none of them, the option is counted as not
+# read. Without fields here, either the command line itself is read or the job's size, which every dump tells.
+MODELLED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("array=", "begin=", "dependency=", "exclusive", "licenses=", "nice", "nodes="), ()),
+    **dict.fromkeys(("cpus-per-task=", "ntasks="), ()),
+    "account=": ("account",),
+    "constraint=": ("constraints",),
+    **dict.fromkeys(("gpus=", "gpus-per-node=", "gpus-per-socket=", "gpus-per-task=", "gres="),
+                    ("reqtres", "alloctres", "reqgres", "allocgres")),
+    **dict.fromkeys(("tres-per-job=", "tres-per-node=", "tres-per-socket=", "tres-per-task="),
+                    ("reqtres", "alloctres")),
+    **dict.fromkeys(("mem=", "mem-per-cpu=", "mem-per-gpu="), ("reqtres", "alloctres", "reqmem")),
+    "partition=": ("partition",),
+    "qos=": ("qos",),
+    "reservation=": ("reservation",),
+    "uid=": ("user", "uid"),
+}  # fmt: skip
+# What is assumed, and how.
+ASSUMED = {
+    "hold": "the job is taken as submitted, or eligible, when it was released",
+    "job-name=": "it matters to singletons alone, which are counted where a dump tells no names",
+    "time=": "without Timelimit the run time is taken, which cleaning says",
+}
+# What decides nothing here, by the reason.
+IGNORED = {
+    "what a job reads, writes and is told, and how it is billed by name": """
+        acctg-freq= chdir= comment= container= container-id= environment= error= export= export-file= get-user-env
+        gid= input= mail-type= mail-user= open-mode= output= profile= propagate runtime= stepmgr wckey= workdir=
+        wrap=""",
+    "what the command prints, how long it stays, and of what a job is warned": """
+        argv= autocomplete= bell bell-after= debugger-test help no-bell parsable quiet signal= usage verbose version
+        wait wait-all-nodes=""",
+    "how a job's steps are started, and where its tasks stand inside of nodes": """
+        accel-bind= async bcast bcast-exclude= compress context= cpu-bind= cpu_bind= disable-status distribution=
+        epilog= exact external external-launcher gpu-bind= ignore-signals= interactive join jobid= kill-command
+        kill-on-bad-exit label label-file= mem-bind= mem_bind= mpi= msg-timeout= multi-prog network-wait oom-kill-step=
+        overlap preserve-env prolog= pty quit-on-interrupt relative= resv-ports resv-ports-count= send-libs
+        send-libs-to= slurmd-debug= task-epilog= task-prolog= threads= tree-width= treewidth= tres-bind= unbuffered
+        wait-for-children whole x11""",
+    "how fast a job runs, which its run time tells": "cpu-freq= gpu-freq=",
+    "whether a run is repeated, which is on record as a run of its own": "no-requeue requeue",
+    "what no job of a dump came of, or what scripts alone hold": "ignore-pbs no-allocate no-shell test-only",
+}
+# What decides when or where a job runs and is not modelled: each is counted by its name.
+UNMODELLED = """
+    batch= bb= bbf= burst-buffer= cluster= cluster-constraint= clusters= consolidate-segments contiguous core-spec=
+    cores-per-socket= cpus-per-gpu= deadline= delay-boot= exclude= extra= extra-node-info= gres-flags= het-group= hint=
+    immediate kill-on-invalid-dep= mcs-label= mem-update= mincpus= network= no-kill nodefile= nodelist=
+    ntasks-per-core= ntasks-per-gpu= ntasks-per-node= ntasks-per-socket= ntasks-per-tres= overcommit oversubscribe
+    pack-group= power= prefer= priority= reboot resources= resv= segment= share sockets-per-node= spread-job
+    spread-segments switches= tasks-per-node= thread-spec= threads-per-core= time-min= tmp= use-min-nodes"""
+
+
+def _bare(names: Mapping[str, object] | list[str]) -> frozenset[str]:
+    return frozenset(name.removesuffix("=") for name in names)
+
+
+_GROUPS = [*MODELLED, *ASSUMED, *" ".join(IGNORED.values()).split(), *UNMODELLED.split()]
+OPTIONS = _bare(_GROUPS)
+WITH_A_WORD = _bare([name for name in _GROUPS if name.endswith("=")])
+SILENT = _bare(" ".join(IGNORED.values()).split())
+COUNTED = _bare(UNMODELLED.split())
+TOLD_BY = {name.removesuffix("="): fields for name, fields in MODELLED.items() if fields}
+# The options that letters stand for; of srun alone are those in the second row.
+LETTERS = {
+    "A": "account", "a": "array", "b": "begin", "B": "extra-node-info", "c": "cpus-per-task", "C": "constraint",
+    "d": "dependency", "D": "chdir", "e": "error", "F": "nodefile", "G": "gpus", "h": "help", "H": "hold",
+    "i": "input", "J": "job-name", "k": "no-kill", "L": "licenses", "m": "distribution", "M": "clusters", "n": "ntasks",
+    "N": "nodes", "o": "output", "O": "overcommit", "p": "partition", "q": "qos", "Q": "quiet", "s": "oversubscribe",
+    "S": "core-spec", "t": "time", "v": "verbose", "V": "version", "w": "nodelist", "W": "wait", "x": "exclude",
+    "E": "preserve-env", "I": "immediate", "K": "kill-on-bad-exit", "l": "label", "r": "relative", "T": "threads",
+    "u": "unbuffered", "X": "quit-on-interrupt", "Z": "no-allocate",
+}  # fmt: skip
+
+
+RANGE_OF_NODES = "--nodes with a range"
+
+
+def _unless(option: str, *nothing: str) -> Callable[[str], str]:
+    return lambda text: "" if text.lower() in nothing else option
+
+
+# The fields of sacct that tell of what is not modelled, and of which option; "" where a text tells of none.
+OF_FIELDS: dict[str, Callable[[str], str]] = {
+    "exclusive": lambda text: "" if text.lower() in ("no", "node") else f"--exclusive={text.lower()}",
+    "extra": _unless("--extra"),
+    "oversubscribe": _unless("--oversubscribe", "no"),
+    "qosreq": lambda text: several("qos", text),
+    "reqreservation": lambda text: several("reservation", text),
+    "segmentsize": _unless("--segment", "0"),
+}
+
+
+def several(option: str, text: str) -> str:
+    """Return how an option is called that offers a choice of names, "" where it names one."""
+    return f"--{option} with several names" if "," in text else ""
+
+
+def typed(name: str) -> str:
+    """Return a word of a command line that is counted under this name, its own words replaced by plain ones."""
+    option, _, much = name.partition(" with ")
+    if much:
+        return f"{option}={'1-2' if name == RANGE_OF_NODES else 'a,b'}"
+    return f"{option}=1" if option.removeprefix("--") in WITH_A_WORD else option
+
+
+# The fields of sacct that are read.
+FIELDS_MODELLED = """
+    Account AllocCPUS AllocGRES AllocNodes AllocTRES Cluster Constraints ConsumedEnergyRaw Elapsed ElapsedRaw Eligible
+    End Exclusive Flags GID JobID JobIDRaw JobName Licenses NCPUS NNodes NodeList Partition Priority QOS Reason ReqCPUS
+    ReqGRES ReqMem ReqNodes ReqTRES Reservation Restarts Start State Submit SubmitLine Suspended Timelimit TimelimitRaw
+    UID User"""
+# Those that decide nothing beside them, by the reason.
+FIELDS_IGNORED = {
+    "a field that is read says the same": """
+        ConsumedEnergy CPUTime CPUTimeRAW Group Planned PlannedCPU PlannedCPURAW QOSRAW Reserved ReservationId ResvCPU
+        ResvCPURAW""",
+    "what came of a run, measured": """
+        AveCPU AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize DerivedExitCode ExitCode FailedNode
+        MaxDiskRead MaxDiskReadNode MaxDiskReadTask MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages MaxPagesNode
+        MaxPagesTask MaxRSS MaxRSSNode MaxRSSTask MaxVMSize MaxVMSizeNode MaxVMSizeTask MinCPU MinCPUNode MinCPUTask
+        SystemCPU TotalCPU TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMin
+        TRESUsageInMinNode TRESUsageInMinTask TRESUsageInTot TRESUsageOutAve TRESUsageOutMax TRESUsageOutMaxNode
+        TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask TRESUsageOutTot UserCPU""",
+    "how a run was placed inside of its nodes, or how fast they were": """
+        BlockID Layout NTasks ReqCPUFreq ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin""",
+    "names and words that no decision goes by": """
+        AdminComment AssocID Comment Container DBIndex OriginalSLUID SLUID StdErr StdIn StdOut SystemComment WCKey
+        WCKeyID WorkDir""",
+    "it matters beside --exclusive=mcs alone, which is counted": "McsLabel",
+}
