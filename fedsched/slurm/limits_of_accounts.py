@@ -37,6 +37,14 @@ class Part(NamedTuple):
     binds: bool  # no other limit goes before it
     kind: int = 2  # 1: it is of jobs, 2: of what they have
 
+    @property
+    def is_over_alone(self) -> bool:
+        """Return whether the limit lets no such job start, whoever else runs."""
+        return self.binds and self.weight > self.amount
+
+    def __str__(self) -> str:
+        return f"{self.weight:g} are over the limit of {self.amount:g} of {self.of}"
+
 
 def are_enforced(slurm: Slurm) -> bool:
     """Return whether limits of accounts hold anybody."""
@@ -55,21 +63,21 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
     """Return the limits and those of accounts, as far as the conf has them enforced."""
     if slurm.assoc is None or not are_enforced(slurm):
         return limits
-    parts = Parts(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
+    parts = Parts.of_policy(slurm)
     place: dict[str, int] = {}
     amounts: list[float] = []
     rows: list[tuple[int, int, float, int, int]] = []
     for job, one in enumerate(asked):
         for part in parts.of(one):
-            if part.binds and part.weight > part.amount:
-                raise InfeasibleError(
-                    f"Job {ids[job]}: its {part.weight:g} are over the limit of {part.amount:g} of {part.of}; drop it, "
-                    "or give a wider limit."
-                )
+            binds = part.binds
+            if part.is_over_alone:
+                if int(ids[job]) not in slurm.admitted:
+                    raise InfeasibleError(f"Job {ids[job]}: its {part}; drop it, or give a wider limit.")
+                binds = False
             if part.of not in place:
                 place[part.of] = limits.amount.size + len(amounts)
                 amounts.append(part.amount)
-            rows.append((job, place[part.of], part.weight, int(part.binds), part.kind))
+            rows.append((job, place[part.of], part.weight, int(binds), part.kind))
     before = np.repeat(np.arange(len(asked)), np.diff(limits.first))
     table = np.array(rows, dtype=np.float64).reshape(len(rows), 5)  # whole numbers far below 2^53
     owner = np.concatenate([before, table[:, 0]])
@@ -82,6 +90,15 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
         binds=_ints(np.concatenate([limits.binds, table[:, 3]])[order]),
         kind=_ints(np.concatenate([limits.kind, table[:, 4]])[order]),
     )
+
+
+def over_alone(slurm: Slurm, asked: Sequence[Asked]) -> dict[int, str]:
+    """Return over which limit jobs are all by themselves, in words, by their places."""
+    if not are_enforced(slurm):
+        return {}
+    parts = Parts.of_policy(slurm)
+    over = {k: next((part for part in parts.of(one) if part.is_over_alone), None) for k, one in enumerate(asked)}
+    return {k: str(part) for k, part in over.items() if part is not None}
 
 
 def left_out(slurm: Slurm) -> Iterator[str]:
@@ -114,6 +131,12 @@ class Parts:
     def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:
         self.accounts, self.of_partitions = accounts, of_partitions
         self._known: dict[object, list[Part]] = {}
+
+    @classmethod
+    def of_policy(cls, slurm: Slurm) -> Parts:
+        """Return those of a policy that has accounts."""
+        assert slurm.assoc is not None
+        return cls(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
 
     def of(self, job: Asked) -> list[Part]:
         """Return the parts of a job."""

@@ -20,7 +20,7 @@ from fedsched.text import one_line
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from os import PathLike
 
     from fedsched.model.federation import Federation
@@ -61,6 +61,11 @@ class Slurm:
         header says, else 0.
     aged
         How many seconds jobs had been eligible before they are here, by id; None: nobody had.
+    cpus
+        How many CPUs jobs count for in limits and priorities, by id; of all others it is those of the nodes they have.
+    admitted
+        The ids of jobs that a Slurm let in: a limit does not bind one that is over it all by itself, which is an error
+        otherwise.
     ensemble
         How many runs; the first has the clocks as they are given, of the others it is drawn when passes and ticks begin
         and how long passes and nodes take. The schedule is the first one's and knows all: `interval_of`, `spread_of`.
@@ -75,6 +80,8 @@ class Slurm:
     phase: int = field(default=0, kw_only=True)
     epoch: int | None = field(default=None, kw_only=True)
     aged: Mapping[int, float] | None = field(default=None, kw_only=True)
+    cpus: Mapping[int, int] | None = field(default=None, kw_only=True)
+    admitted: frozenset[int] = field(default=frozenset(), kw_only=True)
     ensemble: int = field(default=1, kw_only=True)
     parameters: Parameters = field(init=False, repr=False, compare=False)
     priority: PriorityParameters = field(init=False, repr=False, compare=False)
@@ -92,6 +99,8 @@ class Slurm:
         phase: int = 0,
         epoch: int | None = None,
         aged: Mapping[int, float] | None = None,
+        cpus: Mapping[int, int] | None = None,
+        admitted: Collection[int] = (),
         ensemble: int = 1,
     ) -> None:
         if passes not in PASSES:
@@ -103,7 +112,10 @@ class Slurm:
         for job, age in ({} if aged is None else aged).items():
             if not (is_number(age) and age >= 0.0):
                 raise ValueError(f"Slurm: aged={age!r} of job {job} must be finite seconds, at least 0.")
+        for job, number in ({} if cpus is None else cpus).items():
+            whole(f"Slurm: job {job}", "cpus", number, least=1)
         given = {
+            "cpus": cpus, "admitted": frozenset(admitted),
             "conf": read, "clocks": known, "passes": passes, "rate": whole("Slurm", "rate", rate, least=1),
             "completing": completing, "phase": whole("Slurm", "phase", phase, least=0),
             "epoch": None if epoch is None else whole("Slurm", "epoch", epoch), "parameters": parameters_of(read),

@@ -17,7 +17,7 @@ from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, reservation_of_jobs, users_of
 from fedsched.slurm.arrays import Jobs, Machine, Passes, Problem, Setting
 from fedsched.slurm.asked import Asked
-from fedsched.slurm.limits_of_accounts import with_accounts
+from fedsched.slurm.limits_of_accounts import over_alone, with_accounts
 from fedsched.slurm.memory import amounts_of
 from fedsched.slurm.node_sets import words_of
 from fedsched.slurm.pack_shared import opened_on, refuse_on_shared_nodes
@@ -111,7 +111,7 @@ def pack(
     begins = earliest_starts(workload, federation)
     submit = np.ceil(workload.submit) - base
     earliest = submit if begins is None else np.maximum(submit, np.ceil(begins) - base)
-    limit = np.maximum(60.0 * np.ceil(reading.planned(workload) / 60.0), 60.0)  # Slurm's are of whole minutes
+    limit = _limits(workload, reading)
     length = seconds_of_runs(workload, federation, reading)
     _refuse_endless(workload, earliest, limit, length)
     cancel = cancelled_by(workload, base)[rows]
@@ -178,6 +178,17 @@ def _passes(slurm: Slurm, base: int) -> Passes:
     return Passes(_ints(seconds), _ints(first), _ints(tested), _ints(most), _ints(full))
 
 
+def _limits(workload: Workload, reading: Reading) -> NDArray[np.float64]:
+    # Slurm's are of whole minutes.
+    return np.maximum(60.0 * np.ceil(reading.planned(workload) / 60.0), 60.0)
+
+
+def over_limits(workload: Workload, slurm: Slurm, reading: Reading) -> dict[int, str]:
+    """Return the rows of jobs that are over a limit of accounts all by themselves, and over which, in words."""
+    rows = np.arange(len(workload))
+    return over_alone(slurm, asked_of(workload, slurm, rows, _limits(workload, reading)))
+
+
 def asked_of(
     workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64], *, shared: bool = False
 ) -> list[Asked]:
@@ -187,6 +198,8 @@ def asked_of(
     partitions = workload.partition.tolist()
     users, each = users_of(workload), parameters.cpus // parameters.nodes
     held, cpus, *more = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each)
+    if slurm.cpus:
+        cpus = np.array([slurm.cpus.get(job, own) for job, own in zip(workload.id.tolist(), cpus, strict=True)])
     nodes = np.where((told := nodes_asked(workload)) > 0, told, held)  # of their sizes
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
     nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given

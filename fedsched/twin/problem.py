@@ -23,7 +23,7 @@ from fedsched.policies import policy_named
 from fedsched.slurm import Clocks, Slurm
 from fedsched.slurm.associations import Associations
 from fedsched.slurm.limits_of_accounts import are_enforced
-from fedsched.slurm.pack import refuse_what_is_not_here
+from fedsched.slurm.pack import over_limits, refuse_what_is_not_here
 from fedsched.text import counted, first_of
 from fedsched.twin.calendar import reservation_meant
 from fedsched.twin.commands import ACCOUNTS, QOS
@@ -201,11 +201,37 @@ def problem_of(
         why = next(iter(refused.values()))
         notes.append(f"left out: {counted(len(refused), 'run')} that the machine of today does not take ({why})")
         workload, rows = workload.take(stay), rows[stay]
+    if isinstance(chosen, Slurm):
+        stay, chosen = _within_limits(site, chosen, workload, rows, notes)
+        workload, rows = workload.take(stay), rows[stay]
     if not len(workload):
         raise TwinError(f"{site.dump.folder}: no run of it can be simulated ({'; '.join(notes)}).")
     own = start[rows]
     compared = ~np.isnan(own) & (own >= site.begin)
     return Problem(workload, machine, chosen, rows, own, compared, tuple(notes))
+
+
+def _within_limits(
+    site: Site, policy: Slurm, workload: Workload, rows: NDArray[np.int64], notes: list[str]
+) -> tuple[NDArray[np.int64], Slurm]:
+    """Return which jobs stay, and the policy that lets in those that began though a limit of today has no room.
+
+    Whoever never began waits for such a limit for ever. On nodes that jobs share, limits count the CPUs of jobs.
+    """
+    records = site.records
+    if site.machine.shared:
+        cpus = dict(zip(records.id[rows].tolist(), np.maximum(records.cpus[rows], 1).tolist(), strict=True))
+        policy = replace(policy, cpus=cpus)
+    over = over_limits(workload, policy, USUAL.settled("simulate"))
+    begun = ~np.isnan(records.start[rows])
+    let_in, away = [k for k in over if begun[k]], [k for k in over if not begun[k]]
+    for which, said in (
+        (let_in, "assumed: no limit binds {} over one all by itself, as on record ({})"),
+        (away, "left out: {} over a limit all by itself, which never begins ({})"),
+    ):
+        if which:
+            notes.append(said.format(counted(len(which), "run"), over[which[0]]))
+    return np.setdiff1d(np.arange(len(workload)), away), replace(policy, admitted=records.id[rows[let_in]].tolist())
 
 
 def _in_step(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:

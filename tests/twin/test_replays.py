@@ -224,3 +224,35 @@ def test_who_runs_or_was_requeued_is_known_by_a_cut_state(letters: int | None, t
     assert np.isnan(records.end[own])
     assert not records.gone[own]
     assert records.preempted.tolist() == (records.id == int(ended[number])).tolist()
+
+
+def test_a_job_over_a_limit_costs_no_dump(tmp_path: Path) -> None:
+    """Tests that limits count the CPUs of jobs that share nodes, and that jobs over one by themselves are said."""
+    folder = made_dump(tmp_path / "dump", jobs=40, nodes=8, policy="easy", seed=3)
+    config, qos, jobs = folder / "config.txt", folder / "qos.txt", folder / "jobs.sacct"
+    text = config.read_text(encoding="utf-8")
+    for name, value in {"SelectType": "select/cons_tres", "AccountingStorageEnforce": "associations,limits"}.items():
+        text = re.sub(rf"(?m)^{name}\s*=.*\n", "", text) + f"{name} = {value}\n"
+    config.write_text(text, encoding="utf-8")
+    partitions = folder / "partitions.txt"
+    partitions.write_text(partitions.read_text(encoding="utf-8").replace("OverSubscribe=EXCLUSIVE", "OverSubscribe=NO"))
+    head, *rows = qos.read_text(encoding="utf-8").splitlines()
+    at = head.split("|").index("MaxTRESPU")
+    cells = [row.split("|") for row in rows]
+    for row in cells:
+        row[at] = "cpu=12"
+    qos.write_text("\n".join([head, *map("|".join, cells)]) + "\n", encoding="utf-8")
+    site = read_site(folder)
+    assert site.machine.shared
+    whole = int((site.records.cpus > 12).sum())
+    assert whole > 2
+    problem = problem_of(site)
+    over = re.findall(r"(\d+) runs? over (?:one|a limit) all by itself", "; ".join(problem.notes))
+    assert sum(map(int, over)) == whole
+    # Each asks for two CPUs a node: then the limit has room for all.
+    lines = [line.split("|") for line in jobs.read_text(encoding="utf-8").splitlines()]
+    columns = [lines[0].index(name) for name in ("AllocCPUS", "ReqCPUS", "NNodes")]
+    for line in lines[1:]:
+        line[columns[0]] = line[columns[1]] = str(min(12, 2 * int(line[columns[2]] or 1)))
+    jobs.write_text("\n".join(map("|".join, lines)) + "\n", encoding="utf-8")
+    assert not any("all by itself" in note for note in replay(folder).notes)
