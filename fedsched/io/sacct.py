@@ -96,7 +96,7 @@ def read_sacct(
         `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
         `Timelimit`, `State`, `AllocNodes`, `ConsumedEnergyRaw`; `ReqNodes` or `ReqTRES` for how many nodes a job asked
         (in its layout); licences, from `Licenses`, `AllocTRES` or `ReqTRES`, are needs of pools. `Partition`,
-        `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`, `Priority`,
+        `User`, `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`, `Priority`,
         `NodeList` ("nodes") and, of `Flags`, which scheduler started a job ("started_by") become labels; `SubmitLine`,
         or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how many tasks of
         an array run together (label "array"); energy over elapsed time and tasks is what each draws (`watts`). What
@@ -168,7 +168,7 @@ FIELDS_READ = {
 TIMES = ("submit", "eligible", "start", "end")
 NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
 KNOWN = {"jobidraw", "jobid", *TIMES, *(name for names in NAMES.values() for name in names)}
-MAY_DEMAND = {*DEMANDS, *COLUMNS} - {"account", "jobname", *RECORDED}
+MAY_DEMAND = {*DEMANDS, *COLUMNS} - {"account", "user", "jobname", *RECORDED}
 KNOWN |= MAY_DEMAND | COLUMNS
 KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
 

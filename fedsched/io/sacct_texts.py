@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The label that each column becomes; Partition, which also is a queue, has numbers of its own.
 LABELS = {
+    "user": "user",
     "account": "account",
     "qos": "qos",
     "jobname": "name",

@@ -28,6 +28,7 @@ from fedsched.io.cleaning import (
 from fedsched.io.examples import workload_path
 from fedsched.io.swf_fields import columns_of as further_columns
 from fedsched.io.swf_fields import described, further_of, told_again, unheard
+from fedsched.io.swf_names import is_name, names_in, with_names
 from fedsched.io.swf_queues import Queued, queues_of
 from fedsched.io.swf_table import FIELDS, OnError, header_number, read_table
 from fedsched.model.log import UNKNOWN, LogColumns
@@ -118,7 +119,7 @@ def read_swf(
 
 def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", descriptor: str | None = None) -> RawLog:
     """Return all job lines of a log, unaltered, and its header, with the further fields as labels."""
-    return described(read_table(path, on_error=on_error), path, descriptor)
+    return with_names(described(read_table(path, on_error=on_error), path, descriptor))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
 
     The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
     the plain model, such as pools, and labels that were no further fields of a log: a workload that has them is an
-    error unless `lossy`. What else jobs ask for (`log.demands`), of which the model makes nothing, is left out.
+    error unless `lossy`. Names of users and accounts whose numbers the log has are notes of its header. What else jobs ask for (`log.demands`), of which the model makes nothing, is left out.
     """
     _, lost = without_what_logs_lack(workload)
     if lost and not lossy:
@@ -164,7 +165,7 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
     plain |= dict.fromkeys(field for field in w.extras if field != "feedback")
     away: list[str] = []
     if w.labels is not None:
-        placed = {*further_of(w).values(), *told_again(w), *["partition"] * (queues_of(w) is not None)}
+        placed = {*further_of(w).values(), *told_again(w), *["partition"] * (queues_of(w) is not None), *names_in(w)}
         plain["labels"] = {name: texts for name, texts in w.labels.texts.items() if name in placed}
         away = [name for name in w.labels.texts if name not in placed]
         if not away:
@@ -245,7 +246,7 @@ def _header_lines(workload: Workload, numbers: list[int], queues: Queued | None)
     if not any(label == "Computer" for label, _ in w.header):
         yield f"Computer: {w.name}"
     for label, text in w.header:
-        if label not in renewed and (label, text) not in (SITES_NOTE, QUEUES_NOTE):
+        if label not in renewed and (label, text) not in (SITES_NOTE, QUEUES_NOTE) and not is_name(label, text):
             first, *others = text.split("\n")
             yield f"{label}: {first}" if label else first
             yield from (f"      {other}" for other in others)
@@ -264,4 +265,6 @@ def _header_lines(workload: Workload, numbers: list[int], queues: Queued | None)
         yield f"MaxQueues: {len(queues.names)}"
         yield from (f"Queue: {number} {name}" for number, name in queues.names.items())
         yield ": ".join(QUEUES_NOTE)
+    for called, names in names_in(w).items():
+        yield from (f"Note: fedsched: {called} {number} is {name}" for number, name in names.items())
     yield from (f"Note: fedsched: {line}" for line in w.history)

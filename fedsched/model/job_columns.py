@@ -98,6 +98,6 @@ class JobColumns(ABC):
         if not isinstance(other, type(self)):
             return NotImplemented
         ours, theirs = self.columns(), other.columns()
-        return tuple(ours) == tuple(theirs) and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+        return ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
     __hash__ = None  # type: ignore[assignment]

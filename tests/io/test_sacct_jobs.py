@@ -68,17 +68,17 @@ def test_what_jobs_are_called_is_kept(tmp_path: Path) -> None:
         row(3, partition="long", features="[rack1*2]", reservation="(null)"),
     )
     assert [job.labels for job in jobs] == [
-        {"partition": "batch", "account": "phys", "qos": "normal", "name": "none", "features": "ib&v100",
+        {"partition": "batch", "user": "ada", "account": "phys", "qos": "normal", "name": "none", "features": "ib&v100",
          "reservation": "r1"},
-        {"partition": "long", "account": "phys", "qos": "normal", "name": "plot it"},
-        {"partition": "long", "account": "phys", "qos": "normal", "name": "fit"},
+        {"partition": "long", "user": "ada", "account": "phys", "qos": "normal", "name": "plot it"},
+        {"partition": "long", "user": "ada", "account": "phys", "qos": "normal", "name": "fit"},
     ]  # fmt: skip
     assert jobs.unmodelled == (
         "1 job in reservations",
         "1 job for nodes of features in words that are not read",
         "1 job for one of several partitions (the first is taken)",
     )
-    assert "labels: partition of 3 jobs (long, batch), account of 3 jobs (phys)" in str(jobs)
+    assert "labels: partition of 3 jobs (long, batch), user of 3 jobs (ada), account of 3 jobs (phys)" in str(jobs)
 
 
 def test_what_came_of_jobs_is_kept(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_json_says_the_same(tmp_path: Path) -> None:
     first = job | {"job_id": 6, "submit_line": "", "time": job["time"] | {"submission": 1700000000}}  # type: ignore[operator]
     (tmp_path / "a.json").write_text(json.dumps({"jobs": [first, job]}))
     jobs = fs.read(tmp_path / "a.json")
-    assert jobs[1].labels == {"partition": "p", "account": "x", "name": "a|b", "features": "ib|gpu"}
+    assert jobs[1].labels == {"partition": "p", "user": "u", "account": "x", "name": "a|b", "features": "ib|gpu"}
     assert after(jobs) == {7: "afterok:6"}
 
 
@@ -365,7 +365,7 @@ def test_files_give_back_what_was_read(tmp_path: Path) -> None:
     for suffix in (".csv", ".json"):
         jobs.write(tmp_path / f"a{suffix}")
         assert fs.read(tmp_path / f"a{suffix}").extras == jobs.extras
-    with pytest.raises(OutputError, match=r"no place for after and begin and labels \(account, qos, name\);"):
+    with pytest.raises(OutputError, match=r"no place for after and begin and labels \(qos, name\);"):
         jobs.write(tmp_path / "a.swf")
     plain = replace(jobs, after=None, begin=None, labels={"partition": jobs.label("partition")})
     plain.write(tmp_path / "a.swf")
@@ -420,3 +420,35 @@ def test_so_many_tasks_of_an_array_run_together(tmp_path: Path) -> None:
     assert not any("arrays" in fact for fact in jobs.unmodelled)
     starts = fs.simulate(jobs.filter(jobs.label("array") == "1234567%2"), fs.Federation.homogeneous(64)).start
     assert sorted(starts) == [0.0, 0.0, 60.0]
+
+
+def test_users_keep_their_names(tmp_path: Path) -> None:
+    """Tests that accounts find the users of a dump by name, from the dump itself and from a log made of it."""
+    head = "JobIDRaw|User|UID|Account|Submit|ElapsedRaw|State|AllocCPUS"
+    path, log, assoc = tmp_path / "a.sacct", tmp_path / "a.swf", tmp_path / "assoc.txt"
+    rows = [f"{job}|{user}|{uid}|phys|{DAY}10:00:0{job}|60|COMPLETED|1"
+            for job, user, uid in ((1, "ada", 1001), (2, "bob", 17), (3, "ada", 1001))]  # fmt: skip
+    jobs = read(path, *rows, head=head)
+    assert jobs.user.tolist() == [1001, 17, 1001]
+    assert jobs.label("user").tolist() == ["ada", "bob", "ada"]
+    jobs.write(log)
+    assert "; Note: fedsched: user 1001 is ada\n" in log.read_text()
+    again = fs.read(log)
+    for name in ("user", "account"):
+        assert again.label(name).tolist() == jobs.label(name).tolist()
+    again.write(tmp_path / "b.swf")
+    assert (tmp_path / "b.swf").read_text().count("user 1001 is ada") == 1
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "ClusterName=c\nSchedulerType=sched/backfill\nSelectType=select/linear\nPriorityType=priority/multifactor\n"
+        "PriorityWeightFairshare=100\nNodeName=n[1-4]\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    names = "Cluster|Account|User|Par Name|Share\nc|root|||1\nc|phys||root|1\nc|phys|ada||1\n"
+    assoc.write_text(names + "c|phys|bob||1\n")
+    machine = fs.read_federation(conf)
+    for workload in (jobs, again):
+        assert fs.simulate(workload, machine, fs.policies.Slurm(conf, assoc=assoc)).complete
+        assoc.write_text(names)
+        with pytest.raises(TraceError, match="user 'bob' is not in the account 'phys': no file tells of him"):
+            fs.simulate(workload, machine, fs.policies.Slurm(conf, assoc=assoc))
+        assoc.write_text(names + "c|phys|bob||1\n")

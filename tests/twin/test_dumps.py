@@ -239,9 +239,10 @@ def test_what_only_command_lines_ask_for_is_said_wherever_a_dump_is_shown(tmp_pa
 def test_a_disguise_keeps_what_a_command_line_asks_for() -> None:
     """Tests that options that decide when a job starts are those of the real line, and that nothing else is in it."""
     line = (
-        "sbatch --nice=7 -p gpu,secret --exclusive -L mat:2 -w alice1 -N 2-3 --switches=1 --qos=x,y /scratch/alice/r.sh"
+        "sbatch --nice=7 -p gpu,secret --exclusive -L mat:2 -w alice1 -N 2-3 --switches=1 --qos=x,y "
+        "/scratch/alice/run.sh"
     )
     head = "JobID|SubmitLine\n"
     _, told = Disguise("salt").lines("jobs.sacct", [head, f"7|{line}\n"])
     assert asked_in(told.partition("|")[2].strip()) == asked_in(line)
-    assert not re.search("alice|secret|r.sh|x,y", told)
+    assert not re.search("alice|secret|run.sh|x,y", told)
