@@ -14,6 +14,7 @@ from fedsched.io.slurm_conf import read_slurm_conf
 from fedsched.slurm import Slurm
 from fedsched.tuning import GENES
 from fedsched.tuning.confs import changed, changed_texts, diff_of, value_in
+from fedsched.twin import made_dump
 
 MACHINE = (
     "SelectType=select/linear PriorityType=priority/basic\nNodeName=n[1-8]\nPartitionName=p Nodes=ALL Default=YES\n"
@@ -292,3 +293,14 @@ def test_nodes_are_shared_where_that_is_said(tmp_path: Path, capsys: pytest.Capt
     words = ["tune", str(tmp_path / "jobs.csv"), "--conf", str(conf_in(tmp_path, name="whole.conf")), "--sharing"]
     assert run([*words, "block"]) == 2
     assert "leave sharing= out" in capsys.readouterr().err
+
+
+def test_a_dumps_folder_is_log_conf_and_accounts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that the command line tunes a dump by its folder alone, as by its parts."""
+    folder = made_dump(tmp_path / "dump", jobs=30, nodes=8, policy="easy", seed=3)
+    few = ("--simulations", "3", "--phases", "1", "--gene", "bf_interval")
+    assert run(["tune", str(folder), *few]) == 0
+    whole = capsys.readouterr().out
+    parts = ("--unit", "nodes", "--conf", str(folder / "config.txt"), "--assoc", str(folder / "accounts.txt"))
+    assert run(["tune", str(folder / "jobs.sacct"), *parts, "--assoc", str(folder / "qos.txt"), *few]) == 0
+    assert capsys.readouterr().out == whole

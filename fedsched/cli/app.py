@@ -72,8 +72,9 @@ def _with_settings(app: App, tokens: tuple[str, ...], found: settings.Settings) 
 
 
 def arguments_of(app: App, command: str) -> list[Argument]:
-    """Return a command's arguments and options; those that stand in groups one by one."""
-    return [one for one in app[command].assemble_argument_collection(parse_docstring=True) if one.name != "*"]
+    """Return a command's arguments and options that help shows; those that stand in groups one by one."""
+    every = app[command].assemble_argument_collection(parse_docstring=True)
+    return [one for one in every if one.name != "*" and one.parameter.show is not False]
 
 
 def examples_of(function: Callable[..., object]) -> list[str]:

@@ -214,6 +214,7 @@ Sharing = Annotated[
     Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
     Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
 ]
+NoSharing = Annotated[str | None, Parameter(show=False)]  # of what has whole nodes alone: refused with the cure
 Reservation = Annotated[
     Literal["resources", "nodes"] | None,
     Parameter(help="sharing: easy sees what each job frees (when not given), or nodes as their last job ends."),
@@ -236,7 +237,10 @@ Saturation = Annotated[
     ),
 ]
 SlurmConf = Annotated[
-    Path | None, Parameter(help="The slurm.conf; --policy slurm takes it for the machine too, if none is given.")
+    Path | None,
+    Parameter(
+        help="The slurm.conf, or the folder of a dump; --policy slurm takes it for the machine too, if none is given."
+    ),
 ]
 SlurmVersion = Annotated[
     str | None,

@@ -61,6 +61,16 @@ def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None
         raise NotTakenError(others, f"{what} takes no --{others[0].replace('_', '-')}; it takes {taken}.")
 
 
+def refuse_sharing(what: str, sharing: str | None) -> None:
+    """Raise the error that says what to do where jobs are to share nodes that are given whole."""
+    if sharing is not None:
+        raise NotTakenError(
+            ("sharing",),
+            f"{what} takes no --sharing={sharing} yet: its jobs have whole nodes; leave it out, or let them share nodes"
+            " in: fedsched simulate LOG --policy slurm --conf CONF --sharing block.",
+        )
+
+
 def check_input(path: Path | str) -> None:
     """Raise the error that says what to do where a path names no file that can be read."""
     if str(path) == STDIN:

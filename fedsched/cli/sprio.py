@@ -46,6 +46,7 @@ def command(
     fedsched sprio sample --at 2026-11-23T23:32:48 --json
     """
     from fedsched.errors import TraceError
+    from fedsched.io.dump_files import dump_of
     from fedsched.io.slurm_conf import read_slurm_conf
     from fedsched.io.sshare import read_usage
     from fedsched.io.wall_clock import WallTime, wall_time_of
@@ -59,7 +60,7 @@ def command(
         queue, conf, assoc, shares = _shipped(conf, assoc, shares)
     if conf is None or not assoc:
         raise TraceError("sprio needs --conf, the slurm.conf, and --assoc, what sacctmgr says of accounts and QOS.")
-    for path in (queue, conf, *assoc, *([shares] if shares else [])):
+    for path in (queue, *([] if dump_of(conf) else [conf]), *assoc, *([shares] if shares else [])):
         check_input(path)
     moment = None if at is None else wall_time_of(at)
     if at is not None and (moment is None or moment.seconds != moment.seconds):

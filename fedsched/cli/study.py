@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import again, check_apart, check_output, print_json, print_table, say
+from fedsched.cli.shared import again, check_apart, check_output, print_json, print_table, refuse_sharing, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,7 @@ def command(
     out: Path | None = None,
     bounds: bool = True,
     seed: options.Seed = None,
+    sharing: options.NoSharing = None,
     json: options.Json = False,
 ) -> int:
     """Simulate scenarios on one log or dump, beside what is: differences with intervals, who gains and who pays.
@@ -58,6 +59,7 @@ def command(
     """
     from fedsched.study import study
 
+    refuse_sharing("study", sharing)
     check_output(out, (".html", ".htm"), what="a report")
     check_apart((source, *more), {"--out": out})
     scenarios = named(scenario, sweep)

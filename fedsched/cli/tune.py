@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,8 @@ def command(
 ) -> int:
     """Search the parameters of a slurm.conf on the site's own log; each conf that is found is a diff.
 
+    The folder of a dump is a log with its own conf and accounts, which others may replace.
+
     The conf as it is stands in the first line. What got better on the first part of the log is checked on the rest,
     which the search does not see.
 
@@ -67,12 +70,17 @@ def command(
     fedsched tune sample --head 400 --conf slurm.conf --objective mean_wait --objective max_wait
         --gene bf_max_job_test=50:2000 --gene bf_window --simulations 200
     """
+    from fedsched.io.dump_files import ACCOUNTS, JOBS, QOS, dump_of
     from fedsched.io.slurm_conf import read_slurm_conf
     from fedsched.slurm.versions import with_version
     from fedsched.tuning import tune
 
+    if trace is not None and (folder := dump_of(trace)) is not None:
+        conf = conf or folder
+        assoc = assoc or tuple(path for path in (folder / ACCOUNTS, folder / QOS) if path.is_file())
+        trace, log = folder / JOBS, replace(log, unit="nodes")
     if conf is None:
-        raise ValueError("tune needs --conf, the path of a slurm.conf.")
+        raise ValueError("tune needs --conf, the path of a slurm.conf or of a dump's folder.")
     if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise OutputError(f"--into {into} is there already; give a new folder.")
     check_apart((trace, conf, *assoc, *machine.files), {"--into": into})

@@ -15,6 +15,7 @@ from fedsched.cli.shared import (
     print_table,
     progress_bar,
     refuse,
+    refuse_sharing,
     say,
     write_schedule,
     written,
@@ -58,6 +59,7 @@ def command(
     share: float | None = None,
     score: int | None = None,
     seed: options.Seed = None,
+    sharing: options.NoSharing = None,
     json: options.Json = False,
 ) -> int:
     """Read what Slurm tells of a cluster, simulate it, and explain where the two differ.
@@ -119,6 +121,7 @@ def command(
         "draws": draws, "share": share, "score": score,
     }  # fmt: skip
     refuse(f"twin {action}", words, TAKES[action])
+    refuse_sharing(f"twin {action}", sharing)
     if action == "why":
         return outlook.why(None if subject is None else str(subject), folder, words, json)
     if folder is not None:

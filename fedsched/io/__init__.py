@@ -219,12 +219,18 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
 
     .toml (and any other suffix) is fedsched's own "toml"; .xml a platform of "simgrid"; .sacct a dump of "sacct", of
     which the clusters are as large as their jobs ever were together; .conf a slurm.conf, "slurm", of which the nodes
-    are those of the model, with their resources, features, weights and partitions; .openb a table of nodes with GPUs,
+    are those of the model, with their resources, features, weights and partitions, as is the folder of a dump that
+    `fedsched twin dump` has written; .openb a table of nodes with GPUs,
     which may end in .csv, too. Where there is no file of that name, it may be that of a shipped federation: "example",
     "das-2", "grid5000-2026" and others, which the error for an unknown name lists.
     """
+    from fedsched.io.dump_files import dump_of
     from fedsched.io.examples import federation_path
 
+    if format in (None, "slurm") and dump_of(path) is not None:
+        from fedsched.io import slurm_machine
+
+        return slurm_machine.read_federation(path)
     path = federation_path(path)
     kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
     if format is None and plain_suffix(path) == ".csv" and Path(path).is_file():

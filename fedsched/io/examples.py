@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.errors import FederationError, TraceError, nearest, unknown_name
+from fedsched.io.dump_files import JOBS, dump_of
 from fedsched.io.files import STDIN
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def federation_path(path: str | PathLike[str]) -> str | PathLike[str]:
 def _located(path: str | PathLike[str], kind: Kind) -> str | PathLike[str]:
     error = TraceError if kind == "workload" else FederationError
     if str(path) != STDIN and os.path.isdir(path):
-        raise error(f"{path}: it is a folder; give a file in it.")
+        which = f'its jobs are in {JOBS}, to be read with unit="nodes" (fedsched: --unit nodes)'
+        raise error(f"{path}: it is a folder; {which if dump_of(path) else 'give a file in it'}.")
     if str(path) == STDIN or not _is_missing(path):
         return path
     known = example_names(kind)

@@ -96,12 +96,12 @@ def read_sacct(
         `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
         `Timelimit`, `State`, `AllocNodes`, `ConsumedEnergyRaw`; `ReqNodes` or `ReqTRES` for how many nodes a job asked
         (in its layout); licences, from `Licenses`, `AllocTRES` or `ReqTRES`, are needs of pools. `Partition`,
-        `User`, `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`, `Priority`,
-        `NodeList` ("nodes") and, of `Flags`, which scheduler started a job ("started_by") become labels; `SubmitLine`,
-        or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how many tasks of
-        an array run together (label "array"); energy over elapsed time and tasks is what each draws (`watts`). What
-        else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted,
-        not modelled. Others may be there.
+        `User`, `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`,
+        `Priority`, `NodeList` ("nodes") and, of `Flags`, which scheduler started a job ("started_by") become labels;
+        `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how
+        many tasks of an array run together (label "array"); energy over elapsed time and tasks is what each draws
+        (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended`
+        say is counted, not modelled. Others may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).

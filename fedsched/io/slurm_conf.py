@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.io.conf_lines import conf_lines, is_of_scontrol
+from fedsched.io.dump_files import CONFIG, CONFIGURATION, NODES, PARTITIONS, dump_of, settings_in
 from fedsched.io.files import read_text
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
@@ -82,7 +83,12 @@ class SlurmConf:
 
 
 def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
-    """Return what a slurm.conf and the files that it includes say."""
+    """Return what a slurm.conf and the files that it includes say, or what a dump's folder says of the same.
+
+    Such a folder, that of `fedsched twin dump`, is also named by its config.txt.
+    """
+    if (folder := dump_of(path)) is not None:
+        return _of_dump(folder)
     parameters: dict[str, str] = {}
     nodes: dict[str, Line] = {}
     partitions: dict[str, Line] = {}
@@ -120,6 +126,30 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
     return SlurmConf(str(path), parameters, nodes, partitions, sets, kept)
 
 
+def _of_dump(folder: Path) -> SlurmConf:
+    nodes = read_slurm_conf(folder / NODES).nodes
+    partitions = {
+        words["partitionname"]: Line(f"{folder / PARTITIONS}, line {line}", words)
+        for line, words in records_of(_text(folder / PARTITIONS))
+        if "partitionname" in words
+    }
+    for there, file, what, command in (
+        (partitions, PARTITIONS, "tells of no partition", "scontrol -o show partition"),
+        ("schedulertype" in (said := settings_in(_text(folder / CONFIG))), CONFIG, "names no SchedulerType",
+         "scontrol show config"),
+    ):  # fmt: skip
+        if not there:
+            raise FederationError(f"{folder / file}: it {what}; give what `{command}` prints.")
+    return SlurmConf(str(folder / CONFIG), said, nodes, partitions, {})
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+
+
 def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
     """Return the texts of a slurm.conf and of the files that it includes, by their paths, itself first."""
     found: dict[str, str] = {}
@@ -138,10 +168,12 @@ def _records(
     path: Path, strangers: Mapping[str, dict[str, None]], *, depth: int
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Give the records of a file, those of the files that it includes in their place; keep what Slurm does not have."""
-    try:
-        text = read_text(path)
-    except TraceError as error:
-        raise FederationError(str(error)) from error
+    text = _text(path)
+    if text.startswith(CONFIGURATION):
+        raise FederationError(
+            f"{path}: what `scontrol show config` prints names no nodes; give the folder of a dump that "
+            "`fedsched twin dump` has written, or the slurm.conf."
+        )
     if is_of_scontrol(text):
         yield from ((f"{path}, line {record.line}", record.words) for record in records_of(text) if record.words)
         return

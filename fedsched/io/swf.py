@@ -133,7 +133,8 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
 
     The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
     the plain model, such as pools, and labels that were no further fields of a log: a workload that has them is an
-    error unless `lossy`. Names of users and accounts whose numbers the log has are notes of its header. What else jobs ask for (`log.demands`), of which the model makes nothing, is left out.
+    error unless `lossy`. Names of users and accounts whose numbers the log has are notes of its header. What else
+    jobs ask for (`log.demands`), of which the model makes nothing, is left out.
     """
     _, lost = without_what_logs_lack(workload)
     if lost and not lossy:

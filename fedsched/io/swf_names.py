@@ -1,4 +1,4 @@
-"""What users and accounts are called whose numbers stand in a log of the Standard Workload Format: notes of its header."""
+"""Names of users and accounts, whose numbers a log of the Standard Workload Format has, in notes of its header."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.errors import TraceError, unknown_name
 from fedsched.handed import federation_of, workload_of
+from fedsched.io.slurm_machine import federation_of as machine_of
 from fedsched.model.metrics import METRICS
 from fedsched.model.reading import USUAL
 from fedsched.search.objectives import MAXIMISED, NOT_SOUGHT
@@ -60,7 +61,8 @@ def tune(
     Parameters
     ----------
     conf
-        A slurm.conf, or its path; or `policies.Slurm` of it, with its accounts and clocks of its own.
+        A slurm.conf, or its path, or that of a dump's folder; or `policies.Slurm` of it, with its accounts and clocks
+        of its own.
     log
         Jobs as they were submitted.
     federation
@@ -99,7 +101,7 @@ def tune(
     if simulations is None and seconds is None:
         simulations = USUAL_SIMULATIONS
     seen, later = _parts(workload_of("tune", "log", log), check)
-    machine = federation_of("tune", "federation", policy.conf.path if federation is None else federation)
+    machine = machine_of(policy.conf) if federation is None else federation_of("tune", "federation", federation)
     budget = Budget(simulations, math.inf if seconds is None else begun + seconds)
     offsets = tuple(k * PERIOD // phases for k in range(phases))
     trials = Trials(policy, seen, machine, reading, names, offsets, budget, sharing)

@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import unknown_name
+from fedsched.io.dump_files import ACCOUNTS as ACCOUNTS
+from fedsched.io.dump_files import CONFIG as CONFIG
+from fedsched.io.dump_files import JOBS as JOBS
+from fedsched.io.dump_files import NODES as NODES
+from fedsched.io.dump_files import PARTITIONS as PARTITIONS
+from fedsched.io.dump_files import QOS as QOS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -21,9 +27,8 @@ FIELDS = (
     "Reason", "Reservation", "Constraints", "Suspended", "Restarts", "NodeList", "Flags", "SubmitLine",
 )  # fmt: skip
 NEEDED = ("JobIDRaw", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "State", "NNodes")
-JOBS, CONFIG, PARTITIONS, NODES = "jobs.sacct", "config.txt", "partitions.txt", "nodes.txt"
 RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
-ACCOUNTS, QOS, SHARES, QUEUE, STATES = "accounts.txt", "qos.txt", "shares.txt", "queue.txt", "states.txt"
+SHARES, QUEUE, STATES = "shares.txt", "queue.txt", "states.txt"
 # Not parted by bars: features that a job asks for, `a|b`, and what people write of nodes may have them.
 PARTED, BAR = "\t", "|"
 QUEUED = PARTED.join(f"%{letter}" for letter in "iPuTrQVeSlDaqEfvNyC")
@@ -34,7 +39,6 @@ RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
 def mark_in(text: str) -> str:
     """Return what parts the cells of a table of a dump: tabs, or bars as in older dumps."""
     return PARTED if PARTED in text else BAR
-
 
 
 @dataclass(frozen=True, slots=True)

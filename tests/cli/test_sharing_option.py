@@ -69,3 +69,13 @@ def test_a_search_shares_nodes(files: Path, call: Callable[..., Any]) -> None:
         status, _, errors = call(*line, *words)
         assert status == 2
         assert told in " ".join(errors.split())
+
+
+@pytest.mark.parametrize("words", [("study", "sample"), ("twin", "replay", "day"), ("twin", "report", "day")])
+def test_sharing_is_refused_with_the_cure_by_what_has_whole_nodes(
+    words: tuple[str, ...], call: Callable[..., Any]
+) -> None:
+    """Tests that twin and study say that their jobs have whole nodes, and which command lets them share."""
+    status, _, error = call(*words, "--sharing", "block")
+    assert status == 2
+    assert "takes no --sharing=block yet: its jobs have whole nodes; leave it out, or let them share nodes in" in error

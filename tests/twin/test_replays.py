@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fedsched.errors import TwinError, UnknownNameError
+import fedsched as fs
+from fedsched.errors import FederationError, TraceError, TwinError, UnknownNameError
 from fedsched.twin import explain, made_dump, read_site, replay
 from fedsched.twin.causes import EQUAL, UNEXPLAINED
 from fedsched.twin.problem import problem_of
@@ -256,3 +257,23 @@ def test_a_job_over_a_limit_costs_no_dump(tmp_path: Path) -> None:
         line[columns[0]] = line[columns[1]] = str(min(12, 2 * int(line[columns[2]] or 1)))
     jobs.write_text("\n".join(map("|".join, lines)) + "\n", encoding="utf-8")
     assert not any("all by itself" in note for note in replay(folder).notes)
+
+
+def test_a_dump_is_a_conf_wherever_one_is_taken(tmp_path: Path) -> None:
+    """Tests that a dump's folder, and its config.txt, are read as the slurm.conf and the machine that they tell of."""
+    folder = made_dump(tmp_path / "dump", jobs=30, nodes=8, policy="easy", seed=3)
+    site = read_site(folder)
+    for path in (folder, folder / "config.txt"):
+        assert fs.policies.Slurm(path).conf == site.machine.conf
+        assert fs.read_federation(path) == site.federation
+    jobs = fs.read(folder / "jobs.sacct", unit="nodes")
+    accounts = [folder / "accounts.txt", folder / "qos.txt"]
+    tuned = fs.tune(folder, jobs, genes=["bf_interval"], simulations=3, phases=1, assoc=accounts)
+    assert tuned.current.conf == site.machine.conf
+    with pytest.raises(TraceError, match=r'a folder; its jobs are in jobs\.sacct, to be read with unit="nodes"'):
+        fs.read(folder)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "config.txt").write_text((folder / "config.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(FederationError, match="`scontrol show config` prints names no nodes; give the folder"):
+        fs.policies.Slurm(alone / "config.txt")

@@ -1,0 +1,35 @@
+"""The files of a dump's folder that hold a Slurm's configuration: what `scontrol show` prints of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+CONFIG, PARTITIONS, NODES, JOBS = "config.txt", "partitions.txt", "nodes.txt", "jobs.sacct"
+ACCOUNTS, QOS = "accounts.txt", "qos.txt"
+CONFIGURATION = "Configuration data as of"  # how what `scontrol show config` prints begins
+_SETTING = re.compile(r"(\w+)(?:\[\d+\])?\s*=\s*(.*?)\s*", re.ASCII)
+# It prints units behind what a slurm.conf has as numbers.
+_UNIT = re.compile(r"(-?\d+) (?:usec|sec|min|minutes?|seconds?)", re.ASCII)
+
+
+def dump_of(path: str | PathLike[str]) -> Path | None:
+    """Return the folder of the dump that a path names, itself or by its config.txt; None where it names none."""
+    named = Path(path)
+    folder = named.parent if named.name == CONFIG else named
+    return folder if all((folder / file).is_file() for file in (CONFIG, PARTITIONS, NODES)) else None
+
+
+def settings_in(text: str) -> dict[str, str]:
+    """Return the parameters that are set in what `scontrol show config` prints, by name in small letters."""
+    found = {}
+    for line in text.splitlines():
+        match = _SETTING.fullmatch(line.strip())
+        if match and match[2].lower() not in ("", "(null)"):
+            unit = _UNIT.fullmatch(match[2])
+            found[match[1].lower()] = unit[1] if unit else match[2]
+    return found
