@@ -25,6 +25,7 @@ FIELDS = (
     "JobIDRaw", "JobID", "Cluster", "Partition", "User", "Account", "QOS", "JobName", "Submit", "Eligible", "Start",
     "End", "ElapsedRaw", "TimelimitRaw", "State", "AllocCPUS", "ReqCPUS", "NNodes", "ReqTRES", "AllocTRES", "Priority",
     "Reason", "Reservation", "Constraints", "Suspended", "Restarts", "NodeList", "Flags", "SubmitLine",
+    "Licenses", "Exclusive", "OverSubscribe", "QOSREQ", "ReqReservation", "SegmentSize",
 )  # fmt: skip
 NEEDED = ("JobIDRaw", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "State", "NNodes")
 RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"

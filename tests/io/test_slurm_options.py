@@ -22,6 +22,7 @@ from fedsched.io.slurm_options import (
     OPTIONS,
     UNMODELLED,
 )
+from fedsched.twin.commands import FIELDS
 
 NAMES = Path(__file__).parent / "slurm_names"
 HEAD = "JobIDRaw|Partition|Account|User|Submit|Start|End|ElapsedRaw|State|AllocCPUS|NNodes|QOS|Reservation|Constraints|"
@@ -59,6 +60,12 @@ def test_a_name_is_in_one_group_of_the_table() -> None:
     read, beside = FIELDS_MODELLED.lower().split(), " ".join(FIELDS_IGNORED.values()).lower().split()
     assert len({*read, *beside}) == len(read) + len(beside)
     assert set(read) == {name for name in KNOWN if name not in OF_FIELDS or name == "exclusive"} - {"dependency"}
+
+
+def test_dumps_ask_for_what_tells_of_options() -> None:
+    """Tests that a dump has each field of newer versions that tells what scripts ask for, but people's words."""
+    assert {*OF_FIELDS} - {"extra"} <= {name.lower() for name in FIELDS}
+    assert {name.lower() for name in FIELDS} <= KNOWN
 
 
 @pytest.mark.parametrize("option", sorted(COUNTED))
