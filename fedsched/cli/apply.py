@@ -57,7 +57,7 @@ def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
     from fedsched.steer import written
     from fedsched.steer.updates import restoring
 
-    others = [job.target for job in hand.undo.follow(queue.jobs, partial(say, err=True))]
+    others = [job.target for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread)]
     wanted = [written(command) for _, command in restoring(queue, hand.undo)]
     if not dry_run:
         hand.restore()
@@ -77,7 +77,7 @@ def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -
     from fedsched.steer.updates import commands_of
 
     check_federation(queue)
-    theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs, partial(say, err=True)))
+    theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread))
     theirs |= hand.undo.strangers
     aims = replace(aims, choice=replace(aims.choice, leave=aims.choice.leave | theirs))
     found = plan(queue, aims, former=hand.undo.former, promises=hand.undo.promises())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import TraceError, shortened
+from fedsched.io.slurm_json import NONE, count, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,26 +39,26 @@ def lines_of(data: Any, path: str) -> Iterator[str]:
 
 
 def _texts(job: dict[str, Any]) -> Iterator[str]:
-    times, state = _table(job, "time"), _table(job, "state").get("current")
+    times, state = table(job.get("time")), table(job.get("state")).get("current")
     if isinstance(state, list):
         state = state[0] if state else ""
-    used, asked = (_counts(_table(job, "tres").get(kind)) for kind in ("allocated", "requested"))
-    required = _table(job, "required")
-    elapsed, end, start = (times.get(key) for key in ("elapsed", "end", "start"))
-    if start == times.get("eligible") and all(isinstance(one, int) for one in (elapsed, end, start)) and end:
-        # Older layouts say the eligible time in its place.
-        start = max(int(start or 0), int(end) - int(elapsed or 0) - _whole(times.get("suspended")))
+    used, asked = (_counts(table(job.get("tres")).get(kind)) for kind in ("allocated", "requested"))
+    required = table(job.get("required"))
+    start, suspended = times.get("start"), count(times.get("suspended"))
+    elapsed, end, began, eligible = (number(times.get(key)) for key in ("elapsed", "end", "start", "eligible"))
+    if elapsed is not None and end and began is not None and began == eligible:
+        start = max(began, end - elapsed - suspended)  # older layouts say the eligible time in its place
     yield _number(job.get("job_id"))
     yield _name(job.get("cluster"))
     yield _name(job.get("partition"))
-    yield _name(job.get("user") or _table(job, "association").get("user"))
+    yield _name(job.get("user") or table(job.get("association")).get("user"))
     yield _name(job.get("account"))
-    for time in (times.get("submission"), times.get("eligible"), start, end):
-        yield _number(time) if time else "Unknown"
-    yield _number(elapsed)
+    for time in (times.get("submission"), times.get("eligible"), start, times.get("end")):
+        yield (_number(time) if number(time) != 0 else "") or "Unknown"
+    yield _number(times.get("elapsed"))
     yield _number(times.get("limit"), "UNLIMITED")
     yield _name(state)
-    yield _number(used.get("cpu", 0))
+    yield _number(used.get("cpu", "0"))
     yield _number(asked.get("cpu", required.get("CPUs")))
     yield _number(used.get("node", job.get("allocation_nodes")))
     yield _number(used.get("energy"))
@@ -64,13 +66,12 @@ def _texts(job: dict[str, Any]) -> Iterator[str]:
     for counts in (used, asked):
         yield ",".join(f"{name}={count}" for name, count in counts.items())
     yield _name(job.get("qos"))
-    yield _name(_table(job, "reservation").get("name") or "")
+    yield _name(table(job.get("reservation")).get("name") or "")
     yield _name(job.get("constraints"))
     yield _name(job.get("licenses"))
-    suspended = _whole(times.get("suspended"))
     yield f"00:{min(suspended, 5999) // 60:02d}:{suspended % 60:02d}"
     yield _name(job.get("name"))
-    yield _name(_table(job, "state").get("reason"))
+    yield _name(table(job.get("state")).get("reason"))
     flags = job.get("flags")
     yield ",".join(map(_name, flags)) if isinstance(flags, list) else ""
     yield _number(job.get("restart_cnt"))
@@ -83,32 +84,23 @@ def _printed(text: str) -> str:
     return text if text.isprintable() and len(text) < LONGEST else shortened(text, LONGEST)
 
 
-def _table(job: dict[str, Any], key: str) -> dict[str, Any]:
-    value = job.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _counts(resources: Any) -> dict[str, Any]:
+def _counts(resources: Any) -> dict[str, str]:
     """Return how much of each resource a list of them says: "cpu", "gres/gpu"."""
     found = {}
     for one in resources if isinstance(resources, list) else []:
         if isinstance(one, dict):
             name = "/".join(str(part) for part in (one.get("type"), one.get("name")) if part)
-            found[name] = one.get("count")
+            found[name] = _number(one.get("count"))
     return found
 
 
 def _kind(job: dict[str, Any]) -> str:
     """Return a job's name as sacct -P has it: 17_3 of an array, 17+1 of a heterogeneous job."""
-    for table, key, mark in (("array", "task_id", "_"), ("het", "job_offset", "+")):
-        group = _table(job, table)
-        if _whole(group.get("job_id")) and (part := _number(group.get(key))):
-            return f"{group['job_id']}{mark}{part}"
+    for kind, key, mark in (("array", "task_id", "_"), ("het", "job_offset", "+")):
+        group = table(job.get(kind))
+        if (several := count(group.get("job_id"))) and (part := _number(group.get(key))):
+            return f"{several}{mark}{part}"
     return _number(job.get("job_id"))
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _name(value: Any) -> str:
@@ -116,9 +108,8 @@ def _name(value: Any) -> str:
 
 
 def _number(value: Any, infinite: str = "") -> str:
-    """Return a number as text, however it is wrapped; nothing where it is not set."""
-    if isinstance(value, dict):
-        if value.get("infinite"):
-            return infinite
-        value = value.get("number") if value.get("set") else None
-    return "" if value is None else str(value)
+    """Return a number as text, however it is wrapped; nothing if it is not set. What is none stays, to be refused."""
+    found = number(value)
+    if found is None:
+        return "" if value is None or value in NONE or isinstance(value, dict) else str(value)
+    return infinite if found == math.inf else str(found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
-from fedsched.steer.commands import CommandError, changed
+from fedsched.steer.commands import CommandError, RefusedError, changed
 from fedsched.steer.priorities import LEAST, Priorities
 from fedsched.steer.reading import CLOCKS, read_queue
 from fedsched.steer.rights import check_federation, check_rights
@@ -51,9 +51,9 @@ class Hand:
     undo: Undo
     told: Callable[[str], None] = lambda _: None
 
-    def run(self, command: Command) -> bool:
-        """Run a command, and return whether there was a job to do it to."""
-        return changed(self.runner, command, self.told)
+    def run(self, job: SlurmJob, command: Command) -> bool:
+        """Run a command that changes a job, and return whether there was a job to do it to."""
+        return changed(self.runner, job, command, self.told)
 
     def apply(self, plan: Plan) -> int:
         """Give jobs the Nice of a plan, and return how many; where one fails, all that was given is taken back."""
@@ -68,7 +68,7 @@ class Hand:
                 nice = plan.niceties[job.number]
                 self.undo.remember(job, nice=nice)
                 done.append(job)
-                if self.run(give_nice(job.target, nice)):
+                if self.run(job, give_nice(job.target, nice)):
                     self._read_back(job, nice, priorities.after(job, plan.niceties))
         except SteerError as error:
             raise self._taken_back(error, done) from error
@@ -79,7 +79,7 @@ class Hand:
         try:
             said = self.runner.run(look_at(job.number))
         except CommandError as error:
-            if error.is_too_late:
+            if error.finds_no_job:
                 return
             raise
         rows = [line.split("|") for line in said.split()]
@@ -98,7 +98,8 @@ class Hand:
 
     def _taken_back(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
         """Return the error, having given each job back what it had before this plan."""
-        left = self._not_given_back(done[::-1])
+        refused = error.job if isinstance(error, RefusedError) else None
+        left = [job for job in self._not_given_back(done[::-1]) if job is not refused]
         if isinstance(error, SetByHandError) and not left:
             return error
         if left:
@@ -107,14 +108,15 @@ class Hand:
                 f"{error} Of what was given before, {counted(len(left), 'job')} could not be given back what they had "
                 f"({which}); the undo file {self.undo.path} has it: fedsched apply --undo."
             )
-        return SteerError(f"{error} What was given before is taken back.")
+        then = " What was given before is taken back."
+        return RefusedError(error.job, error, then) if isinstance(error, RefusedError) else SteerError(f"{error}{then}")
 
     def _not_given_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
         """Give jobs the Nice that they had before this plan, and return those of whom that failed."""
         left: list[SlurmJob] = []
         for k, job in enumerate(jobs):
             try:
-                self.run(give_nice(job.target, job.nice))
+                self.run(job, give_nice(job.target, job.nice))
             except CommandError as error:
                 if error.finds_nobody:
                     return left + jobs[k:]
@@ -126,15 +128,15 @@ class Hand:
 
         Where a command fails, the others are run unless no controller answers, the file stays, and the failure is the
         error. Who has a begin time that is over by the controller's clock alone stays in the file, for that may be set
-        back; so does what was another user's than the queue says.
+        back; so does what was another user's than the queue says, and what is of a job that cannot be read.
         """
         queue = read_queue(self.runner, clocks=False)
-        others = self.undo.follow(queue.jobs, self.told)
+        others = self.undo.follow(queue.jobs, self.told, unread=queue.unread)
         failed: CommandError | None = None
         undone = set()
         for job, command in restoring(queue, self.undo):
             try:
-                self.run(command)
+                self.run(job, command)
                 undone.add(job.number)
             except CommandError as error:
                 failed = error
@@ -153,7 +155,8 @@ class Hand:
                 f"{counted(len(later), 'job')} may begin by the controller's clock, {queue.now - here:.0f} s ahead of "
                 "this machine's, and not by this one: the undo file has them until they may by both"
             )
-        kept = {number: one for number, one in self.undo.jobs.items() if number in self.undo.strangers}
+        stays = self.undo.strangers | self.undo.unread
+        kept = {number: one for number, one in self.undo.jobs.items() if number in stays}
         self.undo.jobs, self.undo.deadlines, self.undo.promised = later | kept, {}, {}
         self.undo.save()
         return len(undone), others

@@ -10,19 +10,24 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from fedsched.errors import SteerError, shortened
+from fedsched.steer.updates import look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fedsched.steer.queue import SlurmJob
+
 Command = tuple[str, ...]
 
 PATIENCE = 60.0  # seconds in which a command must have answered
-# Times as seconds since 1970, so that no zone and no setting of the clocks comes between.
-SECONDS = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+# Times as seconds since 1970, so that no zone and no setting of the clocks comes between; lists of tasks in full.
+ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}
 # What a program says that cannot write JSON: one without the option, or without the plugin for it.
 NO_JSON = ("unrecognized option", "invalid option", "serializer", "json", "plugin")
 # What is said of a job that has ended or begun meanwhile: nothing is left to do for it.
-OVER = ("already finished", "invalid job id", "no longer pending", "already been requested")
+OVER = ("already finished", "no longer pending", "already been requested")
+# And of one that has left the queue, or whose waiting tasks are others by now.
+NO_SUCH = "invalid job id"
 # And where no controller answers, which a command notices after ten seconds or more; the other is `scontrol update`.
 NOBODY = ("unable to contact slurm controller", "unexpected message received for job")
 
@@ -45,9 +50,23 @@ class CommandError(SteerError):
         return any(mark in self.said.lower() for mark in OVER)
 
     @property
+    def finds_no_job(self) -> bool:
+        """Return whether it failed because there is no job of that name."""
+        return NO_SUCH in self.said.lower()
+
+    @property
     def finds_nobody(self) -> bool:
         """Return whether it failed because no controller answers, so that others will fail as slowly."""
         return any(mark in self.said.lower() for mark in NOBODY)
+
+
+class RefusedError(CommandError):
+    """Slurm refuses to change a job that is still in its queue; the message has its words, and what was done then."""
+
+    def __init__(self, job: SlurmJob, error: CommandError, then: str = "") -> None:
+        super().__init__(error.command, error.said)
+        self.args = (f"{self}{then}",)
+        self.job = job
 
 
 class Runner(Protocol):
@@ -91,7 +110,7 @@ class Shell:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self._environment = {**os.environ, **(environment or {}), **SECONDS}
+        self._environment = {**os.environ, **(environment or {}), **ENVIRONMENT}
 
     def run(self, command: Command) -> str:
         """Return what a command printed, or raise `CommandError`."""
@@ -136,16 +155,29 @@ def _there(command: Command) -> Command:
     return (command[0], *command[3:]) if command[1:2] == ("-M",) else command
 
 
-def changed(runner: Runner, command: Command, told: Callable[[str], None]) -> bool:
+def changed(runner: Runner, job: SlurmJob, command: Command, told: Callable[[str], None]) -> bool:
     """Say what changes a job and run it; return whether there was a job to do it to."""
     told(written(command))
     try:
         runner.run(command)
     except CommandError as error:
-        if error.is_too_late:
+        if error.is_too_late or (error.finds_no_job and not _is_there(runner, job)):
+            return False
+        if error.finds_nobody:
+            raise
+        raise RefusedError(job, error) from error
+    return True
+
+
+def _is_there(runner: Runner, job: SlurmJob) -> bool:
+    """Return whether the queue still has a job."""
+    try:
+        said = runner.run(look_at(job.number))
+    except CommandError as error:
+        if error.finds_no_job:
             return False
         raise
-    return True
+    return any(line.partition("|")[0] == str(job.number) for line in said.split())
 
 
 def written(command: Command) -> str:

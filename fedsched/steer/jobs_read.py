@@ -5,28 +5,38 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedsched.errors import SteerError, shortened
+from fedsched.errors import FedschedError, SteerError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
+from fedsched.io.slurm_json import NOTHING, count, number, signed, text, texts, words
 from fedsched.io.slurm_values import seconds_of
-from fedsched.steer.queue import SlurmJob, limit_of
-from fedsched.values import is_number
+from fedsched.steer.queue import HOLDING, SlurmJob, Unread, wait
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 SQUEUE = ("squeue", "--json")
 SCONTROL = ("scontrol", "-o", "show", "job")
-NOTHING = ("", "n/a", "(null)", "none", "unknown")
 NO_JOBS = "no jobs in the system"
 REVOKED = "REVOKED"  # a job of a federation that another cluster has; here it may have no number any more
+DIGITS = 20  # which no number of Slurm's has
+LATEST = 1e12  # seconds since 1970 that no clock shows
 _LATER = re.compile(r"%\d+$")
+_TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
 
-def table_of(text: str, key: str, command: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a document of Slurm's and the list in it; one that tells of errors is refused."""
+class Jobs(NamedTuple):
+    """The jobs of a queue, and those that cannot be read, by their numbers."""
+
+    read: tuple[SlurmJob, ...]
+    unread: dict[int, Unread]
+
+
+def document_of(text: str, command: str) -> dict[str, Any]:
+    """Return a document of Slurm's; one that tells of errors is refused."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -35,107 +45,134 @@ def table_of(text: str, key: str, command: str) -> tuple[dict[str, Any], list[di
         raise SteerError(f"{command}: what it printed is no table: {shortened(text[:200])}")
     if errors := document.get("errors"):
         raise SteerError(f"{command}: it tells of errors: {shortened(errors, 300)}")
+    return document
+
+
+def rows_of(document: dict[str, Any], key: str, command: str) -> list[dict[str, Any]]:
+    """Return the list of tables that a document has."""
     found = document.get(key)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise SteerError(f"{command}: there is no list of {key} in what it printed; is it Slurm's?")
-    return document, found
+    return found
 
 
-def number(value: Any) -> float | None:
-    """Return a number as parsers write it: bare, or with whether it is set or infinite; None where it is neither."""
-    if isinstance(value, dict):
-        if value.get("infinite"):
-            return math.inf
-        return number(value.get("number")) if value.get("set", True) else None
-    return float(value) if is_number(value) else None
-
-
-def count(value: Any, usual: int = 0) -> int:
-    """Return a whole number as parsers write it; the usual one where it is none, infinite, or 0."""
-    found = number(value)
-    return usual if found is None or not math.isfinite(found) else int(found) or usual
-
-
-def words(value: Any) -> frozenset[str]:
-    """Return the words of a state, be it one text or a list of them."""
-    given = value if isinstance(value, list) else re.split(r"[+,]", str(value or ""))
-    return frozenset(str(one).strip().upper() for one in given if str(one).strip())
-
-
-def jobs_of_json(text: str) -> tuple[SlurmJob, ...]:
+def jobs_of_json(printed: str) -> Jobs:
     """Return the jobs that `squeue --json` tells of."""
     command = " ".join(SQUEUE)
-    _, table = table_of(text, "jobs", command)
-    return tuple(
-        _of_json(job, f"{command}, job {job.get('job_id', '?')}")
-        for job in table
-        if REVOKED not in words(job.get("job_state"))
-    )
+    rows = rows_of(document_of(printed, command), "jobs", command)
+    return _jobs((row.get("job_id"), words(row.get("job_state")), partial(_of_json, row, command)) for row in rows)
 
 
-def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
+def _jobs(rows: Iterable[tuple[Any, frozenset[str], Callable[[], SlurmJob]]]) -> Jobs:
+    """Return the jobs that can be read, and those that cannot; raise if none can be.
+
+    Each row is a job's number, its states, and what reads it.
+    """
+    jobs: list[SlurmJob] = []
+    unread: dict[int, Unread] = {}
+    failed: FedschedError | None = None
+    for own, states, read in rows:
+        if REVOKED in states:
+            continue
+        try:
+            jobs.append(read())
+        except FedschedError as error:
+            named = number(own)
+            if named is None or math.isinf(named):  # it may be any
+                raise
+            unread[int(named)] = Unread(str(error), wait(states))
+            failed = failed or error
+    if failed is not None and not jobs:
+        raise failed
+    return Jobs(tuple(jobs), unread)
+
+
+def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
+    own = number(job.get("job_id"))
+    where = f"{command}, job {'?' if own is None else f'{own:.0f}'}"
+
     def said(name: str, usual: float | None = None) -> float:
         value = number(job.get(name))
-        if value is None:
+        if value is None or (usual is not None and math.isinf(value)):
             value = usual
-        if value is None or not math.isfinite(value):
+        if value is None or math.isinf(value):
             raise SteerError(f"{where}: it says nothing of {name}, or no number: {shortened(job.get(name))}.")
         return value
 
-    def text(name: str) -> str:
-        value = str(job.get(name) or "")
-        return "" if value.lower() in NOTHING else value
-
-    minutes = number(job.get("time_limit"))
-    task = number(job.get("array_task_id"))
-    several = count(job.get("array_job_id"))
-    tasks = text("array_task_string")
-    own = int(said("job_id"))
     states = words(job.get("job_state"))
+    several = count(job.get("array_job_id"))
+    tasks = text(job.get("array_task_string"))
+    partitions = texts(job.get("partition"))
+    hosts = text(job.get("nodes"))
+    user = number(job.get("user_id"))
+    number_of_it = int(said("job_id"))
     if not states:
         raise SteerError(f"{where}: it has no job_state.")
-    holds_none = "PENDING" in states
+    waits = wait(states)
+    times = {name: _moment(job.get(f"{name}_time"), name, where) for name in ("submit", "eligible", "start")}
     return SlurmJob(
-        number=own,
-        target=_target(own, several, tasks if holds_none else "", task),
-        user=text("user_name") or str(job.get("user_id", "")),
-        account=text("account"),
-        qos=text("qos"),
-        partition=text("partition").partition(",")[0],
+        number=number_of_it,
+        target=_target(number_of_it, several, tasks if waits else "", number(job.get("array_task_id"))),
+        user=text(job.get("user_name")) or ("" if user is None else f"{user:.0f}"),
+        account=text(job.get("account")),
+        qos=text(job.get("qos")),
+        partition=partitions[0] if partitions else "",
         states=states,
-        reason=text("state_reason").upper(),
+        reason=text(job.get("state_reason")).upper(),
         nodes=max(1, int(said("node_count", 1.0))),
-        limit=limit_of(None if minutes is None else minutes),
-        submit=_moment(job.get("submit_time")),
-        eligible=_moment(job.get("eligible_time")),
-        start=math.nan if holds_none else _moment(job.get("start_time")),
+        limit=_limit(number(job.get("time_limit")), where),
+        submit=times["submit"],
+        eligible=times["eligible"],
+        start=_start(times, states, where),
         priority=int(said("priority")),
-        nice=count(job.get("nice")),  # v0.0.38 writes null for 0
+        nice=signed(job.get("nice")) or 0,  # v0.0.38 writes null for 0
         cpus=max(1, count(job.get("cpus"), 1)),
-        hosts=tuple(hosts_of(text("nodes"), where)) if not holds_none and text("nodes") else (),
-        tasks=_how_many(tasks, where) if holds_none else 1,
-        dependency=text("dependency"),
-        features=text("features"),
-        reservation=text("resv_name"),
+        hosts=tuple(hosts_of(hosts, where)) if not waits and hosts else (),
+        tasks=_how_many(tasks, where) if waits else 1,
+        dependency=text(job.get("dependency")),
+        features=text(job.get("features")),
+        reservation=text(job.get("resv_name")),
         part_of_several=bool(number(job.get("het_job_id"))),
-        named_nodes=bool(text("required_nodes") or text("excluded_nodes")),
-        other_partitions="," in text("partition"),
-        name=text("name"),
-        comment=text("comment"),
-        siblings=_names(text("federation_siblings_viable")),
+        named_nodes=bool(text(job.get("required_nodes")) or text(job.get("excluded_nodes"))),
+        other_partitions=len(partitions) > 1,
+        name=text(job.get("name")),
+        comment=text(job.get("comment")),
+        siblings=texts(job.get("federation_siblings_viable")),
     )
 
 
-def jobs_of_text(text: str) -> tuple[SlurmJob, ...]:
+def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> float:
+    """Return when a job started; of a requeued job that is still completing, which has no start, when it was submitted."""
+    if wait(states):
+        return math.nan
+    start = times["submit"] if math.isnan(times["start"]) and "COMPLETING" in states else times["start"]
+    if math.isnan(start) and states & HOLDING:
+        raise SteerError(f"{where}: it has nodes, and says nothing of when it started.")
+    return start
+
+
+def _limit(minutes: float | None, where: str) -> float:
+    """Return a limit in seconds, infinite without one; sbatch takes 0 for that, too."""
+    if minutes is not None and minutes < 0:
+        raise SteerError(f"{where}: time_limit={minutes:g} must be 0 minutes or more.")
+    return 60.0 * minutes if minutes else math.inf
+
+
+def jobs_of_text(printed: str) -> Jobs:
     """Return the jobs that `scontrol -o show job` tells of, its times in seconds."""
-    if text.strip().lower() in (NO_JOBS, ""):
-        return ()
-    records = [record for record in records_of(text) if record.words]
-    return tuple(
-        _of_text(said, f"{' '.join(SCONTROL)}, line {line}")
-        for line, said in records
-        if REVOKED not in words(said.get("jobstate"))
+    if printed.strip().lower() in (NO_JOBS, ""):
+        return Jobs((), {})
+    command = " ".join(SCONTROL)
+    return _jobs(
+        (_named(said), words(said.get("jobstate")), partial(_of_text, said, f"{command}, line {line}"))
+        for line, said in records_of(printed)
+        if said
     )
+
+
+def _named(said: Mapping[str, str]) -> int | None:
+    own = said.get("jobid", "")
+    return int(own) if own.isdecimal() and len(own) < DIGITS else None
 
 
 def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
@@ -147,25 +184,29 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
 
     def whole(name: str, *, signed: bool = False) -> int:
         said = text(name, needed=True)
+        said = said if signed else said.partition("-")[0]
         try:
-            return int(said if signed else said.partition("-")[0])
+            if len(said) < DIGITS:
+                return int(said)
+            raise ValueError
         except ValueError:
             raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.") from None
 
     def moment(name: str) -> float:
         value = text(name)
-        if value and not value.isdecimal():
+        if value and not (value.isdecimal() and len(value) < DIGITS):
             raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
-        return _moment(float(value or 0))
+        return _moment(int(value or 0), name, where)
 
     states = words(text("JobState", needed=True))
-    waits = "PENDING" in states
+    waits = wait(states)
+    times = {name: moment(f"{name.title()}Time") for name in ("submit", "eligible", "start")}
     several = whole("ArrayJobId") if "arrayjobid" in job else 0
     tasks = text("ArrayTaskId")
     limit = text("TimeLimit")
     return SlurmJob(
         number=whole("JobId"),
-        target=_target(whole("JobId"), several, tasks, None),
+        target=_target(whole("JobId"), several, tasks if waits or tasks.isdecimal() else "", None),
         user=text("UserId").partition("(")[0],
         account=text("Account"),
         qos=text("QOS"),
@@ -174,9 +215,9 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         reason=text("Reason").upper(),
         nodes=max(1, whole("NumNodes")),
         limit=math.inf if limit.lower() in ("", "unlimited", "partition_limit") else seconds_of(limit, where),
-        submit=moment("SubmitTime"),
-        eligible=moment("EligibleTime"),
-        start=math.nan if waits else moment("StartTime"),
+        submit=times["submit"],
+        eligible=times["eligible"],
+        start=_start(times, states, where),
         priority=whole("Priority"),
         nice=whole("Nice", signed=True),
         cpus=max(1, whole("NumCPUs")),
@@ -190,7 +231,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         other_partitions="," in text("Partition"),
         name=text("JobName"),
         comment=text("Comment"),
-        siblings=_names(text("FedViableSiblings")),
+        siblings=texts(job.get("fedviablesiblings")),
     )
 
 
@@ -206,15 +247,11 @@ def _target(own: int, several: int, tasks: str, task: float | None) -> str:
     return f"{several}_{tasks}" if tasks.isdecimal() else f"{several}_[{tasks}]"
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
-
-
 def _how_many(tasks: str, where: str) -> int:
     """Return how many tasks a text like 0-3,7%2 or 0-9:3 is."""
     count = 0
     for part in filter(None, _LATER.sub("", tasks).split(",")):
-        found = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
+        found = _TASKS.fullmatch(part)
         if found is None:
             if part.endswith("..."):  # the list is cut where it is long
                 continue
@@ -224,7 +261,11 @@ def _how_many(tasks: str, where: str) -> int:
     return max(1, count)
 
 
-def _moment(value: Any) -> float:
+def _moment(value: Any, name: str, where: str) -> float:
     """Return a time in seconds since 1970; Slurm writes 0 where there is none."""
     found = number(value)
-    return math.nan if not found or math.isinf(found) else found
+    if not found or math.isinf(found):
+        return math.nan
+    if not 0.0 < found < LATEST:
+        raise SteerError(f"{where}: the time {name}={shortened(value)} must be in seconds since 1970.")
+    return float(found)

@@ -84,9 +84,9 @@ class Lease:
             return  # there is time until it runs out
         begin = round(self.hand.runner.now() + self.seconds)
         self.hand.undo.remember_begin(job, begin, self.now)
-        self.hand.run(begin_at(job.target, begin))
+        self.hand.run(job, begin_at(job.target, begin))
 
     def release(self, job: SlurmJob) -> None:
         """Let a job begin that we keep from it."""
         if self.ours.get(job.number, 0.0) > self.now:
-            self.hand.run(begin_at(job.target, self.now))
+            self.hand.run(job, begin_at(job.target, self.now))

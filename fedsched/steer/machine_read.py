@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fedsched.errors import SteerError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
+from fedsched.io.slurm_json import NOTHING, count, table, text, texts, words
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.steer.jobs_read import NOTHING, count, table_of, words
+from fedsched.steer.jobs_read import document_of, rows_of
 from fedsched.steer.queue import SlurmNode, SlurmPartition, SlurmReservation
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ _SIBLING = re.compile(r"Sibling:\s*([^:\s]+):.*?Synced:\s*(\w+)", re.DOTALL)
 _CLOCK = re.compile(r"Configuration data as of (\d+)")
 
 
-def nodes_of_json(text: str) -> tuple[SlurmNode, ...]:
+def nodes_of_json(printed: str) -> tuple[SlurmNode, ...]:
     """Return the nodes that `sinfo --json` tells of: one by one, or, by newer parsers, by groups of alike ones."""
     command = " ".join(SINFO)
-    grouped = re.search(r'"sinfo"\s*:\s*\[', text) is not None
-    _, table = table_of(text, "sinfo" if grouped else "nodes", command)
+    document = document_of(printed, command)
+    grouped = "sinfo" in document
     found: dict[str, SlurmNode] = {}
-    for one in table:
+    for one in rows_of(document, "sinfo" if grouped else "nodes", command):
         for node in _of_group(one, command) if grouped else [_of_node(one, command)]:
             before = found.get(node.name)
             if before is not None:  # a partition more, an entry more
@@ -46,34 +47,26 @@ def nodes_of_json(text: str) -> tuple[SlurmNode, ...]:
 
 
 def _of_node(node: dict[str, Any], command: str) -> SlurmNode:
-    name = str(node.get("name") or "")
-    states = words(node.get("state")) | words(node.get("state_flags") or [])
+    name = text(node.get("name"))
+    states = words(node.get("state")) | words(node.get("state_flags"))
     if not name or not states:
         raise SteerError(f"{command}: a node without a name or a state: {shortened(node)}")
-    partitions = node.get("partitions") or []
+    features = texts(node.get("active_features")) or texts(node.get("features"))
     return SlurmNode(
-        name, states, frozenset(map(str, partitions)), count(node.get("cpus"), 1), _features(node)
+        name, states, frozenset(texts(node.get("partitions"))), max(1, count(node.get("cpus"), 1)), frozenset(features)
     )
 
 
 def _of_group(group: dict[str, Any], command: str) -> Iterator[SlurmNode]:
-    nodes, node, partition = (group.get(key) or {} for key in ("nodes", "node", "partition"))
-    names = nodes.get("nodes") or []
-    states = words(node.get("state"))
+    names = text(table(group.get("nodes")).get("nodes"))
+    states = words(table(group.get("node")).get("state")) | words(group.get("state"))
     if names and not states:
         raise SteerError(f"{command}: nodes without a state: {shortened(names)}")
-    cpus = (group.get("cpus") or {}).get("minimum")
-    for text in names:
-        for name in hosts_of(str(text), command):
-            yield SlurmNode(
-                name, states, frozenset({str(partition.get("name") or "")} - {""}), count(cpus, 1),
-                _features({"features": (group.get("features") or {}).get("total")}),
-            )  # fmt: skip
-
-
-def _features(node: dict[str, Any]) -> frozenset[str]:
-    given = node.get("active_features") or node.get("features") or ""
-    return frozenset(filter(None, given if isinstance(given, list) else str(given).split(",")))
+    partition = text(table(group.get("partition")).get("name"))
+    cpus = max(1, count(table(group.get("cpus")).get("minimum"), 1))
+    features = frozenset(texts(table(group.get("features")).get("total")))
+    for name in hosts_of(names, command) if names else ():
+        yield SlurmNode(name, states, frozenset({partition} - {""}), cpus, features)
 
 
 def nodes_of_text(text: str) -> tuple[SlurmNode, ...]:

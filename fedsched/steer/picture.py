@@ -111,7 +111,7 @@ class Picture:
 def picture_of(queue: Queue) -> Picture:
     """Return a queue as the model has it; jobs that wait for what nobody knows are not in it."""
     unit = Unit.of(queue)
-    notes = list(unit.notes)
+    notes = [*queue.unread_in_words(), *unit.notes]
     groups, places = _machine(queue, unit)
     if not groups:
         raise SteerError(f"{queue.cluster}: none of its nodes is up; there is nothing to plan for.")

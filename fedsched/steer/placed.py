@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError
-from fedsched.steer.commands import changed
+from fedsched.steer.commands import RefusedError, changed
 from fedsched.steer.jobs_read import REVOKED
 from fedsched.steer.kept import read_kept, write_kept
 from fedsched.steer.private import check_writable
@@ -42,6 +42,7 @@ class Placed:
     path: Path | None
     jobs: dict[int, Before] = field(default_factory=dict)
     strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queues have
+    unread: frozenset[int] = frozenset()  # whose entries are of jobs that are there and cannot be read
 
     @classmethod
     def open(cls, path: str | Path | None, *, only_read: bool = False) -> Placed:
@@ -86,8 +87,13 @@ class Placed:
             job, was = there[number], self.jobs[number].user
             told(f"job {job.target}: it is {job.user}'s, what is to be undone was {was}'s; left alone")
         self.strangers = frozenset(strangers)
-        if there.keys() != self.jobs.keys():
-            self.jobs = {number: one for number, one in self.jobs.items() if number in there}
+        unread = {number for number, one in self.jobs.items() if one.cluster in queues
+                  and number in queues[one.cluster].unread}  # fmt: skip
+        for number in sorted(unread - self.unread):
+            told(f"job {number}: it cannot be read, so the file of placed jobs keeps what it had")
+        self.unread = frozenset(unread)
+        if there.keys() | unread != self.jobs.keys():
+            self.jobs = {number: one for number, one in self.jobs.items() if number in there or number in unread}
             self.save()
 
     def still(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, Before]]:
@@ -135,23 +141,41 @@ class Placer:
         What there is to undo.
     told
         Called with each command before it is run.
+    refused
+        Jobs that Slurm refuses to change, by their numbers.
     """
 
     runner: Runner
     placed: Placed
     told: Callable[[str], None] = lambda _: None
+    refused: set[int] = field(default_factory=set)
 
     def carry_out(self, placing: Placing, due: Sequence[Placement]) -> int:
-        """Give jobs their clusters and let them begin; return how many were there to be placed."""
+        """Give jobs their clusters and let them begin; return how many were there to be placed.
+
+        A job that Slurm refuses to change is left alone from then on; it is an error if no other one is placed.
+        """
         self.placed.follow(placing.queues, self.told)
         for name, queue in placing.queues.items():
             check_rights(self.runner, queue, [one.job for one in due if one.cluster == name])
-        return sum(self._place(one, placing.now) for one in due)
+        done, failed = 0, None
+        for one in due:
+            if one.job.number in self.refused:
+                continue
+            try:
+                done += self._place(one, placing.now)
+            except RefusedError as error:
+                self.told(f"{error} Job {one.job.target} is left alone from here on.")
+                self.refused.add(one.job.number)
+                failed = failed or error
+        if failed is not None and not done:
+            raise failed
+        return done
 
     def _place(self, one: Placement, now: float) -> bool:
         self.placed.remember(one)
         for command in placing_commands(one, now):
-            if not changed(self.runner, command, self.told):
+            if not changed(self.runner, one.job, command, self.told):
                 return False
         self._look_at(one)
         return True
@@ -170,14 +194,15 @@ class Placer:
         queues = read_siblings(self.runner)
         self.placed.follow(queues, self.told)
         now = next(iter(queues.values())).now
-        found: list[Command] = []
+        found: list[tuple[SlurmJob, Command]] = []
         for job, before in self.placed.still(queues):
             if before.begin > now:
-                found.append(begin_at(job.target, before.begin))
+                found.append((job, begin_at(job.target, before.begin)))
             if before.clusters != before.cluster:
-                found.append(bind(job.target, before.clusters))
-        for command in found:
-            changed(self.runner, command, self.told)
-        self.placed.jobs = {number: self.placed.jobs[number] for number in sorted(self.placed.strangers)}
+                found.append((job, bind(job.target, before.clusters)))
+        for job, command in found:
+            changed(self.runner, job, command, self.told)
+        kept = self.placed.strangers | self.placed.unread
+        self.placed.jobs = {number: self.placed.jobs[number] for number in sorted(kept)}
         self.placed.save()
-        return found
+        return [command for _, command in found]

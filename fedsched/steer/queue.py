@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import SteerError
 from fedsched.text import counted, first_of
@@ -24,6 +24,11 @@ AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ER
                   "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
 YEAR = 365 * 86_400.0  # what Slurm, too, plans for a job without a limit
 ENDING = 1.0  # seconds in which a job is taken to end that is completing, or has outrun its limit
+
+
+def wait(states: frozenset[str]) -> bool:
+    """Return whether a job of these states has no nodes yet; a requeued one leaves those that it had first."""
+    return "PENDING" in states and not states & HOLDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class SlurmJob:
     @property
     def waits(self) -> bool:
         """Return whether it waits."""
-        return "PENDING" in self.states and not self.holds_nodes
+        return wait(self.states)
 
     @property
     def is_in_turn(self) -> bool:
@@ -96,6 +101,13 @@ class SlurmJob:
         if math.isinf(self.limit):
             return now + YEAR
         return self.start + self.limit
+
+
+class Unread(NamedTuple):
+    """Why a job cannot be read, and whether it waits, so that it has no nodes."""
+
+    why: str
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +162,8 @@ class Queue:
         What `scontrol show config` says, by name in small letters.
     federation
         Of each other cluster of the federation that this one is in, whether it is synced.
+    unread
+        The jobs that are left out as they cannot be read, by their numbers.
     """
 
     cluster: str
@@ -160,6 +174,7 @@ class Queue:
     settings: Mapping[str, str]
     federation: Mapping[str, bool]
     reservations: tuple[SlurmReservation, ...] = ()
+    unread: Mapping[int, Unread] = field(default_factory=dict)
 
     @property
     def running(self) -> tuple[SlurmJob, ...]:
@@ -177,6 +192,13 @@ class Queue:
         """Return the jobs that wait for something of which nobody knows when it comes."""
         known = {job.number for job in self.waiting}
         return tuple(job for job in self.jobs if job.waits and job.number not in known)
+
+    def unread_in_words(self) -> list[str]:
+        """Return how many jobs are left out and why the first one is; nothing where there are none."""
+        if not self.unread:
+            return []
+        why = next(iter(self.unread.values())).why
+        return [f"left out: {counted(len(self.unread), 'job')} that cannot be read ({why})"]
 
     def aside_in_words(self) -> list[str]:
         """Return how many jobs wait for what nobody knows, and for what; nothing where there are none."""
@@ -211,8 +233,3 @@ class Queue:
         return frozenset((job.number, job.holds_nodes) for job in self.jobs if job.holds_nodes or job.waits) | {
             (-1 - k, node.is_up) for k, node in enumerate(self.nodes)
         }
-
-
-def limit_of(minutes: float | None) -> float:
-    """Return a limit in seconds, infinite without one."""
-    return math.inf if minutes is None else minutes * 60.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from fedsched.errors import SteerError
 from fedsched.steer import jobs_read, machine_read
 from fedsched.steer.commands import CommandError
-from fedsched.steer.queue import TAKEN, Queue
+from fedsched.steer.queue import TAKEN, Queue, Unread
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
     nodes = _one_of(
         runner, (machine_read.SINFO, machine_read.nodes_of_json), (machine_read.NODES, machine_read.nodes_of_text)
     )
-    jobs = _one_of(runner, (jobs_read.SQUEUE, jobs_read.jobs_of_json), (jobs_read.SCONTROL, jobs_read.jobs_of_text))
+    jobs, unread = _one_of(
+        runner, (jobs_read.SQUEUE, jobs_read.jobs_of_json), (jobs_read.SCONTROL, jobs_read.jobs_of_text)
+    )
     if not nodes:
         raise SteerError("sinfo: it tells of no node; is this cluster configured?")
     queue = Queue(
@@ -52,14 +55,12 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
         settings=settings,
         federation=machine_read.siblings_of(runner.run(machine_read.FEDERATION)),
         reservations=machine_read.reservations_of(runner.run(machine_read.RESERVATIONS)),
+        unread=unread,
     )
-    _check(queue, runner.now() - before if clocks else math.inf)
-    return queue
+    return _checked(queue, runner.now() - before if clocks else math.inf)
 
 
-def _one_of(
-    runner: Runner, *ways: tuple[Command, Callable[[str], tuple[Found, ...]]]
-) -> tuple[Found, ...]:
+def _one_of(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Found:
     """Return what the first way tells that this Slurm has."""
     for command, read in ways[:-1]:
         try:
@@ -81,20 +82,37 @@ def check_clock(before: float, there: float, after: float) -> None:
         )
 
 
-def _check(queue: Queue, took: float) -> None:
+def _checked(queue: Queue, took: float) -> Queue:
+    """Return the queue without jobs whose nodes are not known, and with nodes that only such jobs can have as away."""
     there = {node.name for node in queue.nodes}
-    seen = {host for job in queue.jobs for host in job.hosts}  # of those, too, that have just ended
-    if hidden := sorted(node.name for node in queue.nodes if node.states & TAKEN and node.name not in seen):
-        raise SteerError(
-            f"{counted(len(hidden), 'node')} (as {hidden[0]}) with jobs that squeue does not show: they are hidden "
-            "from you (PrivateData, hidden partitions); run it as an operator, or as root."
-        )
+    # Of a requeued job that is still completing, Slurm may say when it is to start again.
+    jobs = tuple(
+        replace(job, start=min(job.start, queue.now)) if "COMPLETING" in job.states else job for job in queue.jobs
+    )
+    queue = replace(queue, jobs=jobs)
     for job in queue.running:
         if not job.start <= queue.now + took + CLOCKS:
             raise SteerError(
                 f"Job {job.target} has started at {job.start:.0f}, and the controller's clock shows {queue.now:.0f}: "
                 "it was set back; wait until it is beyond that, and read again."
             )
+    unread = dict(queue.unread)
+    for job in queue.running:
         if not set(job.hosts) <= there or not job.hosts:
             stranger = first_of(sorted(set(job.hosts) - there)) or "none at all"
-            raise SteerError(f"Job {job.target} has nodes that sinfo does not tell of ({stranger}); read again.")
+            unread[job.number] = Unread(f"job {job.target} has nodes that sinfo does not tell of ({stranger})", False)
+    seen = {host for job in queue.jobs for host in job.hosts}  # of those, too, that have just ended
+    hidden = sorted(node.name for node in queue.nodes if node.states & TAKEN and node.name not in seen)
+    if hidden and all(one.waits for one in unread.values()):
+        raise SteerError(
+            f"{counted(len(hidden), 'node')} (as {hidden[0]}) with jobs that squeue does not show: they are hidden "
+            "from you (PrivateData, hidden partitions); run it as an operator, or as root."
+        )
+    return replace(
+        queue,
+        jobs=tuple(job for job in queue.jobs if job.number not in unread),
+        nodes=tuple(
+            replace(node, states=node.states | {"UNKNOWN"}) if node.name in hidden else node for node in queue.nodes
+        ),
+        unread=unread,
+    )

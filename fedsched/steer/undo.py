@@ -13,7 +13,7 @@ from fedsched.steer.private import check_writable
 from fedsched.steer.promises import Promises
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from fedsched.steer.queue import SlurmJob
 
@@ -85,6 +85,7 @@ class Undo:
     deadlines: dict[int, float] = field(default_factory=dict)
     promised: dict[int, float] = field(default_factory=dict)  # what deadlines were at first
     strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queue has
+    unread: frozenset[int] = frozenset()  # whose entries are of jobs that are there and cannot be read
 
     @classmethod
     def open(cls, path: str | Path | None, cluster: str, *, only_read: bool = False) -> Undo:
@@ -144,7 +145,13 @@ class Undo:
         if (self.deadlines, self.promised) != before:
             self.save()
 
-    def follow(self, jobs: Sequence[SlurmJob], told: Callable[[str], None] = lambda _: None) -> list[SlurmJob]:
+    def follow(
+        self,
+        jobs: Sequence[SlurmJob],
+        told: Callable[[str], None] = lambda _: None,
+        *,
+        unread: Collection[int] = (),
+    ) -> list[SlurmJob]:
         """Go with what has become of jobs, and return those whose Nice somebody else has changed: it is theirs now.
 
         Who has left the queue is forgotten, for what he had does not matter any more. Who runs is not: he may be begun
@@ -155,6 +162,8 @@ class Undo:
         ----------
         told
             Called with a line for each entry that takes no effect, or less than it says.
+        unread
+            Jobs that are there and cannot be read: what they had stays written.
         """
         there = {job.number: job for job in jobs if job.waits or job.holds_nodes}
         followed: dict[int, Former] = {}
@@ -177,7 +186,12 @@ class Undo:
                 former = replace(former, nice=job.nice, given=())
             followed[number] = former
         self.strangers = frozenset(strangers)
-        promised = {number for number, job in there.items() if job.waits and number not in strangers}
+        cannot = frozenset(unread) & self.jobs.keys()
+        for number in sorted(cannot - self.unread):
+            told(f"job {self.jobs[number].target}: it cannot be read, so the undo file keeps what it had")
+        self.unread = cannot
+        followed |= {number: self.jobs[number] for number in cannot}
+        promised = {number for number, job in there.items() if job.waits and number not in strangers} | set(unread)
         if followed == self.jobs and self.deadlines.keys() <= promised:
             return others
         self.jobs = followed

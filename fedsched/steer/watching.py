@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import FedschedError, SteerError
 from fedsched.steer.applying import Hand, SetByHandError
+from fedsched.steer.commands import RefusedError
 from fedsched.steer.leases import Lease
 from fedsched.steer.locking import only_one
 from fedsched.steer.planning import Aims, plan
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 30.0  # seconds between two looks
 PATIENCE = 5  # looks in a row that may fail before it gives up
-STUBBORN = 20  # jobs whose priority was set by hand, at most, that are found in one look
+STUBBORN = 20  # jobs, at most, that are found in one look to have a priority set by hand, or not to be changed
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class Watch:
     _order: tuple[int, ...] = ()
     _turn: tuple[int, ...] = ()  # in which jobs would have it without us
     _leave: frozenset[int] = frozenset()
+    _unread: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.interval > 0.0:
@@ -100,7 +102,33 @@ class Watch:
         return done
 
     def _steer(self, queue: Queue) -> Plan | None:
-        others = self.undo.follow(queue.jobs, self.told)
+        """Steer a queue; a job that cannot be changed is left alone from then on, and the others are steered."""
+        for _ in range(STUBBORN):
+            try:
+                return self._steered(queue)
+            except (SetByHandError, RefusedError) as error:
+                self._seen = None
+                queue = read_queue(self.runner)  # if nobody answers, a refusal says nothing of the job
+                self._let_be(error, queue)
+                if self.aims.most is not None:  # that many were changed, if in vain: the next look goes on
+                    return None
+        return None
+
+    def _let_be(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
+        """Leave a job alone from here on; but not if other tasks of its array wait by now than were to be changed."""
+        if isinstance(error, SetByHandError):
+            self.told(str(error))
+            self._leave |= {error.number}
+        elif any((job.number, job.target) == (error.job.number, error.job.target) for job in queue.jobs):
+            number = error.job.number
+            self.told(f"{error} Job {error.job.target} is left alone from here on (--leave {number}).")
+            self._leave |= {number}
+
+    def _steered(self, queue: Queue) -> Plan | None:
+        others = self.undo.follow(queue.jobs, self.told, unread=queue.unread)
+        for number in queue.unread.keys() - self._unread:
+            self.told(f"job {number}: it cannot be read, so it is left out: {queue.unread[number].why}")
+        self._unread = frozenset(queue.unread)
         leases = None
         if self.lease is not None:
             leases = Lease.found(self.hand, max(self.lease, 4.0 * self.slowest), queue)
@@ -119,21 +147,10 @@ class Watch:
                 leases.renew(queue)
             return None
         found = self._planned(queue)
-        for _ in range(STUBBORN):
-            try:
-                if leases is None:
-                    self.hand.apply(found)
-                else:
-                    leases.apply(found)
-                break
-            except SetByHandError as error:
-                self.told(str(error))
-                self._leave |= {error.number}
-                if self.aims.most is not None:  # that many were changed, if in vain: the next look goes on
-                    self._seen = None
-                    return None
-                queue = read_queue(self.runner)
-                found = self._planned(queue)
+        if leases is None:
+            self.hand.apply(found)
+        else:
+            leases.apply(found)
         self._seen = None if found.left and found.changes else queue.identity()
         self._order = tuple(job.number for job in found.order)
         self.plans += 1

@@ -111,7 +111,7 @@ def script(since: str = SINCE, *, without: Collection[str] = ()) -> str:
         "# Reads what Slurm tells of a cluster into a new folder; changes nothing. usage: sh dump.sh FOLDER",
         "set -eu",
         'folder=${1:?name a new folder}; mkdir "$folder"',
-        "export SLURM_TIME_FORMAT=standard LC_ALL=C",
+        "export SLURM_TIME_FORMAT=standard LC_ALL=C SLURM_BITSTR_LEN=0",
         f"wanted='{'|'.join(FIELDS)}'",
         'fields=$(sacct --helpformat | tr -s " \\t" "\\n" | grep -ixE "$wanted" | paste -sd, -)',
     ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.twin.commands import Command
 
 # Times as Slurm's tools read and write them by default, and messages in English.
-ENVIRONMENT = {"SLURM_TIME_FORMAT": "standard", "LC_ALL": "C"}
+ENVIRONMENT = {"SLURM_TIME_FORMAT": "standard", "LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}
 
 
 def dump(

@@ -70,7 +70,7 @@ def printed(**changed: Any) -> str:
 @pytest.mark.parametrize("name", ["array_job_id", "nice", "cpus", "node_count", "time_limit"])
 def test_a_number_of_squeue_that_is_none_counts_as_not_said(name: str, value: float) -> None:
     """A number of a job that is infinite or beyond all floats is taken as none."""
-    [found] = jobs_of_json(printed(**{name: value}))
+    [found] = jobs_of_json(printed(**{name: value})).read
     assert (found.number, found.nice, found.nodes, found.cpus) == (4, 0, 1, 1)
 
 

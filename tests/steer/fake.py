@@ -86,6 +86,7 @@ class FakeSlurm:
     keeps_accounts: bool = True
     siblings: dict[str, str] = field(default_factory=dict)
     down: frozenset[str] = frozenset()
+    busy: frozenset[str] = frozenset()  # nodes with jobs, whatever jobs there are
     partitions: dict[str, tuple[int, int]] = field(default_factory=dict)  # first and last node
 
     @classmethod
@@ -138,7 +139,8 @@ class FakeSlurm:
             "node_count": number(job.nodes), "cpus": number(job.nodes), "nodes": ",".join(job.hosts),
             "time_limit": number(job.minutes if math.isfinite(job.minutes) else None),
             "submit_time": number(job.submit), "eligible_time": number(max(job.submit, job.begin)),
-            "start_time": number(job.start), "priority": number(job.priority), "nice": job.nice or None,
+            "start_time": number(job.start), "priority": number(job.priority),
+            "nice": job.nice if self.newer else job.nice % 2**32 or None,  # of 32 bits without a sign
             "name": f"job{job.id}", "dependency": "", "features": job.features, "resv_name": "",
             "comment": job.comment, "federation_siblings_viable": job.siblings,
         }  # fmt: skip
@@ -160,7 +162,7 @@ class FakeSlurm:
         return json.dumps({"errors": [], "nodes": nodes})
 
     def _states(self, name: str) -> list[str]:
-        busy = any(name in job.hosts for job in self.jobs.values())
+        busy = name in self.busy or any(name in job.hosts for job in self.jobs.values())
         return ["ALLOCATED" if busy else "IDLE", *(["DRAIN"] if name in self.down else [])]
 
     def _all_partitions(self) -> dict[str, tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -239,6 +240,43 @@ def test_a_cluster_that_does_not_have_it_stops() -> None:
     with pytest.raises(SteerError, match="another cluster's, after Clusters="):
         Placer(fake, Placed(None)).carry_out(found, found.placements)
     assert len(fake.changed) == 2
+
+
+def test_a_job_that_cannot_be_placed_is_left_alone_and_said() -> None:
+    """Slurm refuses one job: the others are placed; if none is, that is the error, and from then on it is not tried."""
+    fake = federation({"a": [], "b": []}, ours(5), ours(6))
+    for one in fake.clusters.values():
+        one.fails = lambda command: "Access/permission denied" if "JobId=5" in command else None
+    found = placed(fake)
+    told: list[str] = []
+    placer = Placer(fake, Placed(None), told.append)
+    assert placer.carry_out(found, found.placements) == 1
+    assert "Job 5 is left alone from here on." in " ".join(told)
+    assert placer.carry_out(found, found.placements[:0]) == 0
+    only = [one for one in found.placements if one.job.number == 5]
+    with pytest.raises(SteerError, match="Access/permission denied"):
+        Placer(fake, Placed(None)).carry_out(found, only)
+    assert placer.carry_out(found, only) == 0
+
+
+def test_what_a_placed_job_had_is_kept_while_it_cannot_be_read(tmp_path: Path) -> None:
+    """Its entry stays in the file, which is said once, and is carried out when it can be read again."""
+    fake = federation({"a": [], "b": []}, ours(5), ours(6, base=9_000))
+    found = placed(fake)
+    path = tmp_path / "placed.json"
+    Placer(fake, Placed.open(path)).carry_out(found, found.placements)
+    there = {name: one.jobs[5] for name, one in fake.clusters.items()}
+    for name, one in fake.clusters.items():
+        one.jobs[5] = replace(there[name], tasks="x")
+    told: list[str] = []
+    Placer(fake, Placed.open(path), told.append).undo()
+    assert "job 5: it cannot be read, so the file of placed jobs keeps what it had" in told
+    assert list(Placed.open(path).jobs) == [5]
+    for name, one in fake.clusters.items():
+        one.jobs[5] = there[name]
+    Placer(fake, Placed.open(path)).undo()
+    assert {one.jobs[5].begin for one in fake.clusters.values()} == {NOW + DAY}
+    assert not path.exists()
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 
 import pytest
 from steer.fake import NOW, FakeSlurm, Job, running
 
 from fedsched.errors import FedschedError, SteerError
-from fedsched.steer import read_queue, written
+from fedsched.steer import Shell, read_queue, written
 from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
-from fedsched.steer.machine_read import nodes_of_text, partitions_of, settings_of
+from fedsched.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
 from fedsched.steer.picture import picture_of
 from fedsched.steer.reading import READS
 from fedsched.steer.recorded import Announced
@@ -168,9 +170,9 @@ def test_arrays_are_named_by_the_tasks_that_wait() -> None:
     [job] = [job for job in read_queue(full()).jobs if job.number == 5]
     assert (job.target, job.tasks) == ("5_[0-3,7]", 5)
     one = '{"jobs": [{"job_id": 9, "job_state": "PENDING", "priority": 1, "array_job_id": 5, "array_task_id": 7}]}'
-    assert jobs_of_json(one)[0].target == "5_7"
+    assert jobs_of_json(one).read[0].target == "5_7"
     many = one.replace('"array_task_id": 7', '"array_task_string": "0-98:7,..."')
-    assert (jobs_of_json(many)[0].target, jobs_of_json(many)[0].tasks) == ("5_[0-98:7,...]", 15)
+    assert (jobs_of_json(many).read[0].target, jobs_of_json(many).read[0].tasks) == ("5_[0-98:7,...]", 15)
 
 
 def test_jobs_that_share_nodes_are_planned_by_cpus() -> None:
@@ -178,8 +180,6 @@ def test_jobs_that_share_nodes_are_planned_by_cpus() -> None:
     fake = FakeSlurm.of(running(1, "1"), Job(2), settings={"SelectType": "select/cons_tres"})
     queue = read_queue(fake)
     assert picture_of(queue).notes == ()  # nodes of one CPU cannot be shared
-    from dataclasses import replace
-
     nodes = tuple(replace(node, cpus=4) for node in queue.nodes)
     shared = replace(queue, nodes=nodes, jobs=tuple(replace(job, cpus=2) for job in queue.jobs))
     picture = picture_of(shared)
@@ -199,3 +199,100 @@ def test_a_node_with_a_kernel_has_a_state() -> None:
     [node] = nodes_of_text(line)
     assert (node.states, node.partitions, node.cpus) == ({"IDLE", "DRAIN"}, {"p", "q"}, 4)
     assert not node.is_up
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_a_nice_below_0_is_read(newer: bool) -> None:
+    """22.05 writes -100 without a sign, newer versions with one, and text with one: the queue is the same."""
+    fake = FakeSlurm.of(Job(4, nice=-100), newer=newer)
+    assert read_queue(fake).job("4").nice == -100
+    fake.without_json = True
+    assert read_queue(fake).job("4").nice == -100
+
+
+# What a Slurm 22.05 tells of a job that was requeued and still leaves its node.
+REQUEUED = {
+    "job_id": 21, "job_state": "COMPLETING", "state_reason": "None", "start_time": 0, "end_time": 0, "time_limit": 60,
+    "nodes": "n1", "node_count": 1, "submit_time": NOW - 20, "eligible_time": NOW - 20, "priority": 10250, "nice": None,
+    "partition": "p", "user_name": "ann", "cpus": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("states", ["COMPLETING", ["PENDING", "COMPLETING"]])
+def test_a_requeued_job_that_completes_holds_its_nodes(states: object) -> None:
+    """Nobody says any more when it started: it has its nodes for a second, and the clock was not set back."""
+    [job] = jobs_of_json(json.dumps({"jobs": [REQUEUED | {"job_state": states}]})).read
+    assert (job.hosts, job.holds_nodes, job.waits, job.start) == (("n1",), True, False, NOW - 20)
+    assert job.expected_end(NOW) == NOW + 1
+    line = "JobId=21 JobState=COMPLETING Priority=1 Nice=0 NumNodes=1 NumCPUs=1 Partition=p NodeList=n1 TimeLimit=1:00 "
+    [same] = jobs_of_text(f"{line}SubmitTime={NOW - 20} StartTime=Unknown").read
+    assert (same.hosts, same.start) == (job.hosts, job.start)
+    fake = FakeSlurm.of(Job(4), replace(running(21, "1"), state="COMPLETING", start=0.0))
+    assert picture_of(read_queue(fake)).running.counts.sum() == 1
+    fake.jobs[21] = replace(fake.jobs[21], start=NOW + 900.0)  # when it is to start again
+    assert [job.start for job in read_queue(fake).running] == [NOW]
+
+
+def test_a_job_that_runs_and_has_no_start_is_left_out() -> None:
+    """Its nodes count as away, for nobody knows until when it has them, and the others are planned."""
+    queue = read_queue(FakeSlurm.of(Job(4), running(1, "1"), replace(running(2, "3"), start=0.0)))
+    assert list(queue.unread) == [2]
+    picture = picture_of(queue)
+    assert picture.federation.nodes == 3
+    assert picture.notes[0] == (
+        "left out: 1 job that cannot be read (squeue --json, job 2: it has nodes, and says nothing of when it started.)"
+    )
+
+
+def test_a_job_that_cannot_be_read_is_left_out_and_said() -> None:
+    """The others are read; what one cannot be read for is said, in both forms."""
+    fake = FakeSlurm.of(Job(4), Job(5, tasks="x"), Job(6))
+    for fake.without_json in (False, True):
+        queue = read_queue(fake)
+        assert [job.number for job in queue.jobs] == [4, 6]
+        assert "x are no tasks of an array" in queue.unread[5].why
+        assert queue.unread[5].waits
+
+
+def test_a_queue_of_which_nothing_can_be_read_is_no_empty_one() -> None:
+    """If no job can be read, the format is another one; and a job without a number may be any."""
+    fake = FakeSlurm.of(Job(4, tasks="x"), Job(5, tasks="x"))
+    with pytest.raises(SteerError, match="job 4: x are no tasks"):
+        read_queue(fake)
+    text = json.dumps({"jobs": [REQUEUED, REQUEUED | {"job_id": None}]})
+    with pytest.raises(SteerError, match=r"job \?: it says nothing of job_id"):
+        jobs_of_json(text)
+
+
+def test_nodes_that_no_job_is_on_are_away_only_beside_jobs_that_may_have_them() -> None:
+    """A job that waits explains no busy node: somebody else's jobs are hidden, and nothing is planned."""
+    fake = FakeSlurm.of(Job(4), running(1, "1"), replace(running(2, "3"), state="COMPLETED", hosts=()))
+    fake.busy = frozenset({"n3"})
+    fake.jobs[5] = Job(5, tasks="x")
+    with pytest.raises(SteerError, match="squeue does not show"):
+        read_queue(fake)
+    fake.jobs[2] = replace(running(2, "3"), hosts=("m9",))
+    queue = read_queue(fake)
+    assert queue.unread[2].why == "job 2 has nodes that sinfo does not tell of (m9)"
+    assert [node.is_up for node in queue.nodes] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"nodes": [{"name": "n1", "state": "idle", "partitions": 5}]}',
+        '{"nodes": [{"name": "n1", "state": "idle", "partitions": {}, "cpus": [], "features": 7, "state_flags": 1}]}',
+        '{"sinfo": [{"nodes": {"nodes": ["n1"]}, "node": {"state": ["IDLE"]}, "partition": 5, "cpus": 4}]}',
+        '{"sinfo": [{"nodes": {"nodes": ["n1"]}, "state": "IDLE", "partition": [], "features": [1]}, {"nodes": 5}]}',
+    ],
+)
+def test_a_node_has_what_is_of_the_right_type(text: str) -> None:
+    """What sinfo prints as something else counts as not said."""
+    [node] = nodes_of_json(text)
+    assert (node.name, node.states, node.partitions, node.cpus) == ("n1", {"IDLE"}, frozenset(), 1)
+
+
+def test_commands_print_lists_of_tasks_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Squeue cuts a long list at 64 signs unless it is told not to, whatever the user's own setting is."""
+    monkeypatch.setenv("SLURM_BITSTR_LEN", "64")
+    assert "SLURM_BITSTR_LEN=0" in Shell().run(("env",)).split()

@@ -266,3 +266,99 @@ def test_priorities_set_by_hand_are_left_alone_from_then_on(tmp_path: Path) -> N
     assert any(f"Job {stubborn}: its priority does not follow" in line for line in told)
     assert stubborn not in found.steered
     assert [job.number for job in read_queue(fake).waiting] == [job.number for job in found.order]
+
+
+def refusing(fake: FakeSlurm, number: int, said: str) -> None:
+    """Have the fake refuse to change one job, whatever is asked for."""
+    fake.fails = lambda command: said if is_update(command) and f"JobId={number}" in command[2].split("_") else None
+
+
+@pytest.mark.parametrize(("said", "lease"), [("Invalid job id specified", None), ("Access/permission denied", LEASE)])
+def test_a_job_that_cannot_be_changed_does_not_end_the_watch(said: str, lease: float | None, tmp_path: Path) -> None:
+    """Slurm refuses one job: it is left alone, which is said once, and the others are steered, look after look."""
+    fake = _few()
+    told: list[str] = []
+    watch = watching(fake, tmp_path / "undo.json", lease=lease, told=told.append)
+    first = watching(_few(), tmp_path / "other.json", lease=lease).look()
+    assert first is not None
+    late = (one.job.number for one in first.starts if one.after > first.soon and one.job.number != first.next_due)
+    number = first.changes[-1].number if lease is None else next(late)
+    refusing(fake, number, said)
+    found = watch.look()
+    assert found is not None
+    assert number not in found.steered
+    assert {command[2] for command in fake.changed} - {f"JobId={number}"}
+    fake.jobs[40] = Job(40, minutes=1, base=9_000, submit=NOW)
+    assert watch.look() is not None
+    assert sum(f"Job {number} is left alone from here on (--leave {number})" in line for line in told) == 1
+    assert not any("this look changes nothing" in line for line in told)
+    watch.close()
+    assert left_alone(fake) or lease is not None
+
+
+def test_nobody_is_left_alone_where_no_controller_answers_after_a_refusal(tmp_path: Path) -> None:
+    """A refusal is the job's only if Slurm answers on; else the look fails, and the job is steered again later."""
+    fake = _few()
+    watch = watching(fake, tmp_path / "undo.json")
+    first = watching(_few(), tmp_path / "other.json").look()
+    assert first is not None
+    number = first.changes[-1].number
+    gone = False
+
+    def fails(command: Command) -> str | None:
+        nonlocal gone
+        gone |= is_update(command) and f"JobId={number}" in command
+        return "Socket timed out on send/recv operation" if gone else None
+
+    fake.fails = fails
+    assert watch.look() is None
+    fake.fails = lambda _: None
+    again = watch.look()
+    assert again is not None
+    assert number in again.steered
+
+
+def test_an_array_whose_tasks_change_meanwhile_is_planned_anew(tmp_path: Path) -> None:
+    """Slurm knows no tasks by the old name, but the array is there: the look goes on with those that wait now."""
+    fake = _few()
+    fake.jobs[50] = Job(50, tasks="0-3", minutes=60, nodes=2, base=11_000)
+    told: list[str] = []
+
+    def fails(command: Command) -> str | None:
+        if not is_update(command) or command[2] != "JobId=50_[0-3]":
+            return None
+        fake.jobs[50] = replace(fake.jobs[50], tasks="1-3")
+        return "Invalid job id specified for job 50_[0-3]"
+
+    fake.fails = fails
+    watch = watching(fake, tmp_path / "undo.json", told=told.append)
+    found = watch.look()
+    assert found is not None
+    assert fake.jobs[50].nice
+    assert 50 in found.steered
+    assert not any("left alone" in line for line in told)
+
+
+def test_a_job_that_cannot_be_read_is_left_out_and_gets_back_what_it_had_later(tmp_path: Path) -> None:
+    """It is said once; its entry stays in the undo file while it is there, and is carried out once it can be read."""
+    fake = _few()
+    told: list[str] = []
+    path = tmp_path / "undo.json"
+    watch = watching(fake, path, told=told.append)
+    found = watch.look()
+    assert found is not None
+    number = found.changes[-1].number
+    whole = fake.jobs[number]
+    fake.jobs[number] = replace(whole, tasks="x")
+    fake.jobs[40] = Job(40, minutes=1, base=9_000, submit=NOW)
+    for _ in range(2):
+        watch.look()
+    assert sum(f"job {number}: it cannot be read, so it is left out: squeue --json, job" in line for line in told) == 1
+    watch.close()
+    assert [one.nice for one in fake.jobs.values() if one.nice] == [whole.nice]
+    assert list(Undo.open(path, "fake").jobs) == [number]
+    assert f"job {number}: it cannot be read, so the undo file keeps what it had" in told
+    fake.jobs[number] = whole
+    watching(fake, path).close()
+    assert left_alone(fake)
+    assert not path.exists()
