@@ -142,7 +142,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
 
 
 def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> float:
-    """Return when a job started; of a requeued job that is still completing, which has no start, when it was submitted."""
+    """Return when a job started; of a requeued one that is still completing, which has none, when it was submitted."""
     if wait(states):
         return math.nan
     start = times["submit"] if math.isnan(times["start"]) and "COMPLETING" in states else times["start"]

@@ -144,20 +144,26 @@ def _past(dump: Dump, table: Iterable[str]) -> tuple[list[str], list[str]]:
     if missing := [word for word, name in columns.items() if not name] if rows else []:
         told = f"{PAST_RESERVATIONS} has no column {HEADS[missing[0]][0]}"
         return [], [f"{counted(len(rows), 'past reservation')} left out, for {told}"]
-    found, nowhere = [], 0
+    found, nowhere, timeless = [], 0, 0
     for row in rows:
         words = dict(zip(names, row, strict=False))
         name, begin, end, nodes = (words.get(column, "") for column in columns.values())
-        moment = wall_time_of(end)
-        over = moment is not None and moment.seconds <= dump.taken
-        if (name, begin) in shown or not over:
+        first, last = (math.nan if moment is None else moment.seconds for moment in map(wall_time_of, (begin, end)))
+        if (name, begin) in shown or last > dump.taken:
+            continue
+        if not first < last:
+            timeless += 1
             continue
         if nodes.lower() in NOTHING:
             nowhere += 1
             continue
         flags = words.get("flags", "") or "SPEC_NODES"
         found.append(f"ReservationName={name} StartTime={begin} EndTime={end} Nodes={nodes} Flags={flags}")
-    return found, [f"{counted(nowhere, 'past reservation')} without nodes left out"] * bool(nowhere)
+    said = [f"{counted(nowhere, 'past reservation')} without nodes left out"] * bool(nowhere)
+    said += [f"{counted(timeless, 'past reservation')} without a begin and an end left out"] * bool(timeless)
+    if found and "flags" not in names:
+        said.append(f"{PAST_RESERVATIONS} has no column Flags: past reservations are taken to have none")
+    return found, said
 
 
 def _moment(seconds: float) -> str:

@@ -45,6 +45,21 @@ def test_a_table_of_past_reservations_without_a_column_is_told(made: Path, tmp_p
     assert told in read_site(folder).notes
 
 
+def test_what_is_not_told_of_past_reservations_is_told(made: Path, tmp_path: Path) -> None:
+    """A time that is none leaves its reservation out, and a table without flags has none: both are notes."""
+    folder = shutil.copytree(made, tmp_path / "dump")
+    rows = ["made|service|2026-01-05T08:00:10|2026-01-05T08:10:10|n1", "made|odd|2026-01-05T08:00:10|soon|n1",
+            "made|odd|None|2026-01-05T08:10:10|n1"]  # fmt: skip
+    (folder / "past-reservations.txt").write_text(
+        "\n".join(["Cluster|Name|TimeStart|TimeEnd|NodeName", *rows, ""]), encoding="utf-8"
+    )
+    site = read_site(folder)
+    assert [one.name for one in site.reserved] == ["service"]
+    said = " ".join(site.notes)
+    assert "2 past reservations without a begin and an end left out" in said
+    assert "past-reservations.txt has no column Flags: past reservations are taken to have none" in said
+
+
 def test_a_made_dump_has_the_heads_that_slurm_prints(made: Path) -> None:
     """Of past reservations those of the Slurm that its configuration names."""
     assert "SLURM_VERSION           = 22.05" in (made / "config.txt").read_text(encoding="utf-8")
