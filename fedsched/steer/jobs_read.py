@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SQUEUE = ("squeue", "--json")
 SCONTROL = ("scontrol", "-o", "show", "job")
+NO_LIMIT = ("", "unlimited", "partition_limit")
 NO_JOBS = "no jobs in the system"
 REVOKED = "REVOKED"  # a job of a federation that another cluster has; here it may have no number any more
 DIGITS = 20  # which no number of Slurm's has
@@ -214,7 +215,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         states=states,
         reason=text("Reason").upper(),
         nodes=max(1, whole("NumNodes")),
-        limit=math.inf if limit.lower() in ("", "unlimited", "partition_limit") else seconds_of(limit, where),
+        limit=(0.0 if limit.lower() in NO_LIMIT else seconds_of(limit, where)) or math.inf,
         submit=times["submit"],
         eligible=times["eligible"],
         start=_start(times, states, where),

@@ -11,7 +11,7 @@ from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
 from fedsched.io.slurm_json import NOTHING, count, table, text, texts, words
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.steer.jobs_read import document_of, rows_of
+from fedsched.steer.jobs_read import DIGITS, document_of, rows_of
 from fedsched.steer.queue import SlurmNode, SlurmPartition, SlurmReservation
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
             continue
         nodes = said.get("nodes", "")
         tier = said.get("prioritytier", "1")
-        if not tier.isdecimal():
+        if not (tier.isdecimal() and len(tier) < DIGITS):
             raise SteerError(f"{command}, line {line}: PriorityTier={shortened(tier)} is no whole number.")
         found.append(
             SlurmPartition(

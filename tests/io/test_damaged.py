@@ -13,7 +13,7 @@ from fedsched.io.files import parse_json
 from fedsched.io.hosts import records_of
 from fedsched.slurm.clocks import Clocks
 from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
-from fedsched.steer.machine_read import nodes_of_json, nodes_of_text
+from fedsched.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of
 from fedsched.steer.undo import KIND, Undo
 
 if TYPE_CHECKING:
@@ -90,6 +90,19 @@ def test_a_value_of_text_that_is_no_number_is_named() -> None:
         jobs_of_text(job)
     with pytest.raises(SteerError, match="line 1: CPUTot=many is no whole number"):
         nodes_of_text("NodeName=n1 State=IDLE CPUTot=many")
+
+
+def test_a_tier_of_more_digits_than_any_number_is_named() -> None:
+    """A partition's tier that no whole number of Slurm's can be is named with its line."""
+    with pytest.raises(SteerError, match=r"line 1: PriorityTier=9.* is no whole number"):
+        partitions_of(f"PartitionName=p Nodes=n1 PriorityTier={'9' * 5000}")
+
+
+def test_a_limit_of_0_is_none() -> None:
+    """As for sbatch, a limit of 0 minutes is no limit, in JSON and in text."""
+    job = "JobId=4 JobState=PENDING UserId=u(1) Priority=1 Nice=0 NumNodes=1 NumCPUs=1 Partition=p TimeLimit=00:00:00"
+    for [found], _ in (jobs_of_json(printed(time_limit=0)), jobs_of_text(job)):
+        assert found.limit == float("inf")
 
 
 @pytest.mark.parametrize("read_it", [jobs_of_json, nodes_of_json])

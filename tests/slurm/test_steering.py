@@ -15,6 +15,7 @@ from steer.beside import Beside
 
 from fedsched.errors import SteerError
 from fedsched.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
+from fedsched.steer.commands import RefusedError
 from fedsched.steer.updates import begin_at, give_nice
 
 if TYPE_CHECKING:
@@ -203,6 +204,39 @@ def test_a_job_that_is_begun_anew_has_what_it_had(short_path: Path) -> None:
         watch.look()
         watch.close()
         assert set(slurm.ask("squeue", "-h", "-o", "%y").split()) == {"0"}
+
+
+def test_what_only_a_real_slurm_prints_is_read_and_changed(short_path: Path) -> None:
+    """A Nice below 0, a long list of tasks, and a requeued job that has no start and leaves its nodes."""
+    settings = f"{SETTINGS}{WEIGHED}KillWait=300\nMaxArraySize=10000"
+    with SlurmCluster(short_path / "slurm", nodes=4, settings=settings, factor=FACTOR) as slurm:
+        usual = ("sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--time=60")
+        stubborn = slurm.tell(*usual, "--requeue", "--nodes=4", "--wrap=trap '' TERM; while :; do sleep 1; done")
+        runner = Beside(slurm)
+        until = time.monotonic() + 60.0
+        while not read_queue(runner).job(stubborn).holds_nodes and time.monotonic() < until:
+            time.sleep(0.2)
+        squares = ",".join(str(k * k) for k in range(1, 61))
+        array = slurm.tell(*usual, "--nodes=4", f"--array={squares}", "--wrap=sleep 20000")
+        first = slurm.tell(*usual, "--nodes=4", "--wrap=sleep 20000")
+        slurm.tell("scontrol", "update", f"JobId={first}", "Nice=-100")
+        slurm.tell("scontrol", "requeue", stubborn)
+        while "StartTime=Unknown" not in slurm.ask("scontrol", "show", "job", stubborn) and time.monotonic() < until:
+            time.sleep(0.2)
+        queue = read_queue(runner)
+        assert "COMPLETING" in queue.job(stubborn).states
+        assert queue.job(stubborn).hosts == ("n1",)  # where its script runs
+        assert queue.unread == {}
+        assert queue.job(first).nice == -100
+        several = next(job for job in queue.jobs if job.number == int(array))
+        assert (several.tasks, several.target) == (60, f"{array}_[{squares}]")
+        hand = Hand(runner, Undo.open(short_path / "undo.json", "referee"))
+        assert hand.run(several, give_nice(several.target, 7))
+        assert read_queue(runner).job(several.target).nice == 7
+        with pytest.raises(RefusedError, match="Invalid job id"):
+            hand.run(several, give_nice(f"{array}_[1,4,...]", 8))
+        slurm.tell("scancel", array)
+        assert not hand.run(several, give_nice(f"{array}_[1,4,...]", 8))
 
 
 def _running(slurm: SlurmCluster) -> set[int]:
