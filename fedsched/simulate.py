@@ -20,8 +20,10 @@ from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.shaping import shaped, with_shapes
 from fedsched.model.uneven import counted_tasks
+from fedsched.model.waiting import submitted
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.policies.list_heuristics import OpenShapes
+from fedsched.values import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,6 +50,7 @@ def prepare(
     policy: str | Policy = "easy",
     *,
     placement: str | None = None,
+    submits: str = "keep",
     reading: Reading = USUAL,
     same_time: str | None = None,
     saturation: str | None = None,
@@ -65,6 +68,8 @@ def prepare(
     workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
+    t0 = start_of("simulate", t0, running, workload, cluster)
+    workload = submitted("simulate", workload, submits, t0, some_run=running is not None)
     reading = reading.but(
         same_time=same_time,
         saturation=saturation,
@@ -76,7 +81,6 @@ def prepare(
     workload = in_nodes(as_asked(workload, cluster), cluster)
     workload = shaped(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
-    t0 = start_of("simulate", t0, running, workload, cluster)
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
     return begun(workload, cluster, chosen, problem, reading, caps, running)
 
@@ -101,9 +105,7 @@ def begun(
             caps = checked_caps(caps, len(workload), len(cluster.groups))
         look = None if progress is None else partial(progress, 0, len(workload))
         shapes = _open_shapes(workload, cluster, reading, caps)
-        rules, which = policy.bound(
-            seen, cluster, shapes=shapes, caps=caps, t0=problem.t0, running=running, look=look
-        )
+        rules, which = policy.bound(seen, cluster, shapes=shapes, caps=caps, t0=problem.t0, running=running, look=look)
         if shapes is not None:
             workload, problem = _in_these(workload, cluster, which, problem, reading)
     else:
@@ -211,6 +213,7 @@ def simulate(
     *,
     sharing: NodeSharing | str | None = None,
     placement: str | None = None,
+    submits: str = "keep",
     reading: Reading = USUAL,
     same_time: str | None = None,
     saturation: str | None = None,
@@ -239,6 +242,9 @@ def simulate(
         a node of its own.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
+    submits
+        "keep": jobs arrive at their submit times. "now": all jobs wait already when the first is submitted, or at t0,
+        as in `optimize`. With knowledge="runtime" this is the question that `optimize` and `compare` answer.
     reading
         How the model's open choices are made, as one: another schedule's, or a `Reading` of your own.
     same_time
@@ -279,6 +285,7 @@ def simulate(
             alternatives=alternatives,
         )
         given: dict[str, object] = {"caps": caps, "running": running}
+        workload = submitted("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
         if is_slurm(policy):
             given |= {"placement": placement, "t0": t0}
             return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
@@ -290,6 +297,7 @@ def simulate(
         cluster,
         policy,
         placement=placement,
+        submits=submits,
         reading=reading,
         same_time=same_time,
         saturation=saturation,

@@ -61,7 +61,7 @@ def test_head_and_files_keep_what_is_recorded(tmp_path: Path) -> None:
     assert (head.whole, head.mean_wait) == (True, 15)
     jobs.write(tmp_path / "a.csv")
     assert fs.read(tmp_path / "a.csv").recorded == jobs.recorded
-    result = fs.optimize(jobs, MACHINE, objectives="makespan", evaluations=50)
+    result = fs.optimize(jobs, MACHINE, objectives="makespan", evaluations=50, submits="keep")
     result.save(tmp_path / "r.json")
     assert Result.load(tmp_path / "r.json").workload.recorded == jobs.recorded
 
@@ -82,6 +82,18 @@ def test_prints_have_both(tmp_path: Path) -> None:
     plain = fs.simulate(replace(jobs, log=None), MACHINE, "fcfs")
     assert "recorded" not in str(plain)
     assert plain.to_json()["recorded"] is None
+
+
+def test_recorded_waits_stand_beside_the_same_question_alone() -> None:
+    """Jobs that all wait, or come at another load than recorded, have no recorded figures beside theirs."""
+    jobs = log(0, 30, 29, 20)
+    plan = fs.optimize(jobs, MACHINE, objectives="makespan", evaluations=50).best()
+    package = fs.simulate(jobs, MACHINE, "fcfs", submits="now")
+    denser = fs.simulate(jobs.scale_load(2), MACHINE, "fcfs")
+    for schedule in (plan, package, denser):
+        assert "recorded" not in str(schedule)
+        assert schedule.to_json()["recorded"] is None
+    assert jobs.scale_load(1).recorded == jobs.rebased(7.0).recorded == jobs.recorded
 
 
 def test_partial_records_are_set_against_the_same_jobs() -> None:

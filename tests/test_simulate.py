@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.errors import UnknownNameError
 from fedsched.policies import DISPATCH, ORDERS, POLICIES
 
 JOBS = fs.Workload(submit=[0, 0, 1], tasks=[2, 3, 1], runtime=[5, 4, 3], estimate=[6, 4, 9])
@@ -18,6 +19,24 @@ def test_every_policy_of_the_registry_runs() -> None:
     assert len(POLICIES) >= len(ORDERS) * len(DISPATCH)
     for name in POLICIES:
         fs.simulate(JOBS, fs.Federation.of(3, 2), name).verify()
+
+
+def test_simulate_answers_the_question_of_optimize_in_the_same_words() -> None:
+    """With submits="now" and known run times EASY is the EASY beside a plan; each print-out says its question."""
+    machine = fs.Federation.of(3, 2)
+    result = fs.optimize(JOBS, machine, objectives="makespan", evaluations=20)
+    package = fs.simulate(JOBS, machine, "easy", submits="now", knowledge="runtime")
+    easy = next(baseline for baseline in result.baselines if baseline.policy == "easy")
+    assert package.makespan == easy.values[0]
+    for said in (str(package), str(result), str(result.best())):
+        assert "all jobs wait from the start; run times are known (clairvoyant)" in said.splitlines()[1]
+    cores = fs.Federation((fs.Cluster("c", (fs.NodeGroup(5, resources=(("cpu", 1),)),)),))
+    for said in (str(fs.simulate(JOBS, machine)), str(fs.simulate(JOBS, cores, sharing="first"))):
+        assert "jobs arrive at their submit times; run times are unknown" in said.splitlines()[1]
+    shared = fs.simulate(JOBS, cores, sharing="first", submits="now")
+    assert shared.workload.submit.tolist() == [0, 0, 0]
+    with pytest.raises(UnknownNameError, match="submits"):
+        fs.simulate(JOBS, machine, submits="soon")
 
 
 def test_a_policy_of_ones_own() -> None:

@@ -49,9 +49,8 @@ def command(
     --------
     fedsched bounds sample --head 200 --federation example --submits now
     """
-    from dataclasses import replace
-
     from fedsched.bounds import lower_bounds
+    from fedsched.model.waiting import waiting_from
 
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, usual=CLAIRVOYANT)
     groups.say_unused(scenario, asked, "bounds")
@@ -59,7 +58,7 @@ def command(
     workload = load_workload(asked.jobs, asked.seed)
     cluster = asked.cluster(workload)
     if submits == "now" and len(workload):
-        workload = replace(workload, submit=workload.submit * 0 + workload.submit.min())
+        workload = waiting_from(workload, float(workload.submit.min()))
     with stopwatch() as taken:
         bounds = lower_bounds(workload, cluster, reading=asked.reading, method=method)
         front = bounds.front(points).tolist()

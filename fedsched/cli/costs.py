@@ -71,6 +71,7 @@ def print_costs(run: Run, free: Run | None = None) -> None:
         if metric.name in values
     ]
     say(schedule.workload)
+    say(f"Reading: {schedule.question}.")
     for line in facts_of(schedule.workload, schedule.federation):
         say(line)
     shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else (free.label,)))
@@ -98,6 +99,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
         say(run.schedule.workload)
         for line in facts_of(run.schedule.workload, run.schedule.federation):
             say(line)
+        say(f"reading of {run.label}: {run.schedule.question}")
         say(f"machine of {run.label}: {run.schedule.federation}")
         for line in (*_of_slurm(run.schedule), *run.schedule.remarks):
             say(f"{run.label}: {line}")

@@ -44,6 +44,7 @@ def command(
     log: groups.Sampled = groups.SAMPLED,
     machine: groups.Machine = groups.MACHINE,
     policy: groups.Policy = groups.POLICY,
+    submits: options.Submits = "keep",
     reading: groups.WholeReading = groups.WHOLE_READING,
     gear: options.Gear = None,
     seed: options.Seed = None,
@@ -101,11 +102,13 @@ def command(
 
             workload = geared(recorded, cluster, gear)
         with stopwatch() as taken, progress_bar(f"simulating {label}" if more else "simulating") as progress:
-            schedule = simulate(workload, cluster, rules, sharing=sharing, reading=one.reading, progress=progress)
+            schedule = simulate(
+                workload, cluster, rules, sharing=sharing, submits=submits, reading=one.reading, progress=progress
+            )
             runs.append(Run(label, schedule, taken()))
         if not schedule.complete:
             break
-    free = None if more or not schedule.complete else _otherwise(asked[0], workload, recorded, cluster, rules)
+    free = None if more or not schedule.complete else _otherwise(asked[0], submits, workload, recorded, cluster, rules)
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
@@ -128,7 +131,12 @@ def command(
 
 
 def _otherwise(
-    asked: Scenario, workload: Workload, recorded: Workload, federation: Federation, rules: Policy | Slurm
+    asked: Scenario,
+    submits: str,
+    workload: Workload,
+    recorded: Workload,
+    federation: Federation,
+    rules: Policy | Slurm,
 ) -> Run | None:
     # What the same would be without the cap, the power saving or the gear that is asked for; None where none is.
     from fedsched.model.power_cap import is_capped, without_caps
@@ -145,7 +153,7 @@ def _otherwise(
         return None
     label = " ".join(left)
     with stopwatch() as taken, progress_bar(label) as progress:
-        schedule = simulate(recorded, other, rules, reading=asked.reading, progress=progress)
+        schedule = simulate(recorded, other, rules, submits=submits, reading=asked.reading, progress=progress)
         return Run(label, schedule, taken())
 
 

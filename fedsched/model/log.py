@@ -106,6 +106,10 @@ class LogColumns(JobColumns):
         """Return the columns of these jobs, of columns by name."""
         return given if isinstance(given, LogColumns) else LogColumns(len(ids), given)
 
+    def without_waits(self) -> LogColumns:
+        """Return the columns without the recorded waits, which say nothing of jobs that come at other times."""
+        return LogColumns(len(self), {**self.columns(), "wait": UNKNOWN})
+
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Return the columns by name."""
         return dict(self.items())

@@ -8,7 +8,6 @@ import numpy as np
 
 from fedsched.model import assumed, unmodelled
 from fedsched.model.metrics import METRICS
-from fedsched.model.reading import USUAL
 from fedsched.model.recorded import of_some, recorded
 from fedsched.text import counted
 
@@ -36,8 +35,7 @@ def printed(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
     said = [*schedule.notes, *schedule.remarks]
-    said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
-    return [head, *(f"  note: {note}" for note in said)], rows
+    return [head, f"  {schedule.question}", *(f"  note: {note}" for note in said)], rows

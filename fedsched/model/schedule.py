@@ -12,7 +12,7 @@ from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.lost import LostRuns, no_runs
 from fedsched.model.promises import Promises, same_delays, same_promises
-from fedsched.model.reading import UNRECORDED, Read, Reading
+from fedsched.model.reading import UNRECORDED, Read, Reading, in_words
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
 
@@ -154,6 +154,19 @@ class Schedule(Read):
         from fedsched.model.eligible import eligible_since
 
         return eligible_since(self)
+
+    @property
+    def submits(self) -> str:
+        """Return "now" if all jobs waited from the begin on, but those that follow others; else "keep"."""
+        leading = np.ones(len(self), dtype=np.bool_)
+        if self.workload.feedback is not None:
+            leading = self.workload.feedback.preceding < 0
+        return "now" if bool((self.workload.submit[leading] <= self.t0).all()) else "keep"
+
+    @property
+    def question(self) -> str:
+        """Return in words which question the schedule answers: when jobs came, and what was known of run times."""
+        return in_words(self.submits, self.reading)
 
     @property
     def wait(self) -> NDArray[np.float64]:
@@ -358,7 +371,7 @@ class Schedule(Read):
             "workload": self.workload.name,
             "jobs": len(self),
             "complete": self.complete,
-            "reading": {**asdict(self.reading), "words": str(self.reading)},
+            "reading": {**asdict(self.reading), "words": self.question},
             "notes": list(self.notes),
             "never_start": self.workload.id[self.hopeless].tolist(),
             "cancelled": self.workload.id[self.cancelled].tolist(),

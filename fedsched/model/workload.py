@@ -270,11 +270,16 @@ class Workload:
         return self._moved(lambda time: time - self.submit.min() + start)._noted(f"rebased to {start:g}")
 
     def scale_load(self, factor: float) -> Workload:
-        """Return the jobs with all times between submits divided by the factor: 2 doubles the load."""
+        """Return the jobs with all times between submits divided by the factor: 2 doubles the load.
+
+        The log's recorded waits are dropped: they are of another load.
+        """
         if not (np.isfinite(factor) and factor > 0):
             raise ValueError(f"scale_load({factor}): the factor must be finite and above 0.")
         first = self.submit.min(initial=np.inf)
-        return self._moved(lambda time: first + (time - first) / factor)._noted(f"scale_load({factor})")
+        moved = self._moved(lambda time: first + (time - first) / factor)
+        log = moved.log if moved.log is None or factor == 1 else moved.log.without_waits()
+        return replace(moved, log=log)._noted(f"scale_load({factor})")
 
     def with_sites(
         self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None

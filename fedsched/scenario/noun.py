@@ -78,6 +78,7 @@ class Scenario:
     def simulate(
         self,
         *,
+        submits: str = "keep",
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Schedule:
@@ -85,7 +86,7 @@ class Scenario:
 
         Parameters
         ----------
-        progress
+        submits, progress
             As in `fedsched.simulate`.
         checkpoint
             A rolling policy's, as in `fedsched.Rolling`.
@@ -99,6 +100,7 @@ class Scenario:
             self.cluster(workload),
             policy,
             sharing=self.policy.shared,
+            submits=submits,
             reading=self.reading,
             progress=progress,
         )

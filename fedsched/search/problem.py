@@ -19,14 +19,14 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.standing import most_of_groups
 from fedsched.engine.switching import refuse_boots
-from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.errors import InfeasibleError, TraceError
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.asleep import as_weighed
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.foresight import as_forecast, weigh_power
-from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
+from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.model.shaping import shaped, with_shapes
-from fedsched.model.waiting import waiting_from
+from fedsched.model.waiting import submitted
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
 from fedsched.search.deadline import latest_makespan
@@ -266,15 +266,9 @@ def as_package(
     workload: Workload, federation: Federation, submits: str, t0: float | None, running: RunningJobs | None
 ) -> tuple[Workload, float | None]:
     """Return the jobs as they wait where a search begins, and the time's origin; None for the earliest submit."""
-    if submits not in SUBMITS:
-        raise unknown_name("submits", submits, SUBMITS)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
     refuse_boots("optimize", federation)
     t0 = start_of("optimize", t0, running, workload, federation)
-    if running is not None and submits == "now":
-        raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
-    if submits == "now":
-        now = float(workload.submit.min()) if t0 is None else float(t0)
-        workload = waiting_from(workload, now)
+    workload = submitted("optimize", workload, submits, t0, some_run=running is not None)
     return as_asked(workload, federation), t0
