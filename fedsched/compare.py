@@ -57,14 +57,17 @@ def compare(
     retry: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Return every method's runs on every instance with every seed.
+    """Return every method's runs on every instance with every seed; what no seed changes runs once.
+
+    Of methods that coincide, as ga, ga-mf and ga-ea do if objectives are named, the first is run, and a line says so.
 
     Parameters
     ----------
     instances, methods, seeds, budget
-        What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`), or a policy (of
-        `fedsched.simulate.POLICIES`), which is simulated; both under the instance's reading: by default all jobs wait
-        from the start and run times are known, unlike in `simulate` (`Instance(submits=, knowledge=)`);
+        What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`; "ga:random" begins
+        with chance, as `optimize(seeds="random")`), or a policy (of `fedsched.simulate.POLICIES`), which is simulated;
+        both under the instance's reading: by default all jobs wait from the start and run times are known, unlike in
+        `simulate` (`Instance(submits=, knowledge=)`);
         on a `GangInstance` a preset of `fedsched.gang.presets`, on a `MarketInstance` a method of `fedsched.market`;
         or an `Entrant`, any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
     path
@@ -80,7 +83,8 @@ def compare(
     progress
         Called with (runs done, runs in all).
     """
-    tasks = _tasks(instances_of(instances), methods_of(methods), seeds_of(seeds), budget_of(budget), baselines)
+    entrants, notes = _apart([entrant_of(method, baselines) for method in methods_of(methods)])
+    tasks = _tasks(instances_of(instances), entrants, seeds_of(seeds), budget_of(budget))
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:
         known = {key: record for key, record in known.items() if not record.error}
@@ -98,7 +102,7 @@ def compare(
             if progress is not None:
                 progress(done, len(tasks))
     # What the instance says today holds, not what was known when the run was made.
-    return Comparison(tuple(_as_asked(known[task.blank.key], task) for task in tasks))
+    return Comparison(tuple(_as_asked(known[task.blank.key], task) for task in tasks), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +117,24 @@ class _Task:
         return uuid4().hex
 
 
+def _apart(entrants: Sequence[Entrant]) -> tuple[list[Entrant], tuple[str, ...]]:
+    """Return the entrants without those that do what one before them does, and a line for each of these."""
+    firsts: dict[object, Entrant] = {}
+    kept, notes = [], []
+    for one in entrants:
+        first = firsts.setdefault((type(one), getattr(one, "does", one.name)), one)
+        if first is one or first.name == one.name:
+            kept.append(one)
+            continue
+        search = isinstance(one, SearchEntrant)
+        why = "with the instances' objectives they are the same search" if search else "they are the same policy"
+        notes.append(f"{one.name} is not run beside {first.name}: {why}")
+    return kept, tuple(notes)
+
+
 def _tasks(
-    instances: Sequence[Comparable],
-    methods: Sequence[str | Entrant],
-    seeds: Sequence[int],
-    budget: Budget,
-    baselines: Sequence[str] | None,
+    instances: Sequence[Comparable], entrants: Sequence[Entrant], seeds: Sequence[int], budget: Budget
 ) -> list[_Task]:
-    entrants = [entrant_of(method, baselines) for method in methods]
     names = ([one.name for one in instances], [one.name for one in entrants], [*map(str, seeds)])
     for what, given in zip(("instance", "method", "seed"), names, strict=True):
         if not given:
@@ -149,10 +163,17 @@ def _tasks(
                 submits=getattr(instance, "submits", ""),
                 reading=getattr(instance, "reading", None),
                 clairvoyant=getattr(instance, "submits", "") == "keep" and getattr(entrant, "plans_ahead", False),
+                deterministic=_is_deterministic(entrant, instance),
             ),
         )
-        for instance, entrant, seed in product(instances, entrants, seeds)
+        for instance, entrant in product(instances, entrants)
+        for seed in (seeds[:1] if _is_deterministic(entrant, instance) else seeds)
     ]
+
+
+def _is_deterministic(entrant: Entrant, instance: Comparable) -> bool:
+    """Return whether every seed gives the same run: no chance in the method, and none in the problem."""
+    return getattr(entrant, "deterministic", False) and not getattr(instance, "drawn", False)
 
 
 def _as_asked(record: RunRecord, task: _Task) -> RunRecord:
@@ -160,6 +181,7 @@ def _as_asked(record: RunRecord, task: _Task) -> RunRecord:
     return replace(
         record, optimum=task.instance.optimum, drawn=blank.drawn, facts=blank.facts, watts_assumed=blank.watts_assumed,
         submits=blank.submits, reading=blank.reading, clairvoyant=blank.clairvoyant,
+        deterministic=blank.deterministic,
     )  # fmt: skip
 
 

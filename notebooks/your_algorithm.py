@@ -237,12 +237,12 @@ class Arrays:
 width = 20 if SMALL else 50
 instances = [
     fs.Instance(f"jobs {begin}", log.take(range(begin, begin + width)), cluster, ("mean_response",))
-    for begin in range(0, 100 if SMALL else 400, width)
+    for begin in range(0, 160 if SMALL else 400, width)
 ]
 comparison = fs.compare(
     instances,
     (Arrays(), "memetic", "ga", "random", "sjf-easy"),
-    range(2 if SMALL else 5),
+    range(1 if SMALL else 5),
     fs.Budget(evaluations=SIZE * (10 if SMALL else 40)),
 )
 print(comparison.pairs(against="mine"))

@@ -51,7 +51,7 @@ def command(
     workers: options.Workers = 1,
     executor: options.Executor = None,
     against: str | None = None,
-    by: Literal["run", "instance"] = "run",
+    by: Literal["instance", "run"] = "instance",
     alpha: float = 0.05,
     out: Path | None = None,
     retry: bool = False,
@@ -69,7 +69,7 @@ def command(
     package
         Cut each log into successive packages of so many jobs, each an instance; an incomplete last one is left out.
     method
-        A search or a policy; give several, as --method easy,ga or one after the other.
+        A search or a policy; give several, as --method easy,ga or one after the other. ga:random begins with chance.
     seeds
         Run every method with the seeds 0, 1, … so many.
     baseline
@@ -77,7 +77,8 @@ def command(
     against
         Test this method against each other one, instead of all pairs.
     by
-        Tests hold for these instances (each run is a block), or for instances like these (each one's median is).
+        What tests count: instances, each by the median over its seeds, which are repeats; or runs, and what is shown
+        then holds for these instances alone.
     alpha
         The chance that is accepted of one or more false statements.
     out
@@ -89,7 +90,7 @@ def command(
 
     Examples
     --------
-    fedsched compare sample --federation example --head 200 --package 40 --method memetic --method ga --seeds 5
+    fedsched compare sample --federation example --head 200 --package 20 --method memetic --method ga --seeds 5
         --evaluations 2000 --out runs.jsonl --report report.html
     fedsched compare sample --nodes 128 --method easy --method fcfs --objective mean_wait --seeds 1 --submits keep
         --knowledge estimate
@@ -121,13 +122,12 @@ def command(
     budget = Budget(1 if simulated else evaluations, seconds)
     instances = instances_of(traces, scenario, log, machine, reading, package, objective, submits)
     check_kinds(method, instances)
-    total = len(instances) * len(method) * seeds
-    done = 0
+    done = total = 0
     with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
 
         def progress(so_far: int, of: int) -> None:
-            nonlocal done
-            done = so_far
+            nonlocal done, total
+            done, total = so_far, of
             if bar is not None:
                 bar(so_far, of)
 
@@ -231,6 +231,7 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, fi
     overall, pairs = _tests(found, against, by, alpha)
     return {
         "reading": found.reading,
+        "notes": list(found.notes),
         "measures": {measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)},
         "measure": measures_of(found)[0],
         "ranks": found.ranks(by=by),

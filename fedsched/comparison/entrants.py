@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from fedsched.comparison.instances import Instance
@@ -11,9 +11,10 @@ from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import optimize
 from fedsched.optimize.baselines import baseline_schedule, bound_on, bounds_of, measured
 from fedsched.optimize.searching import versions
-from fedsched.policies import POLICIES
+from fedsched.optimize.verb import SEEDS
+from fedsched.policies import POLICIES, Rules
 from fedsched.search.driver import INTERRUPTED
-from fedsched.search.methods import ALIASES, METHODS
+from fedsched.search.methods import ALIASES, METHODS, method_named
 from fedsched.search.objectives import Objectives, signs_of
 from fedsched.search.shared import problem_for
 from fedsched.text import counted
@@ -89,7 +90,8 @@ class Entrant(Protocol):
     """Whatever can be run on an instance of its kind with a seed and a budget; what it raises is a failed run.
 
     One that plans with all submissions before it, as searches do, says `plans_ahead = True`: where jobs keep their
-    submit times it is marked clairvoyant.
+    submit times it is marked clairvoyant. One that gives the same with every seed, as policies do, says
+    `deterministic = True`: it runs once. Two of which `does` is equal are the same, and run once.
     """
 
     @property
@@ -104,12 +106,27 @@ class Entrant(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SearchEntrant:
-    """A search of `fedsched.search.METHODS`."""
+    """A search of `fedsched.search.METHODS`; `ga:random` is `ga` with `seeds="random"`."""
 
     name: str
     baselines: Sequence[str] | None = None
     plans_ahead: ClassVar[bool] = True
     runs_on: ClassVar[type] = Instance
+
+    @property
+    def does(self) -> object:
+        """Return what tells it from other searches where the instance names the objectives: its steps alone."""
+        return method_named(self.method).maker, self.seeds
+
+    @property
+    def method(self) -> str:
+        """Return the search's name alone."""
+        return self.name.partition(":")[0]
+
+    @property
+    def seeds(self) -> str:
+        """Return with which plans it begins."""
+        return self.name.partition(":")[2].lower() or SEEDS[0]
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the front that `optimize` finds."""
@@ -118,8 +135,9 @@ class SearchEntrant:
             instance.workload,
             instance.federation,
             objectives=instance.objectives,
-            method=self.name,
+            method=self.method,
             seed=seed,
+            seeds=self.seeds,
             evaluations=budget.evaluations,
             seconds=budget.seconds,
             baselines=self.baselines,
@@ -164,6 +182,13 @@ class PolicyEntrant:
 
     name: str
     runs_on: ClassVar[type] = Instance
+    deterministic: ClassVar[bool] = True
+
+    @property
+    def does(self) -> object:
+        """Return the policy's rules, which tell it from others; its name, if no policy has it."""
+        policy = POLICIES.get(self.name.lower())
+        return repr(replace(policy, name="")) if isinstance(policy, Rules) else self.name.lower()
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""

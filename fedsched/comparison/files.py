@@ -78,9 +78,9 @@ def _record_of(line: bytes) -> RunRecord:
         raise TypeError("a name is no text")
     if not all(isinstance(number, int | float) for number in numbers):
         raise TypeError("a value is no number")
-    for answer in (record.drawn, record.watts_assumed, record.clairvoyant):
+    for answer in (record.drawn, record.watts_assumed, record.clairvoyant, record.deterministic):
         if not isinstance(answer, bool):
-            raise TypeError("whether seeds draw, watts are assumed, and a method is clairvoyant, is yes or no")
+            raise TypeError("whether seeds draw, watts are assumed, and a method is clairvoyant or seedless, is yes or no")
     if any(len(row) != len(record.objectives) for row in record.front):
         raise ValueError("a plan has another number of values than there are objectives")
     return record

@@ -8,6 +8,7 @@ from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.errors import unknown_name
 from fedsched.gang.presets import NAMED
 from fedsched.market.methods import METHODS as MARKET
+from fedsched.optimize.verb import SEEDS
 from fedsched.policies import POLICIES
 from fedsched.search.methods import ALIASES, METHODS
 
@@ -33,8 +34,9 @@ def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entran
 
 
 def is_search(name: str) -> bool:
-    """Return whether a search bears that name: it needs a budget."""
-    return name.lower() in {*METHODS, *ALIASES}
+    """Return whether it names a search, which needs a budget: `ga`, or `ga:random` for other plans to begin with."""
+    method, colon, seeds = name.lower().partition(":")
+    return method in {*METHODS, *ALIASES} and (not colon or seeds in SEEDS)
 
 
 def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
@@ -52,7 +54,7 @@ def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
 def check_names(names: Iterable[str]) -> None:
     """Raise for the first name that nothing bears."""
     for name in names:
-        if name.lower() not in every_name():
+        if name.lower() not in every_name() and not is_search(name):
             raise unknown_name("method or policy", name, every_name())
 
 

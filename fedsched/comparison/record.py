@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.table import Table
     from fedsched.model.reading import Reading
 
-Blocks = Literal["run", "instance"]
+Blocks = Literal["instance", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class RunRecord:
     submits: str = ""  # of jobs and clusters, how they were read: "now" or "keep"
     reading: Reading | None = None
     clairvoyant: bool = False  # knew the submissions of jobs in advance, which no policy does
+    deterministic: bool = False  # every seed gives the same, so that one run stands for all
     history: tuple[tuple[float, ...], ...] = ()  # evaluations, seconds, the first objective's best value from then on
 
     def __str__(self) -> str:
@@ -89,6 +90,7 @@ class Comparison:
     """
 
     records: tuple[RunRecord, ...]
+    notes: tuple[str, ...] = ()  # which methods coincide, and were run once
 
     def __post_init__(self) -> None:
         # Lines of a file may be older than what they say of draws.
@@ -128,14 +130,15 @@ class Comparison:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Return what is not modelled and what is assumed, a line each, with the instances where it is not of all."""
+        """Return the notes, what is not modelled and what is assumed, a line each, of which instances if not of all."""
         of: dict[str, list[str]] = {}
         for record in self.records:
             for fact in record.facts:
                 names = of.setdefault(fact, [])
                 names += [record.instance] if record.instance not in names else []
         everywhere = len(self.instances)
-        return tuple(fact if len(names) == everywhere else f"{', '.join(names)}: {fact}" for fact, names in of.items())
+        told = (fact if len(names) == everywhere else f"{', '.join(names)}: {fact}" for fact, names in of.items())
+        return (*self.notes, *told)
 
     def mark(self, measure: str) -> str:
         """Return "assumed watts" where some values of a measure follow from watts that nobody gave, else ""."""
@@ -173,24 +176,24 @@ class Comparison:
 
         return table_of(self, measure)
 
-    def scores(self, measure: str | None = None, *, by: Blocks = "run") -> Scores:
-        """Return the matrix that ranks and tests are made of: a row a run (instance and seed), a column a method."""
+    def scores(self, measure: str | None = None, *, by: Blocks = "instance") -> Scores:
+        """Return the matrix that ranks and tests are made of: a row a block (`pairs` says which), a column a method."""
         from fedsched.comparison.scores import scores_of
 
         return scores_of(self, measure, by=by)
 
-    def ranks(self, measure: str | None = None, *, by: Blocks = "run") -> dict[str, float]:
+    def ranks(self, measure: str | None = None, *, by: Blocks = "instance") -> dict[str, float]:
         """Return each method's average rank, the best (1 is the least possible) first; ties share their ranks' mean."""
         return self.scores(measure, by=by).average_ranks()
 
-    def friedman(self, measure: str | None = None, *, by: Blocks = "run") -> Friedman:
+    def friedman(self, measure: str | None = None, *, by: Blocks = "instance") -> Friedman:
         """Return the test of whether any two methods differ."""
         from fedsched.comparison.statistics import friedman
 
         return replace(friedman(self.scores(measure, by=by)), reading=self.reading)
 
     def pairs(
-        self, measure: str | None = None, *, by: Blocks = "run", against: str | None = None, alpha: float = 0.05
+        self, measure: str | None = None, *, by: Blocks = "instance", against: str | None = None, alpha: float = 0.05
     ) -> Pairs:
         """Return who is ahead of whom: all pairs, or one method against each other one.
 
@@ -199,8 +202,9 @@ class Comparison:
         measure
             What is compared.
         by
-            "run": every pair of instance and seed is a block, and what is shown holds for these instances; "instance":
-            the medians over the seeds are, and what is shown holds for instances like these.
+            "instance": a block is an instance, with the median over its seeds, which are repeats; if each seed draws a
+            problem of its own, that is a block. What is shown holds for instances like these. "run": a block is a run,
+            and what is shown holds for these instances alone.
         against
             The one method that is compared with the others: fewer pairs, so that smaller differences show.
         alpha
@@ -210,7 +214,9 @@ class Comparison:
 
         return replace(pairs(self.scores(measure, by=by), against=against, alpha=alpha), reading=self.reading)
 
-    def plot_ranks(self, measure: str | None = None, *, by: Blocks = "run", alpha: float = 0.05, ax: Any = None) -> Any:
+    def plot_ranks(
+        self, measure: str | None = None, *, by: Blocks = "instance", alpha: float = 0.05, ax: Any = None
+    ) -> Any:
         """Return the axes with the critical-difference diagram."""
         from fedsched.comparison.statistics import critical_difference
         from fedsched.plot import ranks, style
@@ -221,7 +227,7 @@ class Comparison:
         return ranks.draw(scores.average_ranks(), difference=difference, alpha=alpha, title=title, ax=ax)
 
     def plot_profile(
-        self, measure: str | None = None, *, by: Blocks = "run", most: float | None = None, ax: Any = None
+        self, measure: str | None = None, *, by: Blocks = "instance", most: float | None = None, ax: Any = None
     ) -> Any:
         """Return the axes with the performance profile, up to the factor `most` of the best."""
         from fedsched.plot import profile, style
@@ -237,7 +243,7 @@ class Comparison:
         *,
         title: str = "",
         repeat: str = "",
-        by: Blocks = "run",
+        by: Blocks = "instance",
         alpha: float = 0.05,
     ) -> None:
         """Write one HTML page that needs no network and no script: tables, tests, both pictures, how to repeat it.

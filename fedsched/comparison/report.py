@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fedsched.comparison.instances import Budget
 from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
+from fedsched.errors import TooFewRunsError
 from fedsched.io.atomic import atomic_text
 from fedsched.report.skeleton import document, scrolled, table
 from fedsched.text import counted
@@ -33,7 +34,9 @@ def write(
         out.write(text)
 
 
-def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Blocks = "run", alpha: float = 0.05) -> str:
+def page(
+    comparison: Comparison, *, title: str = "", repeat: str = "", by: Blocks = "instance", alpha: float = 0.05
+) -> str:
     """Return the whole page."""
     check_alpha(alpha)
     if by not in ("run", "instance"):
@@ -41,13 +44,35 @@ def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Block
     heading = (
         title or f"{counted(len(comparison.methods), 'method')} on {counted(len(comparison.instances), 'instance')}"
     )
-    parts = [_summary(comparison), _failures(comparison)]
+    parts = [_verdict(comparison, by, alpha), _summary(comparison), _failures(comparison)]
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
     header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1>'
     header += f'<p class="lede">{escape(comparison.reading)}</p></header>' if comparison.reading else "</header>"
     return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
+
+
+def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
+    """Return what the page comes to, a line each measure: the best method by ranks, and whom it is ahead of."""
+    rows = []
+    for measure in measures_of(comparison):
+        ranks = comparison.ranks(measure, by=by)
+        best, rank = next(iter(ranks.items()))
+        said = f"{best} has the best average rank ({rank:.3g})"
+        others = [name for name in ranks if name != best]
+        if others:
+            try:
+                pairs = comparison.pairs(measure, by=by, against=best, alpha=alpha)
+            except TooFewRunsError as error:
+                said += f"; {error}"
+            else:
+                ahead = [name for name in others if pairs.verdict(best, name) == "ahead"]
+                level = [name for name in others if name not in ahead]
+                said += f"; ahead of {', '.join(ahead)}" if ahead else ""
+                said += f"; no difference shown from {', '.join(level)}" if level else ""
+        rows.append((measure.replace("_", " "), said))
+    return table("The verdict", (), rows, numbers=False)
 
 
 def _summary(comparison: Comparison) -> str:
@@ -84,12 +109,13 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
         [
             f"<h2>{name.replace('_', ' ')}</h2>",
             f"<p>{escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
-            scrolled(measure, replace(comparison.table(measure), facts=())._repr_html_()),
             "<h3>Ranks</h3>",
             attempt(lambda: f"<p>{escape(str(replace(comparison.friedman(measure, by=by), reading='')))}.</p>"),
             attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
             "<h3>Pairs</h3>",
-            attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha), by)),
+            attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha))),
+            "<h3>Medians</h3>",
+            scrolled(measure, replace(comparison.table(measure), facts=())._repr_html_()),
             "<h3>Performance profile</h3>",
             attempt(lambda: svg(comparison.plot_profile(measure, by=by), f"{measure}: profile")),
         ]
@@ -104,7 +130,7 @@ def attempt(part: Callable[[], str]) -> str:
         return f"<p>Not shown: {escape(str(error))}</p>"
 
 
-def _pairs(found: Pairs, by: Blocks) -> str:
+def _pairs(found: Pairs) -> str:
     rows = [
         (
             pair.first,
@@ -118,9 +144,9 @@ def _pairs(found: Pairs, by: Blocks) -> str:
         for pair in found.pairs
     ]
     head = ("first", "second", "better / equal / worse", "p", "p after Holm", "A12", "the first is")
-    blocks = "runs" if by == "run" else "instances' medians"
-    holds = "these instances, an instance and a seed being a run" if by == "run" else "instances like these"
-    about = f"Wilcoxon's signed-rank test over {found.blocks} {blocks}, Holm's correction, α = {found.alpha:g}"
+    holds = "these instances alone, an instance and a seed being a run" if found.of == "run" else "instances like these"
+    blocks = counted(found.blocks, found.of)
+    about = f"Wilcoxon's signed-rank test over {blocks}, Holm's correction, α = {found.alpha:g}"
     return table(about, head, rows, numbers=False) + (
         f"<p>What is shown holds for {holds}. A12 is the chance that the first is better than the second on the same "
         "instance; ½ is level.</p>"

@@ -25,7 +25,7 @@ FIRST = "first objective"  # the measure of instances whose objectives differ
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Rows are blocks (an instance and a seed, or an instance), columns methods; a failed run is infinitely bad.
+    """Rows are blocks (an instance, or an instance and a seed), columns methods; a failed run is infinitely bad.
 
     Values of one problem can be compared: an instance's, or a seed's of it where each seed draws another problem.
     """
@@ -35,6 +35,11 @@ class Scores:
     blocks: tuple[tuple[str, int | None], ...]
     problems: tuple[tuple[str, int | None], ...]  # one a row
     values: NDArray[np.float64]
+
+    @property
+    def of(self) -> str:
+        """Return what a block is, in a word."""
+        return "instance" if all(seed is None for _, seed in self.blocks) else "run"
 
     def ranks(self) -> NDArray[np.float64]:
         """Return the ranks within each block, 1 the best, ties averaged."""
@@ -94,7 +99,7 @@ def measured(comparison: Comparison, measure: str | None) -> tuple[str, list[flo
     return name, [record.best(name) for record in comparison.records]
 
 
-def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks = "run") -> Scores:
+def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks = "instance") -> Scores:
     """Return the scores of a comparison in which every method has a run in every block."""
     name, values = measured(comparison, measure)
     methods = comparison.methods
@@ -104,9 +109,12 @@ def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks 
     matrix = np.full((len(seeds), len(methods)), np.nan)
     seen = np.zeros(matrix.shape, dtype=np.int64)
     for record, value in zip(comparison.records, values, strict=True):
-        at = place[record.instance, record.seed], methods.index(record.method)
-        matrix[at] = -value if is_maximised(_objective(name, record)) else value
-        seen[at] += 1
+        at = [place[record.instance, record.seed]]
+        if record.deterministic:
+            at = [row for row, (instance, _) in enumerate(seeds) if instance == record.instance]
+        column = methods.index(record.method)
+        matrix[at, column] = -value if is_maximised(_objective(name, record)) else value
+        seen[at, column] += 1
     if (seen != 1).any():
         row, column = np.argwhere(seen != 1)[0]
         instance, seed = seeds[row]
@@ -121,9 +129,8 @@ def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks 
         return Scores(name, methods, tuple(seeds), problems, matrix)
     if by != "instance":
         raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
-    instances = [(instance, None) for instance, _ in seeds]
-    medians = [levelled(np.median(matrix[rows], axis=0)) for rows in rows_of(instances)]
-    blocks = tuple(dict.fromkeys(instances))
+    medians = [levelled(np.median(matrix[rows], axis=0)) for rows in rows_of(problems)]
+    blocks = tuple(dict.fromkeys(problems))
     return Scores(name, methods, blocks, blocks, np.array(medians))
 
 

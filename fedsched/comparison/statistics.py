@@ -40,11 +40,12 @@ class Friedman:
     f: float
     p: float
     reading: str = ""
+    of: str = "instance"  # what a block is
 
     def __str__(self) -> str:
         return (
             f"{one_line(self.reading)}{chr(10) if self.reading else ''}"
-            f"Friedman over {counted(self.blocks, 'block')} and {self.methods} methods: chi² = {self.chi_square:.4g} "
+            f"Friedman over {counted(self.blocks, self.of)} and {self.methods} methods: chi² = {self.chi_square:.4g} "
             f"({probability(self.chi_square_p)}), Iman-Davenport F = {self.f:.4g} ({probability(self.p)})"
         )
 
@@ -95,11 +96,12 @@ class Pairs:
     blocks: int
     pairs: tuple[Pair, ...]
     reading: str = ""
+    of: str = "instance"  # what a block is
 
     def __str__(self) -> str:
         pairs = f"{counted(len(self.pairs), 'pair')}"
         head = (
-            f"{one_line(self.measure)}: Wilcoxon over {counted(self.blocks, 'block')}, {pairs}, alpha = {self.alpha:g}"
+            f"{one_line(self.measure)}: Wilcoxon over {counted(self.blocks, self.of)}, {pairs}, alpha = {self.alpha:g}"
         )
         return "\n".join([*filter(None, [one_line(self.reading)]), head, *(f"  {pair}" for pair in self.pairs)])
 
@@ -121,23 +123,23 @@ def friedman(scores: Scores) -> Friedman:
     n, k = scores.values.shape
     if k < 3:
         raise TooFewRunsError(f"Friedman's test needs at least 3 methods, not {k}; two are compared as a pair.")
-    if n < 20 and math.factorial(k) ** (n - 1) < 20:  # the least p that any ranking can have is above 0.05
-        raise TooFewRunsError(
-            f"Friedman's test over {counted(n, 'block')} of {k} methods can show nothing at 0.05; add seeds or "
-            "instances."
-        )
+    needed = 2
+    while math.factorial(k) ** (needed - 1) < 20:  # the least p that any ranking can have is above 0.05
+        needed += 1
+    if n < needed:
+        raise TooFewRunsError(_no_test(scores, f"Friedman's test of {k} methods", needed, 0.05))
     ranks = scores.ranks()
     if (ranks == ranks[0, 0]).all():  # all methods level in every block
-        return Friedman(k, n, 0.0, 1.0, 0.0, 1.0)
+        return Friedman(k, n, 0.0, 1.0, 0.0, 1.0, of=scores.of)
     found = friedmanchisquare(*ranks.T)
     chi_square = float(found.statistic)
     if (ranks == ranks[0]).all():  # F has no bound, but the chance that all blocks follow the first one is known
         ties = np.unique(ranks[0], return_counts=True)[1].tolist()
         orders = math.factorial(k) // math.prod(math.factorial(tied) for tied in ties)
-        return Friedman(k, n, chi_square, float(found.pvalue), math.inf, float(orders) ** (1 - n))
+        return Friedman(k, n, chi_square, float(found.pvalue), math.inf, float(orders) ** (1 - n), of=scores.of)
     f = (n - 1) * chi_square / (n * (k - 1) - chi_square)  # Demšar's F_F, after Iman & Davenport 1980
     p = float(f_distribution.sf(f, k - 1, (k - 1) * (n - 1)))
-    return Friedman(k, n, chi_square, float(found.pvalue), f, p)
+    return Friedman(k, n, chi_square, float(found.pvalue), f, p, of=scores.of)
 
 
 def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) -> Pairs:
@@ -154,11 +156,8 @@ def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) ->
         raise TooFewRunsError("Wilcoxon's test needs at least 2 methods, not 1.")
     n, needed = len(scores.blocks), blocks_needed(len(chosen), alpha)
     if n < needed:
-        raise TooFewRunsError(
-            f"Wilcoxon's test over {counted(n, 'block')} cannot give p below {2.0 ** (1 - n):.2g}, so after Holm "
-            f"over {counted(len(chosen), 'pair')} nothing can be shown at {alpha:g}; {needed} blocks can: "
-            "add seeds or instances."
-        )
+        test = f"Wilcoxon's test of {counted(len(chosen), 'pair')} with Holm's correction"
+        raise TooFewRunsError(_no_test(scores, test, needed, alpha))
     relative = scores.relative()
     column = {name: k for k, name in enumerate(scores.methods)}
     values = [(relative[:, column[first]], relative[:, column[second]]) for first, second in chosen]
@@ -175,7 +174,14 @@ def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) ->
                 shown=corrected < alpha and leaning != 0,
             )
         )  # fmt: skip
-    return Pairs(scores.measure, alpha, n, tuple(found))
+    return Pairs(scores.measure, alpha, n, tuple(found), of=scores.of)
+
+
+def _no_test(scores: Scores, test: str, needed: int, alpha: float) -> str:
+    n = len(scores.blocks)
+    there = f"one {scores.of}" if n == 1 else counted(n, scores.of)
+    repeats = ", and seeds are repeats" if scores.of == "instance" else ""
+    return f"no test: {there}{repeats}; {test} needs {needed} to show anything at {alpha:g}"
 
 
 def blocks_needed(comparisons: int, alpha: float) -> int:
@@ -244,7 +250,7 @@ def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float
     check_alpha(alpha)
     if methods < 2 or blocks < 2:
         raise TooFewRunsError(
-            f"Nemenyi's test needs at least 2 methods and 2 blocks, not {methods} and {blocks}; add seeds or instances."
+            f"no test: Nemenyi's needs at least 2 methods and 2 instances, not {methods} and {blocks}; add instances."
         )
     q = float(studentized_range.ppf(1.0 - alpha, methods, np.inf)) / math.sqrt(2.0)
     return q * math.sqrt(methods * (methods + 1) / (6.0 * blocks))

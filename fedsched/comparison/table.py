@@ -1,4 +1,4 @@
-"""The table of a comparison: for every instance and method the median, the quartiles, and how far it is from proof."""
+"""The table of a comparison: for every instance and method the median, the range, and how far it is from proof."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.record import Comparison, RunRecord
 
-HEADS = ("instance", "method", "runs", "failed", "median", "quartiles", "gap", "to")
+HEADS = ("instance", "method", "runs", "failed", "median", "quartiles", "range", "gap", "to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Row:
     median: float
     low: float
     high: float
+    least: float
+    most: float
     gap: float
     reference: float
     kind: str  # of the reference: "optimum", "bound" or ""
@@ -43,11 +45,13 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Return the row as text."""
         failed = str(self.failed) if self.failed else ""
-        quartiles = "" if self.median != self.median else f"{number(self.low)} – {number(self.high)}"
+        several = self.runs - self.failed > 1
+        quartiles = f"{number(self.low)} – {number(self.high)}" if several else ""
+        spread = f"{number(self.least)} – {number(self.most)}" if several else ""
         gap = share(self.gap) if self.kind else ""
         median = number(self.median) + (" *" if self.best else "  ")
         method = f"{self.method} (clairvoyant)" if self.clairvoyant else self.method
-        return (self.instance, method, str(self.runs), failed, median, quartiles, gap, self.kind)
+        return (self.instance, method, str(self.runs), failed, median, quartiles, spread, gap, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +118,18 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
     more = {where: is_maximised(of[0].objectives[0] if name == FIRST else name) for where, of in instances.items()}
     references = {instance: _reference(of, name) for instance, of in instances.items()}
     best: dict[str, float] = {}
-    for (instance, _), (_, middle, _) in quartiles.items():
+    for (instance, _), (_, _, middle, _, _) in quartiles.items():
         if middle == middle:
             best[instance] = (max if more[instance] else min)(best.get(instance, middle), middle)
     rows = []
     for (instance, method), runs in cells.items():
-        low, middle, high = quartiles[instance, method]
+        least, low, middle, high, most = quartiles[instance, method]
         kind, reference = references[instance]
         above = reference - middle if more[instance] else middle - reference
         rows.append(
             Row(
                 instance, method, len(runs), sum(bool(record.error) for record, _ in runs), middle, low, high,
+                least=least, most=most,
                 gap=above / abs(reference) if kind else float("nan"), reference=reference, kind=kind,
                 best=middle == middle and math.isclose(middle, best[instance], rel_tol=SAME),
                 clairvoyant=any(record.clairvoyant for record, _ in runs),
@@ -133,12 +138,9 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
     return Table(name, tuple(rows), comparison.facts, comparison.mark(name), comparison.reading)
 
 
-def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+def _quartiles(values: Sequence[float]) -> tuple[float, ...]:
     good = [value for value in values if value == value]
-    if not good:
-        return (float("nan"),) * 3
-    low, middle, high = np.quantile(good, (0.25, 0.5, 0.75)).tolist()
-    return low, middle, high
+    return tuple(np.quantile(good, (0.0, 0.25, 0.5, 0.75, 1.0)).tolist()) if good else (float("nan"),) * 5
 
 
 def _reference(records: Sequence[RunRecord], measure: str) -> tuple[str, float]:

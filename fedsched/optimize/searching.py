@@ -174,7 +174,8 @@ def search_once(
     )
     if measures.known_bounds is not None:
         refuse_hopeless(problem.objectives.latest, measures.known_bounds.makespan)
-    run.archive.add(measures.sought, policies=measures.names)
+    if search.seeds == "structured":  # else plans are the search's own, and the baselines stand beside them
+        run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock)
     sharing = 1 if clock.seconds is None else search.islands  # what there is time for they have together

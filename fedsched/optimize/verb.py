@@ -109,7 +109,7 @@ def optimize(
         What all random numbers follow from.
     seeds
         "structured": begin with what the baselines, queue orders, placements and simple blacklists give. "random": with
-        chance.
+        chance; then the baselines stand beside the plans and are none of them.
     initial
         Plans to begin with: schedules, former Results, or pairs of order and caps; not with `package`.
     callback
@@ -144,8 +144,9 @@ def optimize(
     saturation, kill_at_estimate, t0, running
         As in `simulate`; running jobs go with submits="keep".
     baselines
-        Policies to compare with; they enter the front with their own values. By default the usual ones; above 1000 jobs
-        without conservative and the list heuristics, which would take longer than the search.
+        Policies to compare with; they enter the front with their own values, unless seeds="random". By default the
+        usual ones; above 1000 jobs without conservative and the list heuristics, which would take longer than the
+        search.
     checkpoint
         A file where the search saves itself every ten seconds and after each package, and from which it goes on when
         called again.

@@ -151,20 +151,10 @@ def favour_fast_groups(problem: PackedProblem) -> Redraw:
 
 
 def ga(run: Run, encoding: str = "blacklist") -> Genetic:
-    """Return the genetic algorithm of CMMSE 2013."""
-    return Genetic(run, encoding=encoding)
-
-
-def ga_mf(run: Run, encoding: str = "blacklist") -> Genetic:
-    """Return the genetic algorithm on makespan and flow: the run's objectives make the difference."""
+    """Return the genetic algorithm of CMMSE 2013; with other objectives it is `ga-mf` and `ga-ea`."""
     return Genetic(run, encoding=encoding)
 
 
 def ga_slowdown(run: Run) -> Genetic:
     """Return the genetic algorithm whose blacklists favour fast groups."""
     return Genetic(run, redraw=favour_fast_groups(run.problem))
-
-
-def ga_ea(run: Run) -> Genetic:
-    """Return the genetic algorithm on energy: the run's objectives make the difference."""
-    return Genetic(run)

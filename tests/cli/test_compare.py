@@ -51,8 +51,8 @@ def test_methods_and_policies_side_by_side(call: Callable[..., Any], tmp_path: P
     assert "average ranks: hc 1.00" in said
     assert "hc ahead of easy" in said
     assert f"Report: {report}" in said
-    assert len(out.read_text().splitlines()) == 2 * 3 * 4
-    assert "Friedman over 8 blocks" in report.read_text(encoding="utf-8")
+    assert len(out.read_text().splitlines()) == 4 * (4 + 1 + 1)
+    assert "Friedman over 4 instances" in report.read_text(encoding="utf-8")
     before = out.read_bytes()
     assert call(*words)[1] == said
     assert out.read_bytes() == before
@@ -94,7 +94,7 @@ def test_policies_alone_need_no_search(call: Callable[..., Any], tmp_path: Path)
     assert status == 0
     assert "sample on example 10" in said
     assert "sample on other 10" in said
-    assert "6 blocks can: add seeds or instances" in said
+    assert "no test: 2 instances, and seeds are repeats; Wilcoxon's test of 1 pair" in said
 
 
 def test_a_failed_run_is_told(call: Callable[..., Any]) -> None:

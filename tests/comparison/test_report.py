@@ -66,13 +66,12 @@ def read(text: str) -> Reader:
 
 @pytest.fixture(scope="module")
 def text(run_of: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the report of three methods with fronts, the first the best, on two instances with four seeds."""
+    """Return the report of three methods with fronts, the first the best, on eight instances with a seed each."""
     runs = [
         run_of(name, method, seed, [10 + 3 * k + seed / 10, 20 + 2 * k], [20 + k, 10 + k + seed / 5],
                versions={"toy": "1"}, bounds=(9.0, None))
-        for name in ("<first>", "second")
+        for name, seed in zip(("<first>", *"bcdefgh"), [0, 1, 2, 3] * 2, strict=True)
         for k, method in enumerate(METHODS)
-        for seed in range(4)
     ]  # fmt: skip
     path = tmp_path_factory.mktemp("report") / "report.html"
     Comparison(tuple(runs)).report(path, title="Good & bad")
@@ -107,10 +106,19 @@ def test_the_page_says_what_was_found(text: str) -> None:
     assert found.tags.count("h2") == len(measures) + 1
     assert found.tags.count("svg") == 2 * len(measures)
     assert all(name in found.text for name in measures)
-    assert "Friedman over 8 blocks and 3 methods" in found.text
+    assert "Friedman over 8 instances and 3 methods" in found.text
     assert found.text.count("ahead") >= len(measures)
     assert "critical difference" in found.text
     assert "Not shown" not in found.text
+
+
+def test_the_verdict_stands_before_all_tables(text: str, single: Comparison) -> None:
+    """The first thing on the page says which method is best and whom it is ahead of, or that there is no test."""
+    found, alone = read(text).text, read(page(single)).text
+    assert "good has the best average rank (1); ahead of middling, bad" in found
+    assert found.index("The verdict") < found.index("What was compared") < found.index("Friedman")
+    assert found.index("Wilcoxon's signed-rank test") < found.index("median")
+    assert "good has the best average rank (1); no test: one instance" in alone
 
 
 def test_the_page_says_how_to_repeat_it(single: Comparison) -> None:
@@ -136,8 +144,8 @@ def test_failures_and_too_few_runs_are_said(makespans: Callable[..., Comparison]
     found = read(page(makespans({("x", "a"): [1.0, None], ("x", "b"): [2.0, 3.0]}, versions={"toy": "1"})))
     assert "Failed runs" in found.text
     assert "ValueError: it broke" in found.text
-    assert found.text.count("Not shown: ") == 2
-    assert "add seeds or instances" in found.text
+    assert found.text.count("Not shown: ") == 3
+    assert "no test: one instance" in found.text
     nothing = read(page(makespans({("x", "a"): [None], ("x", "b"): [None]})))
     assert "of which 2 failed" in nothing.text
     alone = read(page(makespans({("x", "a"): [1.0, 2.0]})))
@@ -164,4 +172,4 @@ def test_pictures_can_be_drawn_alone(single: Comparison) -> None:
     """Tests that both pictures take a measure and give axes, named after what they show."""
     assert set(METHODS) == {line.get_label() for line in single.plot_profile("makespan").lines}
     assert single.plot_profile("makespan").get_xlabel() == "makespan, times the best"
-    assert any("(1.00)" in text.get_text() for text in single.plot_ranks().texts)
+    assert any("(1.00)" in text.get_text() for text in single.plot_ranks(by="run").texts)

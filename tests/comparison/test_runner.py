@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records
@@ -68,10 +69,48 @@ def test_names_are_searches_or_policies(fixed: type) -> None:
     """Tests what a name stands for, and that what is neither a name nor can be run is refused."""
     assert entrant_of("Auto", ("fcfs",)) == SearchEntrant("Auto", ("fcfs",))
     assert entrant_of("easy", None) == PolicyEntrant("easy")
+    chance = entrant_of("GA:random", None)
+    assert isinstance(chance, SearchEntrant)
+    assert (chance.method, chance.seeds) == ("GA", "random")
+    assert isinstance(entrant_of("ga:chance", None), PolicyEntrant)  # whose run says which names there are
     mine = fixed("mine")
     assert entrant_of(mine, None) is mine
     with pytest.raises(TypeError, match="3 is no method"):
         entrant_of(3, None)
+
+
+def test_methods_that_coincide_run_once_and_it_is_said(tiny: list[Instance]) -> None:
+    """With objectives named ga-mf and ga-ea are ga, and fcfs-easy is easy: one runs, and the others are named."""
+    found = compare(tiny, ("ga", "ga-mf", "easy", "ga-ea", "fcfs-easy", "ga-slowdown"), (0, 1), BUDGET)
+    assert found.methods == ("ga", "easy", "ga-slowdown")
+    assert found.notes == (
+        "ga-mf is not run beside ga: with the instances' objectives they are the same search",
+        "ga-ea is not run beside ga: with the instances' objectives they are the same search",
+        "fcfs-easy is not run beside easy: they are the same policy",
+    )
+    assert all(note in str(found) for note in found.notes)
+
+
+def test_a_comparison_varies_the_plans_that_a_search_begins_with(tiny: list[Instance]) -> None:
+    """Both ga and ga:random are methods, each the search that optimize makes with these seeds."""
+    found = compare(tiny[:1], ("ga", "ga:random"), [0], BUDGET)
+    assert found.methods == ("ga", "ga:random")
+    for record, seeds in zip(found.records, ("structured", "random"), strict=True):
+        result = fs.optimize(
+            tiny[0].workload, tiny[0].federation, objectives="makespan", method="ga", seeds=seeds, evaluations=10
+        )
+        assert record.best() == result.front.values[0, 0]
+
+
+def test_a_policy_runs_once_however_many_seeds_there_are(tiny: list[Instance], tmp_path: Path) -> None:
+    """Policies know no chance: one run an instance, found again in the file; searches run with every seed."""
+    path = tmp_path / "runs.jsonl"
+    found = compare(tiny, ("fcfs", "random"), range(3), BUDGET, path=path)
+    assert [(one.method, one.seed) for one in found.records if one.instance == "a"] == [
+        ("fcfs", 0), ("random", 0), ("random", 1), ("random", 2),
+    ]  # fmt: skip
+    assert [one.deterministic for one in read_records(path)] == [True, False, False, False] * 2
+    assert [row.runs for row in found.table().rows] == [1, 3, 1, 3]
 
 
 def test_a_run_that_fails_leaves_the_others(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
@@ -440,6 +479,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 import fedsched as fs
 from fedsched import cli
+import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare
 
 class Deadly:
@@ -486,7 +526,7 @@ from fedsched.comparison.files import RunFile, merge_records
 
 path, undisturbed, draw, add = *sys.argv[1:], random.Random(6), RunFile.add
 words = ["sample", "--federation", "example", "--head", "40", "--package", "20", "--seeds", "8", "--json"]
-words += ["--evaluations", "300", "--baseline", "fcfs", "--method", "hc", "--method", "random", "--method", "easy"]
+words += ["--evaluations", "300", "--baseline", "fcfs", "--method", "hc", "--method", "random", "--method", "sa"]
 
 
 def table(path):

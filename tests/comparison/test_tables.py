@@ -27,7 +27,9 @@ def test_a_row_has_median_quartiles_and_gap(makespans: Callable[..., Comparison]
     """Tests a row by hand: failed runs are counted and left out, the gap is the median's to the proven bound."""
     table = makespans(TWO, bounds=(8.0,)).table()
     a, b, _, level = table.rows
-    assert (a.runs, a.failed, a.median, a.low, a.high) == (3, 0, 11.0, 10.5, 11.5)
+    assert (a.runs, a.failed, a.least, a.low, a.median, a.high, a.most) == (3, 0, 10.0, 10.5, 11.0, 11.5, 12.0)
+    assert "10.5 – 11.5" in str(table)
+    assert "10 – 12" in str(table)
     assert (a.gap, a.kind, a.reference, a.best) == (pytest.approx(3 / 8), "bound", 8.0, True)
     assert (b.runs, b.failed, b.median, b.best) == (3, 1, 15.0, False)
     assert level.best  # medians of 5 each: both are the best
@@ -73,11 +75,11 @@ def test_ranks_are_averaged_over_runs_or_instances(makespans: Callable[..., Comp
     """Tests both ways of making blocks by hand; ties share a rank, a failed run is last."""
     found = makespans(TWO)
     # x: tie, a, a (b failed); y: b, tie, a.
-    assert found.ranks() == {"a": pytest.approx((1.5 + 1 + 1 + 2 + 1.5 + 1) / 6), "b": pytest.approx(10 / 6)}
-    scores = found.scores(by="instance")
+    assert found.ranks(by="run") == {"a": pytest.approx((1.5 + 1 + 1 + 2 + 1.5 + 1) / 6), "b": pytest.approx(10 / 6)}
+    scores = found.scores()
     assert scores.values.tolist() == [[11.0, 20.0], [5.0, 5.0]]  # b's failed run counts as infinite in its median
     assert scores.blocks == (("x", None), ("y", None))
-    assert found.ranks(by="instance") == {"a": 1.25, "b": 1.75}
+    assert found.ranks() == {"a": 1.25, "b": 1.75}
     with pytest.raises(ValueError, match="by='seed'"):
         found.scores(by="seed")
 
@@ -87,7 +89,7 @@ def test_rounding_makes_no_winner(makespans: Callable[..., Comparison]) -> None:
     third = 1e6 / 3
     found = makespans({("x", "a"): [third] * 8, ("x", "b"): [third * (1 + 1e-14 * (k - 4)) for k in range(8)]})
     assert found.ranks() == {"a": 1.5, "b": 1.5}
-    assert found.pairs().pairs[0].ties == 8
+    assert found.pairs(by="run").pairs[0].ties == 8
     assert [row.best for row in found.table().rows] == [True, True]
     levels = levelled(np.array([[0.0, 1e-12, 5.0], [5.0 + 1e-12, 5.1, np.inf]]))
     assert levels.tolist() == [[0.0, 0.0, 5.0], [5.0, 5.1, np.inf]]
@@ -227,7 +229,31 @@ def test_json_survives(makespans: Callable[..., Comparison]) -> None:
     assert json.loads(text)["failed"][0]["run"] == "the run of b on x, seed 2"
     assert "at least 3 methods" in said["friedman"]
     short = as_json(makespans({("x", "a"): [1.0], ("x", "b"): [2.0]}), None, "run", 0.05, [])
-    assert "add seeds or instances" in short["pairs"]
+    assert short["pairs"].startswith("no test: one run; Wilcoxon's test of 1 pair")
+
+
+def test_seeds_are_repeats_and_one_instance_is_no_test(makespans: Callable[..., Comparison]) -> None:
+    """However many seeds an instance has it counts once; below what a test needs the reason stands in its place."""
+    from fedsched.cli.compare import summary
+
+    values = {("x", name): [10.0 * k + seed for seed in range(20)] for k, name in enumerate("abc", 1)}
+    said = summary(makespans(values), None, "instance", 0.05)
+    assert "no test: one instance, and seeds are repeats; Friedman's test of 3 methods needs 3" in said
+    assert "no test: one instance, and seeds are repeats; Wilcoxon's test of 3 pairs with Holm's correction" in said
+    assert "average ranks: a 1.00, b 2.00, c 3.00" in said
+    several = {(f"i{k}", name): row for k in range(8) for (_, name), row in values.items()}
+    assert "Friedman over 8 instances and 3 methods" in str(makespans(several).friedman())
+    assert "Wilcoxon over 160 runs" in str(makespans(several).pairs(by="run"))
+
+
+def test_what_no_seed_changes_has_one_run_that_stands_for_all(run_of: Callable[..., Any]) -> None:
+    """A deterministic method's one run is its value with every seed; a draw of each seed is a block of its own."""
+    runs = [run_of("x", "a", seed, [5.0 + seed]) for seed in range(3)]
+    found = Comparison((*runs, run_of("x", "b", 0, [6.0], deterministic=True)))
+    assert found.scores(by="run").values.tolist() == [[5.0, 6.0], [6.0, 6.0], [7.0, 6.0]]
+    assert found.scores().values.tolist() == [[6.0, 6.0]]
+    drawn = Comparison(tuple(run_of("x", name, seed, [1.0], drawn=True) for name in "ab" for seed in (0, 1)))
+    assert drawn.scores().blocks == (("x", 0), ("x", 1))
 
 
 def test_seeds_that_draw_problems_are_not_mixed(run_of: Callable[..., Any]) -> None:

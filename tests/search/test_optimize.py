@@ -17,6 +17,7 @@ from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.report.material import of_result
 from fedsched.report.repeating import python_of
 from fedsched.search import checkpoint as checkpoints
+from fedsched.search.methods import METHODS
 from fedsched.search.stopping import GapReached, NoProgress
 from fedsched.simulate import prepare
 
@@ -283,13 +284,24 @@ def test_baselines_share_the_searchs_knowledge(jobs: fs.Workload) -> None:
         assert found.baselines[0].values[0] == pytest.approx(easy.metrics().flow, rel=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_plans_by_chance_are_no_baselines(method: str, jobs: fs.Workload) -> None:
+    """With seeds="random" the front holds the search's own plans alone; baselines stand beside it."""
+    found = fs.optimize(
+        jobs.head(6), fs.Federation.of(64, 64), objectives=("makespan", "energy"), method=method, seeds="random",
+        evaluations=20, baselines=("fcfs", "easy"),
+    )  # fmt: skip
+    assert {plan.policy for plan in found.front.plans} == {""}
+    assert [baseline.policy for baseline in found.baselines] == ["fcfs", "easy"]
+
+
 @pytest.mark.compiled
 def test_list_heuristics_are_baselines_that_the_front_can_hold(jobs: fs.Workload, tmp_path: Path) -> None:
     """Tests that a front of nothing but baselines runs as they do, from a file too, on both sides of estimates."""
     names = tuple(HEURISTICS)
     for knowledge in ("runtime", "estimate"):
         found = fs.optimize(
-            jobs, fs.Federation.example(), objectives=("makespan", "energy"), knowledge=knowledge, seeds="random",
+            jobs, fs.Federation.example(), objectives=("makespan", "energy"), knowledge=knowledge,
             method="random", evaluations=20, baselines=names,
         )  # fmt: skip
         assert [baseline.policy for baseline in found.baselines] == list(names)
