@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from string import Formatter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -119,11 +120,29 @@ def shown(value: object) -> str:
     return shortened(one_line(repr(value)))
 
 
-def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
-    """Return the known name that is meant, going by its letters; none where no one is like it."""
+NEAR = 0.65  # share of the letters of two names that agree in order: one wrong of three, two of six
+
+
+def near_names(name: object, known: Iterable[str]) -> list[str]:
+    """Return the known names that a slip of the pen makes this one, or that it shortens, the nearest first.
+
+    "eazy" and "roling" are slips; "wait" is a word of "mean_wait"; "powr" is no more like "flow" than by chance.
+    """
     by_lower = {one.lower(): one for one in known}
-    near = difflib.get_close_matches(str(name).lower()[:LONG_NAME], by_lower, n=1, cutoff=cutoff)
-    return by_lower[near[0]] if near else None
+    given = str(name).lower()[:LONG_NAME]
+    words = set(re.findall(r"[^\W_]+", given))
+    near = difflib.get_close_matches(given, by_lower, n=6, cutoff=NEAR)
+    near += [
+        one for one in by_lower
+        if one not in near
+        and ((words and words <= set(re.findall(r"[^\W_]+", one))) or (len(given) > 2 and one.startswith(given)))
+    ]  # fmt: skip
+    return [by_lower[one] for one in near[:6]]
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that is meant, going by its letters; None if none is like it."""
+    return next(iter(near_names(name, known)), None)
 
 
 class Named(dict[str, Value]):
@@ -149,12 +168,11 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     names = sorted(known)
     if isinstance(name, str) and len(name) > LONG_NAME:  # a damaged file's, no slip of the pen
         name = shortened(name, LONG_NAME)
-    by_lower = {known_name.lower(): known_name for known_name in names}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=6, cutoff=0.5)
-    hint = f" Did you mean {by_lower[near[0]]!r}?" if near else ""
+    near = near_names(name, names)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
     if len(names) <= SHORT_LIST:
         return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(names), 1000)}.")
-    shown = [by_lower[one] for one in near] or names[:6]
+    shown = near or names[:6]
     rest = len(names) - len(shown)
     return UnknownNameError(
         f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more."

@@ -9,6 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
+from fedsched.errors import nearest, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,3 +204,18 @@ def test_a_metric_that_is_none_offers_the_nearest() -> None:
     ):
         with pytest.raises(fs.errors.UnknownNameError, match=r"Unknown metric 'wait'\. Did you mean 'm"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("powr", None), ("watts", "peak_watts"), ("wait", "mean_wait"), ("enrgy", "energy"), ("makespann", "makespan"),
+        ("slowdwon", None), ("bounded-slowdown", "bounded_slowdown"), ("util", "utilisation"), ("x", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_suggestion_is_near_in_letters(name: str, meant: str | None) -> None:
+    """A slip of the pen, a word or a beginning of a name is offered as that name; what is like none has no offer."""
+    known = ("flow", "makespan", "mean_wait", "peak_watts", "energy", "bounded_slowdown", "utilisation")
+    assert nearest(name, known) == meant
+    said = str(unknown_name("metric", name, known))
+    assert ("Did you mean" in said) == (meant is not None)

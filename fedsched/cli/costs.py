@@ -73,7 +73,8 @@ def print_costs(run: Run, free: Run | None = None) -> None:
     say(schedule.workload)
     say(f"Reading: {schedule.question}.")
     for line in facts_of(schedule.workload, schedule.federation):
-        say(line)
+        if line not in str(schedule.workload):  # it has said it
+            say(line)
     shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else (free.label,)))
     heads = ("metric", *shown, "unit", "meaning")
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")

@@ -129,12 +129,14 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
 
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:
-    """Return what jobs ask for and this federation has no place for, and what is assumed of both, a line each."""
+    """Return, a line each, what this federation has no place for, what is assumed, and what is implausible."""
+    from fedsched.model import implausible
     from fedsched.model.assumed import assumptions, sentence
     from fedsched.model.unmodelled import without_place
 
-    facts = assumptions(federation, workload)
-    return without_place(workload, federation) + ([sentence(facts)] if facts else [])
+    facts, odd = assumptions(federation, workload), implausible.implausible(workload, federation)
+    said = without_place(workload, federation) + ([sentence(facts)] if facts else [])
+    return said + ([implausible.sentence(odd)] if odd else [])
 
 
 def plain(value: object) -> object:

@@ -80,7 +80,7 @@ def _record_of(line: bytes) -> RunRecord:
         raise TypeError("a value is no number")
     for answer in (record.drawn, record.watts_assumed, record.clairvoyant, record.deterministic):
         if not isinstance(answer, bool):
-            raise TypeError("whether seeds draw, watts are assumed, and a method is clairvoyant or seedless, is yes or no")
+            raise TypeError("whether seeds draw, watts are assumed, a method is clairvoyant or seedless, is yes or no")
     if any(len(row) != len(record.objectives) for row in record.front):
         raise ValueError("a plan has another number of values than there are objectives")
     return record

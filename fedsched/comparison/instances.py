@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fedsched.errors import shown, unknown_name
 from fedsched.handed import nouns_of
-from fedsched.model import assumed, unmodelled
+from fedsched.model import assumed, implausible, unmodelled
 from fedsched.model.foresight import foresight, known_beforehand
 from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
@@ -130,6 +130,8 @@ class Instance(Read):
         )
         lines = [unmodelled.sentence(dropped)] if dropped else []
         lines += [assumed.sentence(bare)] if bare else []
+        odd = implausible.implausible(self.workload, self.federation)
+        lines += [implausible.sentence(odd)] if odd else []
         lines += [f"searches {hidden}"] if hidden else []
         if self.workload.cancel_at is not None:
             lines.append("figures are of the jobs that ran, which are others where others were cancelled")

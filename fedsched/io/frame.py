@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import LONG_NAME, pandas_for
+from fedsched.errors import LONG_NAME, nearest, pandas_for
 from fedsched.model.job import EXTRAS, OPTIONAL
 from fedsched.model.workload import Workload
 
@@ -113,8 +112,8 @@ def check_names(names: Iterable[str]) -> None:
     given = list(names)
     for name in given:
         if name not in COLUMNS and not field_of(str(name)):
-            near = difflib.get_close_matches(str(name)[:LONG_NAME], COLUMNS, n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            near = nearest(name, COLUMNS)
+            hint = f" Did you mean {near!r}?" if near else ""
             raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}.")
     for name in REQUIRED:
         if name not in given:

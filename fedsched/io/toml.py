@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from fedsched.errors import FederationError, TraceError, shortened
+from fedsched.errors import FederationError, TraceError, nearest, shortened
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file, federation_path
 from fedsched.io.files import STDIN, parse_toml, read_text
@@ -204,8 +203,7 @@ def _check_table(data: object, noun: type, where: str) -> None:
         raise FederationError(f"{where}: {shortened(repr(data))} is not a table; it needs the keys {', '.join(known)}.")
     for key in data:
         if key not in known:
-            near = difflib.get_close_matches(key[:80], known, n=1, cutoff=0.4)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = _meant(key, noun, known)
             raise FederationError(f"{where}: unknown key {key[:80]!r}.{hint} Known: {', '.join(known)}.")
     needed = _NEEDED[noun]
     for key in needed:
@@ -221,6 +219,16 @@ def _check_table(data: object, noun: type, where: str) -> None:
     for key, hint in get_type_hints(noun).items():
         if key in data and not fits(data[key], hint):
             raise FederationError(f"{where}: {key}={shortened(repr(data[key]))} must be {told(hint)}.")
+
+
+def _meant(key: str, noun: type, known: Sequence[str]) -> str:
+    """Return the hint for a key that is none of the table's: where it belongs, or the key that is near in letters."""
+    if noun is Cluster and key in ("nodes", "count"):
+        return " A cluster's number of nodes is the 'count' of its [[cluster.group]]."
+    if noun is Cluster and key in {field.name for field in fields(NodeGroup)}:
+        return " It belongs to a [[cluster.group]]."
+    near = nearest(key, known)
+    return f" Did you mean {near!r}?" if near else ""
 
 
 def _made(noun: type[Noun], table: Mapping[str, Any], where: str) -> Noun:

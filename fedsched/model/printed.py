@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model import assumed, unmodelled
+from fedsched.model import assumed, implausible, unmodelled
 from fedsched.model.metrics import METRICS
 from fedsched.model.recorded import of_some, recorded
 from fedsched.text import counted
@@ -38,4 +38,5 @@ def printed(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
+    said += [implausible.sentence(facts)] if (facts := schedule.implausible) else []
     return [head, f"  {schedule.question}", *(f"  note: {note}" for note in said)], rows

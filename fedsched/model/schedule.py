@@ -231,6 +231,13 @@ class Schedule(Read):
 
         return assumptions(self.federation, self.workload)
 
+    @property
+    def implausible(self) -> tuple[str, ...]:
+        """Return what no real log or machine has, as a slip of a unit makes it, a few words each."""
+        from fedsched.model.implausible import implausible
+
+        return implausible(self.workload, self.federation)
+
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
         from fedsched.model.drained import drain_loss
@@ -380,6 +387,7 @@ class Schedule(Read):
             "unfinished_workflows": [one.first for one in self.workflows() if one.unfinished],
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
+            "implausible": list(self.implausible),
             "recorded": told_beside(self),
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def summary(workload: Workload) -> str:
     """Return size, period, load, job sizes, estimates, sites and cleaning report, a line each."""
+    from fedsched.model import implausible
+
     w, name = workload, one_line(workload.name)
     if not len(w):
         return f"{name}: no jobs"
@@ -46,6 +48,8 @@ def summary(workload: Workload) -> str:
         lines.append(f"cleaning: {w.cleaning}")
     if facts := w.unmodelled:
         lines.append(one_line(sentence(facts)))
+    if odd := implausible.implausible(w):
+        lines.append(implausible.sentence(odd))
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model import assumed, unmodelled
+from fedsched.model import assumed, implausible, unmodelled
 from fedsched.model.metrics import METRICS
 from fedsched.model.summary import duration
 from fedsched.result.record import BASELINES
@@ -116,6 +116,8 @@ def remarks(result: Result) -> list[str]:
         lines.append(unmodelled.sentence(facts))
     if facts := result.assumed:
         lines.append(assumed.sentence(facts))
+    if facts := implausible.implausible(result.workload, result.federation):
+        lines.append(implausible.sentence(facts))
     if result.unverified:
         lines.append(from_file(result))
     return lines

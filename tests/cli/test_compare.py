@@ -44,15 +44,16 @@ def options(*methods: str) -> tuple[str, ...]:
 def test_methods_and_policies_side_by_side(call: Callable[..., Any], tmp_path: Path) -> None:
     """Tests the printed table and tests, the file of runs that makes a second call short, and the report."""
     out, report = tmp_path / "runs.jsonl", tmp_path / "report.html"
-    words = (*LOG, *options("hc", "easy", "fcfs"), "--seeds", 4, "--out", out, "--report", report)
+    log = ("sample", "--federation", "example", "--head", 160, "--package", 20, "--evaluations", 60)
+    words = (*log, *options("hc", "easy", "fcfs"), "--seeds", 2, "--out", out, "--report", report)
     status, said, err = call(*words)
     assert (status, err) == (0, "")
     assert "sample 20 #1  hc" in said
     assert "average ranks: hc 1.00" in said
     assert "hc ahead of easy" in said
     assert f"Report: {report}" in said
-    assert len(out.read_text().splitlines()) == 4 * (4 + 1 + 1)
-    assert "Friedman over 4 instances" in report.read_text(encoding="utf-8")
+    assert len(out.read_text().splitlines()) == 8 * (2 + 1 + 1)
+    assert "Friedman over 8 instances" in report.read_text(encoding="utf-8")
     before = out.read_bytes()
     assert call(*words)[1] == said
     assert out.read_bytes() == before

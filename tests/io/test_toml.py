@@ -83,6 +83,9 @@ def test_what_a_file_may_leave_out(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("speed", "sped", r"cluster 1, group 1: unknown key 'sped'\. Did you mean 'speed'"),
+        ("uplink", "nodes = 4\nuplink", r"cluster 1: unknown key 'nodes'\. A cluster's number of nodes is the 'count'"),
+        ("uplink", "count = 4\nuplink", r"cluster 1: unknown key 'count'\. A cluster's number of nodes is the 'count'"),
+        ("uplink", "speed = 2\nuplink", r"cluster 1: unknown key 'speed'\. It belongs to a \[\[cluster\.group\]\]"),
         ("uplink", "up_link", r"cluster 1: unknown key 'up_link'\. Did you mean 'uplink'"),
         ("\n[[cluster]]", "nam = 'x'\n[[cluster]]", r"unknown key 'nam'\. Did you mean 'name'"),
         ("speed = 2", "speed = 0", r"cluster 1, group 1: NodeGroup: speed=0\.0 must be finite and above 0"),

@@ -1,0 +1,57 @@
+"""What no real log or machine has is said wherever the result is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import fedsched as fs
+from fedsched.model.implausible import implausible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+JOBS = fs.Workload(submit=np.arange(100.0), tasks=[1] * 100, runtime=[10.0] * 100, nodes=20)
+MACHINE = fs.Federation.of(10, 10)
+
+
+def with_uplinks(rate: float) -> fs.Federation:
+    """Return the machine with these uplinks."""
+    return replace(MACHINE, clusters=tuple(replace(cluster, uplink=rate) for cluster in MACHINE.clusters))
+
+
+def test_what_no_machine_has_is_implausible() -> None:
+    """A load of hundreds, an uplink of 10 B/s, a run of years and a node of 200 kW are facts; real figures are none."""
+    assert implausible(JOBS) == implausible(JOBS, MACHINE) == implausible(JOBS, with_uplinks(1.25e8)) == ()
+    dense = JOBS.scale_load(800)
+    assert implausible(dense)[0].startswith("an offered load of 404 ")
+    assert implausible(dense.head(99), MACHINE) == ()  # a load of a few jobs says nothing
+    assert implausible(JOBS, with_uplinks(10.0))[0].startswith("an uplink of 10 bytes/s, of C1 ")
+    teaching = replace(JOBS, task_bandwidth=np.full(100, 0.5), compute_fraction=np.full(100, 0.5))
+    assert implausible(teaching, with_uplinks(1.5)) == ()
+    assert implausible(teaching.with_communication(bandwidth="10M"), with_uplinks(1.5))
+    assert implausible(replace(JOBS, runtime=np.full(100, 1e8)), None)[-1].startswith("a run time of 1157.4 d")
+    assert implausible(JOBS, fs.Federation.homogeneous(4, busy_watts=2e5)) == ("a node of 200,000 W",)
+
+
+def test_it_is_said_wherever_a_result_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log's summary, a schedule, a search, a comparison and the command each have the line."""
+    from fedsched import cli
+
+    dense, line = JOBS.scale_load(800), "implausible: an offered load of 404"
+    schedule = fs.simulate(dense, MACHINE)
+    result = fs.optimize(dense, MACHINE, submits="keep", method="random", evaluations=3, baselines=("fcfs",))
+    compared = fs.compare([fs.Instance("a", dense, MACHINE)], ["fcfs"], [0], fs.Budget(1))
+    for said in map(str, (dense, schedule, result, compared)):
+        assert line in said
+    assert schedule.to_json()["implausible"]
+    monkeypatch.chdir(tmp_path)
+    dense.write("dense.csv")
+    assert cli.run(["simulate", "dense.csv", "--nodes", "20"]) == 0
+    assert capsys.readouterr().out.count(line) == 1
