@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import brute
 import naive
@@ -19,6 +20,9 @@ from fedsched.bounds.dual import Multipliers, dual_value
 from fedsched.bounds.relaxation import rounded_down
 from fedsched.generate import lublin, planted
 from fedsched.model.metrics import NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 METHODS = ("lp", "lagrangian", "closed")
 
@@ -178,6 +182,22 @@ def test_the_lagrangian_comes_close_to_the_lp_from_below() -> None:
         assert whole.energy * 0.99 <= part.energy <= whole.energy * (1 + 1e-7)
         for row in part.front(4):
             assert row[1] <= whole.energy_within(row[0]) * (1 + 1e-6)
+
+
+@pytest.mark.deep
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_the_gap_of_flow_that_the_page_gives_is_that_of_the_call(traces_dir: Path, root: Path) -> None:
+    """KTH 1000 has the bound and the plan of docs/bounds.md: of so many evaluations the gap is one on any machine."""
+    log, machine = fs.read(traces_dir / "KTH-SP2-1996-2.1-cln.swf.gz"), fs.read_federation("example")
+    fits = log.filter(log.tasks <= max(cluster.nodes for cluster in machine.clusters))
+    part = fits.take(range(len(fits) // 3, len(fits) // 3 + 1000))
+    part = replace(part, submit=np.zeros(1000))
+    found = fs.optimize(part, machine, objectives="flow", evaluations=3000, baselines=("fcfs",))
+    told = f"{found.value():,.0f} s, {found.gap():.1%}".replace("%", " %")
+    page = " ".join((root / "docs" / "bounds.md").read_text(encoding="utf-8").split())
+    assert f"below {found.bound():,.0f} s" in page
+    assert told in page
 
 
 @pytest.mark.deep
