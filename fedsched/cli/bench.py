@@ -235,6 +235,8 @@ def _run(
     else:
         title = f"{counted(len(problems), 'problem')}, {counted(seeds, 'seed')}, {Budget(*budget)}"
         print_table(title, scoring.COLUMNS, scoring.rows_of(found), align="l")
+        for note in found.notes:
+            say(note)
         for one in scoring.scores_of(found):
             if one.new_best:
                 say(f"NEW BEST on {one.instance}: {one.value:.10g} by {one.method}, seed {one.seed}")
