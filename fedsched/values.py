@@ -12,6 +12,13 @@ from typing import Any, Literal, Union, get_args, get_origin
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
 SEVERAL = {int: "whole numbers", float: "numbers", bool: "true or false", str: "texts in quotes"}
 LARGEST_SEED = 2**63 - 1  # kernels count in 64 bits with a sign
+# Figures beyond these are slips, and products and sums of them could overflow; what is within them never does.
+MOST_SECONDS = 1e15  # of any time: 32 million years
+LEAST_SECONDS = 1e-18  # of a run
+MOST_WATTS = 1e12  # of a node
+MOST_BYTES = 1e18  # a second
+LEAST_BYTES = 1e-9  # a second, of an uplink
+LEAST_SPEED, MOST_SPEED = 1e-9, 1e9  # of a node, where the reference node has 1
 
 
 def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
@@ -43,6 +50,8 @@ def origin(noun: str, t0: Any) -> float | None:
         return None
     if not is_number(t0):
         raise ValueError(f"{noun}: t0={t0!r} must be finite; leave it out for the earliest submit.")
+    if abs(t0) > MOST_SECONDS:
+        raise ValueError(f"{noun}: t0={t0!r} must be at most {MOST_SECONDS:g} s from 0.")
     return float(t0)
 
 
@@ -53,6 +62,11 @@ def bytes_a_second(text: str) -> float | None:
     """
     found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
     return None if found is None else float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
+
+
+def is_time(value: Any) -> bool:
+    """Return whether the value is a number of seconds that the clock may show."""
+    return is_number(value) and abs(value) <= MOST_SECONDS
 
 
 def is_number(value: Any) -> bool:

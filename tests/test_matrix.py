@@ -160,9 +160,7 @@ CASES: dict[str, Case] = {
     "feedback": Case(
         replace(JOBS, feedback={"preceding": [-1, 1, -1, -1, 4, -1], "think_time": [-1, 3, -1, -1, 0, -1]}), MACHINE
     ),
-    "sessions": Case(
-        feedback(replace(JOBS, log={"wait": [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]}), Sessions(10.0)), MACHINE
-    ),
+    "sessions": Case(feedback(replace(JOBS, log={"wait": [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]}), Sessions(10.0)), MACHINE),
     "cancel_at": Case(replace(JOBS, cancel_at=[-1, -1, 2.5, 4.0, -1, -1]), MACHINE),
     "alternatives": shapes("fixed"),
     "smallest area": shapes("smallest_area"),
@@ -366,7 +364,9 @@ REFUSED: dict[str, dict[str, str]] = {
     "packages": SEARCHES | dict.fromkeys(TAKES, "take nodes from jobs .* planned already"),
     "compare": SEARCHES,
     "command line": SEARCHES | KILLS,
-    "slurm": ALWAYS_ON | UNCAPPED | {
+    "slurm": ALWAYS_ON
+    | UNCAPPED
+    | {
         "limits on these": "limits of nodes or CPUs, or accounts: job 1 is exclusive",
         "pools": "no pools yet",
         "pool of a cluster": "no several clusters yet",
@@ -381,13 +381,17 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(CHOOSING, "no shapes that plans choose yet"),
     },
     "bounds": KILLS,
-    "environment": ALWAYS_ON | UNCAPPED | {
+    "environment": ALWAYS_ON
+    | UNCAPPED
+    | {
         **dict.fromkeys(TAKES, "takes nodes from jobs"),
         "for good": "never ends",
         "reservation": "is in reservation 'r'",
         "held": "jobs are held for a time",
     },
-    "exact": ALWAYS_ON | UNCAPPED | {
+    "exact": ALWAYS_ON
+    | UNCAPPED
+    | {
         **dict.fromkeys(("pools", "pool of a cluster"), "jobs have pools"),
         **dict.fromkeys((*LIMITS, "limits on these"), "there are limits"),
         **dict.fromkeys(SURPRISES, "becomes known at .* only"),

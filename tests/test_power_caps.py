@@ -130,9 +130,7 @@ def test_verify_sees_who_starts_under_a_cap_that_does_not_bear_it() -> None:
     jobs = fs.Workload(submit=[0.0], tasks=[2], runtime=[9.0])
     placed = {"start": [0.0], "finish": [9.0], "counts": [[2]], "t0": 0.0}
     late = fs.Schedule(workload=jobs, federation=machine, knowledge="runtime", **placed)
-    assert late.violations() == [
-        "Job 1: as it starts at 0, 240 W are planned at 8, and the power cap is 160 W."
-    ]
+    assert late.violations() == ["Job 1: as it starts at 0, 240 W are planned at 8, and the power cap is 160 W."]
     assert fs.Schedule(workload=jobs, federation=replace(machine, cap="now"), knowledge="runtime", **placed).complete
     fs.Schedule(workload=jobs, federation=replace(machine, cap="now"), knowledge="runtime", **placed).verify()
     unknown = fs.Schedule(workload=jobs, federation=machine, **placed)

@@ -11,9 +11,6 @@ import pytest
 import fedsched as fs
 from fedsched import gang, generate, market
 from fedsched.bounds import exact, exact_front, lower_bounds
-from fedsched.policies import POLICIES
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
 from fedsched.search.stopping import GapReached, MaxEvaluations, MaxSeconds, NoProgress, Target
 
 if TYPE_CHECKING:
@@ -33,6 +30,8 @@ def domain() -> market.Environment:
 
 
 BATCH = [market.Request(nodes=1, length=10.0, budget=1e9)]
+
+
 def solving(calls: Iterable[str]) -> list[Any]:
     """Return the names of calls, with a mark of those that need the solver."""
     return [pytest.param(name, marks=[pytest.mark.needs("ortools")] * name.startswith("exact")) for name in calls]
@@ -93,36 +92,61 @@ def test_an_origin_that_is_no_instant_is_refused(name: str, t0: Any) -> None:
         STARTS[name](t0)
 
 
-def test_a_job_that_would_never_end_is_named() -> None:
-    """Where run times lead beyond what numbers hold, the job is named, whatever the rules."""
-    for policy in sorted(POLICIES):
-        for runtime in (1.7e308, 1e308):
-            workload = fs.Workload(submit=[0, 0, 0], tasks=[2, 2, 2], runtime=[runtime] * 3)
-            with pytest.raises(fs.errors.InfeasibleError, match=r"^Job \d: runtime=1.*e\+308 s.*no finite finish"):
-                fs.simulate(workload, MACHINE, policy)
+FAR: dict[str, Callable[[], object]] = {
+    "runtime=1e+16 must lie between 1e-18 and 1e+15 seconds": lambda: jobs(runtime=1e16),
+    "runtime=5e-324 must lie between 1e-18 and 1e+15 seconds": lambda: jobs(runtime=5e-324),
+    "estimate=1e+300 must lie between": lambda: jobs(estimate=1e300),
+    "submit=1e+300 must be at most 1e+15 seconds": lambda: jobs(submit=[0, 1e300, 0]),
+    "task_bandwidth=1.5e+308 must be at most 1e+18 bytes": lambda: jobs(task_bandwidth=1.5e308),
+    "begin=1e+300 must be finite and at least 0 seconds, and at most 1e+15": lambda: jobs(begin=1e300),
+    "slack=2e+15 must be": lambda: jobs(slack=2e15),
+    "watts=1e+16 must be": lambda: jobs(watts=1e16),
+    "think_time=1e+16 must be at most": lambda: jobs(feedback={"preceding": [-1, 1, -1], "think_time": [-1, 1e16, -1]}),
+    "must end at 1e+15 s at the latest": lambda: jobs(held={2: [(0, 1e16)]}),
+    "what follows + must be minutes, or seconds with an s; at least 0, and at most 1e+15 s": lambda: jobs(
+        after=["", "afterok:1+1e20", ""]
+    ),
+    "its times must lie between 1e-18 and 1e+15 s": lambda: jobs(alternatives={1: [(1, 1), (2, 1e300)]}),
+    "its tasks must be below": lambda: jobs(alternatives={1: [(1, 1), (2**63, 5)]}),
+    "t0=1e+300 must be at most 1e+15 s from 0": lambda: fs.simulate(jobs(), MACHINE, t0=1e300),
+    "speed=1e-300 must lie between 1e-09 and 1e+09": lambda: fs.NodeGroup(1, 1e-300),
+    "speed=1e+300 must lie": lambda: fs.NodeGroup(1, 1e300),
+    "busy_watts=1e+100 must be at most": lambda: fs.NodeGroup(1, busy_watts=1e100),
+    "boot_seconds=1e+16 must be at most": lambda: fs.NodeGroup(1, off_watts=0, boot_seconds=1e16),
+    "the share 1e-300 of the speed must lie": lambda: fs.NodeGroup(1, gears=((1e-300, 100.0),)),
+    "100000000000000.0 W must be at most": lambda: fs.NodeGroup(1, gears=((0.5, 1e14),)),
+    "uplink=5e-324 must lie between 1e-09 and 1e+18 bytes": lambda: fs.Federation.of(2, 2, uplink=5e-324),
+    "begin=-1e+300 must be at most 1e+15 s from 0": lambda: fs.Downtime("C1", -1e300, 0.0),
+    "end=1e+16 must be at most": lambda: fs.Downtime("C1", 0.0, 1e16),
+    "values has 1e+300": lambda: fs.Signal((0.0,), (1e300,), "EUR/MWh"),
+    "until=1e+16 must be at most": lambda: fs.Signal((0.0,), (1.0,), "EUR/MWh", until=1e16),
+    "seconds=1e+16 must be at most": lambda: fs.policies.Timeout(1e16),
+}
 
 
-def test_a_plan_that_would_never_end_is_named() -> None:
-    """Searches and the batch entry say the same, not that nothing fits."""
-    from fedsched.engine.batch import Evaluator
-
-    workload = fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[1e308, 1e308])
-    problem = SearchProblem(workload, MACHINE, Objectives.of("makespan"))
-    with pytest.raises(fs.errors.InfeasibleError, match=r"Job \d: runtime=1e\+308 s.*no finite finish"):
-        problem.values(problem.row([0, 1])[None])
-    with pytest.raises(fs.errors.InfeasibleError, match=r"Row \d: runtime=1e\+308 s.*no finite finish"):
-        Evaluator(problem.problem)([[0, 1]])
+@pytest.mark.parametrize("message", FAR)
+def test_finite_figures_that_could_overflow_are_refused_where_they_are_given(message: str) -> None:
+    """A time over 1e15 s, a speed over a thousand million: one line names the field, the value and the limit."""
+    with pytest.raises((ValueError, fs.errors.FedschedError)) as caught:
+        FAR[message]()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1.0])
-def test_an_uplink_that_slows_without_end_is_named(sigma: float) -> None:
-    """A bandwidth so small that load over bandwidth is infinite is refused before anything runs."""
-    workload = jobs(task_bandwidth=8.0, compute_fraction=sigma)
-    with pytest.raises(fs.errors.InfeasibleError, match=r"Cluster 'C1': uplink=5e-324 bytes/s"):
-        fs.simulate(workload, fs.Federation.of(2, 2, uplink=5e-324))
-    with pytest.raises(fs.errors.InfeasibleError, match=r"Cluster 'C1': uplink=inf bytes/s under the inf"):
-        fs.simulate(jobs(task_bandwidth=1.5e308), fs.Federation.of(2, 2))
-    fs.simulate(jobs(), fs.Federation.of(2, 2, uplink=5e-324)).verify()  # nobody uses it
+@pytest.mark.parametrize("runtime", [1e-18, 1e15])
+def test_the_least_and_the_largest_figures_overflow_nothing(runtime: float) -> None:
+    """At the limits of all figures together every policy's schedule, its metrics and bounds are finite."""
+    groups = (fs.NodeGroup(2, 1e-9, busy_watts=1e12), fs.NodeGroup(2, 1e9))
+    machine = fs.Federation((fs.Cluster("a", groups, 1e-9), fs.Cluster("b", 2, 1e-9)))
+    workload = jobs(submit=[0, 1, 1e15], runtime=runtime, tasks=[2, 3, 5], task_bandwidth=1e18, compute_fraction=0.5)
+    for policy in ("easy", "conservative", "min-min"):
+        schedule = fs.simulate(workload, machine, policy)
+        schedule.verify()
+        found: dict[str, float] = schedule.metrics().as_dict()
+        assert not np.isinf(list(found.values())).any()
+        bounds = lower_bounds(workload, machine, method="closed")
+        for name in ("flow", "makespan", "energy", "mean_slowdown"):
+            assert 0 <= bounds.of(name) <= found[name] * (1 + 1e-9)
 
 
 HUGE = 2**64 - 5

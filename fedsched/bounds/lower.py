@@ -98,9 +98,9 @@ def lower_bounds(
         The time by which all jobs end in the schedules whose cost and carbon are bounded; by default any.
     """
     workload, federation = nouns_of("lower_bounds", workload, federation, second="federation")
-    reading = reading.but(
-        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
-    ).settled("lower_bounds")
+    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives).settled(
+        "lower_bounds"
+    )
     if method not in METHODS:
         raise unknown_name("method of bounds", method, METHODS)
     if len(workload) == 0:

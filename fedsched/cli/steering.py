@@ -113,9 +113,7 @@ def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool 
     if keep is not None:
         runner = Keeping(runner, keep)
     if recorded is None:
-        runner = Announced(
-            runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing
-        )
+        runner = Announced(runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing)
     return runner
 
 
@@ -220,4 +218,3 @@ def plan_as_json(plan: Plan) -> dict[str, object]:
         "commands": [written(command) for command in commands_of(plan)],
         "notes": list(plan.notes),
     }  # fmt: skip
-

@@ -12,7 +12,6 @@ from fedsched.engine.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate
 from fedsched.engine.pack import measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import needs_of
-from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.engine.standing import most_of_groups
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
@@ -102,8 +101,6 @@ class Evaluator:
             state, user_sums = spaces[thread]
             failed = evaluate_rows(self.problem, self._common, plans, state, user_sums, rows, first, last)
             if failed >= 0:
-                if (endless := running_without_end(self.problem, state)) >= 0:
-                    raise InfeasibleError(f"Row {endless}: {without_end(self.problem, endless)}")
                 raise InfeasibleError(f"Candidate {failed} has a job that its caps and placement never let start.")
 
         in_slices(work, candidates, jobs=jobs, threads=self.threads)
@@ -117,7 +114,7 @@ def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, t
     step = plans_in_a_slice(jobs)
 
     def stretch(thread: int) -> None:
-        with np.errstate(all="ignore"):  # a plan without end is named after it ran; only uncompiled would numpy warn
+        with np.errstate(all="ignore"):  # random numbers overflow on purpose, of which only uncompiled numpy warns
             for first in range(edges[thread], edges[thread + 1], step):
                 work(thread, first, min(first + step, edges[thread + 1]))
 

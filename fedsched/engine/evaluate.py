@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints, Problem, State
 
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where the parts of a row lie."""

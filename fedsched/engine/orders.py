@@ -20,8 +20,7 @@ BY_SUBMIT = {"fcfs": QueueKey.SUBMITTED, "f1": QueueKey.F1}  # they change where
 
 def _fixed_key(problem: Problem, name: str) -> Floats:
     # What is least comes first.
-    with np.errstate(over="ignore"):  # an area beyond what numbers hold is the largest of all
-        area = problem.tasks * problem.estimate
+    area = problem.tasks * problem.estimate
     if name == "f1":
         age = np.maximum(problem.submit - problem.t0, 1.0)
         return np.log10(np.maximum(problem.estimate, 1.0)) * problem.tasks + 870.0 * np.log10(age)

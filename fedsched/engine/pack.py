@@ -27,7 +27,7 @@ from fedsched.model.counters import counters_of
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
 from fedsched.model.gears import refuse_strange_gears
-from fedsched.model.layout import layout_of, own_tasks, tasks_on_nodes
+from fedsched.model.layout import layout_of, tasks_on_nodes
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
 from fedsched.model.power_cap import is_capped
@@ -80,22 +80,6 @@ def _home_clusters(workload: Workload, federation: Federation) -> Ints:
         return np.full(len(workload.sites), -1, dtype=np.int64)
 
 
-def _refuse_endless_uplinks(workload: Workload, federation: Federation) -> None:
-    # A slowdown L/B beyond what numbers hold would be infinite, or no number at all where nothing communicates.
-    tasks = own_tasks(workload).astype(np.float64)
-    if len(federation.clusters) == 1 or not workload.task_bandwidth.any():
-        return
-    with np.errstate(over="ignore"):
-        most = float((workload.task_bandwidth * (tasks * tasks) / np.maximum(tasks - 1.0, 1.0)).sum())
-        for cluster in federation.clusters:
-            if not np.isfinite(most) or not np.isfinite(most / np.float64(cluster.uplink)):
-                raise InfeasibleError(
-                    f"Cluster {cluster.name!r}: uplink={cluster.uplink!r} bytes/s under the {most:g} bytes/s that all "
-                    "jobs together may send slows them without end; give a faster uplink, or jobs a lower "
-                    "task_bandwidth."
-                )
-
-
 def pack(
     workload: Workload,
     federation: Federation,
@@ -105,7 +89,6 @@ def pack(
     running: Sequence[int] = (),
 ) -> Problem:
     """Return the arrays of the problem: these jobs on this federation, read in this way."""
-    _refuse_endless_uplinks(workload, federation)
     groups = as_weighed(federation).groups
     refuse_strange_gears(workload, groups)
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
@@ -380,9 +363,19 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
     extras = Extras(
-        needs, _nobody_waits(), waits, no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
-        _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
-        of_rows(problem.extras.standing, jobs), more=None,
+        needs,
+        _nobody_waits(),
+        waits,
+        no_limits(),
+        _nobody_inside(),
+        _nobody_is_cancelled(),
+        _nobody_is_held(),
+        _nobody_chooses(),
+        tier,
+        problem.extras.saving,
+        of_jobs(problem.extras.ceilings, jobs, t0),
+        of_rows(problem.extras.standing, jobs),
+        more=None,
     )
     return as_used(extras)
 

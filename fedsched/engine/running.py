@@ -239,7 +239,12 @@ def enter(problem: Problem, state: State, j: int) -> None:
         state.load.size > 1
         and problem.bandwidth[j] > 0.0
         and fill_demand(
-            problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], state.counts[j],
+            problem.extras,
+            problem.groups,
+            j,
+            problem.tasks[j],
+            problem.bandwidth[j],
+            state.counts[j],
             state.rates.demand[j],
         )
     ):

@@ -200,8 +200,6 @@ class Simulation:
             if status == Status.ASKED:
                 continue
             if status == Status.STUCK:
-                if (endless := running_without_end(self.problem, self.state)) >= 0:
-                    raise InfeasibleError(f"Job {self.workload.id[endless]}: {without_end(self.problem, endless)}")
                 if self.federation.calendar or is_capped(self.federation):
                     self._over = True
                     return self
@@ -378,20 +376,6 @@ def no_room(finished: int, jobs: int, *, left: Ints | None = None) -> str:
         done = f"{finished} of {counted(jobs, 'job')} finished"
         return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"
     return f"nodes that stay closed leave the others no room: {finished} of {counted(jobs, 'job')} finished"
-
-
-def running_without_end(problem: Problem, state: State) -> int:
-    """Return the row of a job that runs and never finishes, where a run is stuck because of one, or -1."""
-    return int(state.heap.job[0]) if state.counter[Counter.RUNNING] > 0 else -1
-
-
-def without_end(problem: Problem, row: int) -> str:
-    """Return what is wrong with a job whose finish is beyond what numbers hold."""
-    runtime = float(problem.runtime[row])
-    return (
-        f"runtime={runtime!r} s, times what its nodes and uplinks make of it, gives no finite finish; shorten it, or "
-        "give it faster nodes or uplinks."
-    )
 
 
 def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Problem, plan: Plan) -> None:

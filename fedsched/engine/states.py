@@ -129,8 +129,9 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         load=np.zeros(clusters),
         queue=queue,
         backfill=backfill,
-        classes=_new_classes(jobs, groups, 0 if problem.extras is None else problem.extras.pools.amount.size, needs,
-                             problem.extras),
+        classes=_new_classes(
+            jobs, groups, 0 if problem.extras is None else problem.extras.pools.amount.size, needs, problem.extras
+        ),
         profile=Profile(
             time=np.zeros(rows),
             total=np.zeros(rows, dtype=np.int64),

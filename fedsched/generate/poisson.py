@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.errors import unknown_name
 from fedsched.model.workload import Workload
-from fedsched.values import is_number, seed_of, whole
+from fedsched.values import LEAST_SECONDS, is_number, seed_of, whole
 
 SIZES = ("uniform", "pow2", "serial")
 RUNTIMES = ("exponential", "uniform", "constant")
@@ -67,7 +67,7 @@ def poisson(
         runtime = np.full(jobs, mean_runtime)
     else:
         raise unknown_name("distribution of run times", runtimes, RUNTIMES)
-    runtime = np.maximum(runtime, np.finfo(float).tiny)
+    runtime = np.maximum(runtime, LEAST_SECONDS)
     if rate is None:
         rate = float(load or 0) * nodes / float((tasks * runtime).mean())
     return Workload(

@@ -20,16 +20,14 @@ from fedsched.engine.rules import Needs
 from fedsched.engine.shapes import seen
 from fedsched.engine.simulation import (
     refuse_strangers,
-    running_without_end,
     set_running,
     submits_that_came_out,
     who_is_gone,
-    without_end,
 )
 from fedsched.engine.standing import of_rows
 from fedsched.engine.states import new_state
 from fedsched.engine.switching import refuse_power
-from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.errors import ScheduleError, unknown_name
 from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
@@ -216,12 +214,9 @@ class Episodes:
 
     def go_on(self) -> None:
         """Bring every run to its next decision, or to its end."""
-        with np.errstate(over="ignore"):  # a job without end is named below; only uncompiled would numpy warn of it
-            stuck = go_on(self.runs)
+        stuck = go_on(self.runs)
         if stuck >= 0:
-            problem, state = self._stretch(self.runs.log, int(self.runs.first[stuck])), self.state(stuck)
-            row = running_without_end(problem, state)
-            raise InfeasibleError(f"Job {self._jobs(stuck).id[row]}: {without_end(problem, row)}")
+            raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 
     def state(self, b: int) -> State:
         """Return the state of a run, as views."""

@@ -60,11 +60,11 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
     reference = speed or _commonest(clusters)
     made = []
     for cluster in clusters:
-        groups = [
-            NodeGroup(count, kind.speed / reference, kind.busy_watts, kind.idle_watts)
-            for kind, count in cluster.kinds.items()
-        ]
         try:
+            groups = [
+                NodeGroup(count, kind.speed / reference, kind.busy_watts, kind.idle_watts)
+                for kind, count in cluster.kinds.items()
+            ]
             made.append(Cluster(cluster.name, tuple(groups), platform.uplink(cluster)))
         except FederationError as error:
             raise FederationError(f"{path}: {error}") from None

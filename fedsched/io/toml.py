@@ -42,7 +42,12 @@ _NEEDED: dict[type, tuple[str, ...]] = {
 }
 # A list is named in the singular in the file: each [[cluster]] is one of them.
 _KEYS = dict(
-    clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="downtime", limits="limit",
+    clusters="cluster",
+    groups="group",
+    pools="pool",
+    partitions="partition",
+    calendar="downtime",
+    limits="limit",
     signals="signal",
 )
 
@@ -90,7 +95,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
     """Return the federation in a parsed file; `source` is named in errors, `name` is the name if the file has none."""
     data, power = dict(data), data.get("power")
     if power is not None and not isinstance(power, str):
-        raise FederationError(f"{source}: power={shortened(repr(power))} must be a text in quotes: \"timeout:600\".")
+        raise FederationError(f'{source}: power={shortened(repr(power))} must be a text in quotes: "timeout:600".')
     data.pop("power", None)
     _check_table(data, Federation, source)
     clusters = []

@@ -15,6 +15,7 @@ from fedsched.model.gears import FULL_SPEED, gears_of
 from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
 from fedsched.model.layout import own_tasks
 from fedsched.text import counted, one_line
+from fedsched.values import LEAST_SECONDS, MOST_SECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,6 +94,12 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
         if shape.tasks < 1 or not (0.0 < shape.runtime < np.inf and 0.0 < shape.estimate < np.inf):
             raise ValueError(
                 f"{whose}: alternative {shape}: it must have a task at least, and times that are finite and above 0."
+            )
+        if shape.tasks >= 2**63:
+            raise ValueError(f"{whose}: alternative {shape}: its tasks must be below 2**63.")
+        if not all(LEAST_SECONDS <= time <= MOST_SECONDS for time in (shape.runtime, shape.estimate)):
+            raise ValueError(
+                f"{whose}: alternative {shape}: its times must lie between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s."
             )
         if shape.gear < 0 or not (shape.compute_fraction == OWN or 0.0 <= shape.compute_fraction <= 1.0):
             raise ValueError(

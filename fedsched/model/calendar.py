@@ -12,7 +12,7 @@ import numpy as np
 from fedsched.errors import FederationError
 from fedsched.model.node_ranges import named_nodes, ranges_of
 from fedsched.model.validation import check_labels
-from fedsched.values import is_number, seed_of
+from fedsched.values import MOST_SECONDS, is_number, is_time, seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -110,6 +110,9 @@ class Downtime:
             raise FederationError(f"{self.where}: begin={self.begin!r} must be finite, in seconds.")
         if not (is_number(self.end) or self.end == math.inf) or not self.end > self.begin:
             raise FederationError(f"{self.where}: end={self.end!r} must be after its begin.")
+        for field in ("begin", "end"):
+            if not is_time(time := getattr(self, field)) and time != math.inf:
+                raise FederationError(f"{self.where}: {field}={time!r} must be at most {MOST_SECONDS:g} s from 0.")
         for field in ("begin", "end"):
             object.__setattr__(self, field, float(getattr(self, field)))
         before, with_end = KINDS[self.kind]

@@ -16,6 +16,7 @@ from fedsched.model.feedback import followers_of
 from fedsched.model.job_columns import JobColumns
 from fedsched.model.log import CANCELLED, FAILED
 from fedsched.text import counted, first_of, one_line
+from fedsched.values import MOST_SECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,9 +181,10 @@ def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> 
         seconds = float(match[first]) * (1.0 if match[first + 1] else MINUTE)
     except ValueError:
         seconds = float("nan")
-    if not 0.0 <= seconds < float("inf"):
+    if not 0.0 <= seconds <= MOST_SECONDS:
         raise ValueError(
-            f"{whose}: {one_line(part)!r}: what follows + must be minutes, or seconds with an s; at least 0."
+            f"{whose}: {one_line(part)!r}: what follows + must be minutes, or seconds with an s; at least 0, and at "
+            f"most {MOST_SECONDS:g} s."
         )
     return seconds
 

@@ -25,7 +25,7 @@ from fedsched.model.signal import Signal, check_signals
 from fedsched.model.switching import PowerSaving, check_states, check_switching
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
-from fedsched.values import bytes_a_second, is_number
+from fedsched.values import LEAST_BYTES, LEAST_SPEED, MOST_BYTES, MOST_SPEED, MOST_WATTS, bytes_a_second, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,9 +87,14 @@ class NodeGroup:
             raise FederationError(
                 f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
             )
-        if not (is_number(self.speed) and self.speed > 0 and math.isfinite(1.0 / self.speed)):
+        if not (is_number(self.speed) and self.speed > 0):
             raise FederationError(
                 f"NodeGroup: speed={self.speed!r} must be finite and above 0 (1.0 is the reference node)."
+            )
+        if not LEAST_SPEED <= self.speed <= MOST_SPEED:
+            raise FederationError(
+                f"NodeGroup: speed={self.speed!r} must lie between {LEAST_SPEED:g} and {MOST_SPEED:g} (1.0 is the "
+                "reference node)."
             )
         if not (is_number(self.busy_watts) and is_number(self.idle_watts)):
             raise FederationError(f"NodeGroup: watts {self.busy_watts!r}/{self.idle_watts!r} must be finite.")
@@ -97,6 +102,8 @@ class NodeGroup:
             raise FederationError(
                 f"NodeGroup: idle_watts={self.idle_watts!r} must lie between 0 and busy_watts={self.busy_watts!r}."
             )
+        if self.busy_watts > MOST_WATTS:
+            raise FederationError(f"NodeGroup: busy_watts={self.busy_watts!r} must be at most {MOST_WATTS:g}.")
         check_states(self)
         object.__setattr__(self, "gears", checked_gears(self.gears, self.idle_watts))
 
@@ -124,6 +131,11 @@ class Cluster:
         if not self.uplink > 0:
             raise FederationError(
                 f"Cluster {self.name!r}: uplink={self.uplink!r} must be above 0 bytes/s (inf is allowed)."
+            )
+        if not LEAST_BYTES <= self.uplink <= MOST_BYTES and self.uplink != math.inf:
+            raise FederationError(
+                f"Cluster {self.name!r}: uplink={self.uplink!r} must lie between {LEAST_BYTES:g} and {MOST_BYTES:g} "
+                "bytes/s, or be inf."
             )
         if any(group.nodes is not None for group in self.groups):
             self.group_of_node  # noqa: B018 - refuses nodes that two groups say they have

@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.model.job_columns import JobColumns
 from fedsched.model.validation import table_column
 from fedsched.text import counted
+from fedsched.values import MOST_SECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,6 +52,9 @@ class Feedback(JobColumns):
         if (wrong := follows & ~((think >= 0) & np.isfinite(think))).any():
             job = int(np.argmax(wrong))
             raise ValueError(f"Job {ids[job]}: think_time={think[job]:g} must be finite and at least 0 seconds.")
+        if (wrong := think > MOST_SECONDS).any():
+            job = int(np.argmax(wrong))
+            raise ValueError(f"Job {ids[job]}: think_time={think[job]:g} must be at most {MOST_SECONDS:g} seconds.")
         return cls(preceding, think) if follows.any() else None
 
     def columns(self) -> dict[str, NDArray[Any]]:

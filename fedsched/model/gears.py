@@ -5,7 +5,6 @@ Gear 0 is a node's full speed, at its busy watts. What of a job does not compute
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from fedsched.errors import FederationError, InfeasibleError, shortened
 from fedsched.model.job_numbers import JobNumbers
 from fedsched.text import counted
-from fedsched.values import is_number
+from fedsched.values import LEAST_SPEED, MOST_SPEED, MOST_WATTS, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,12 +58,19 @@ def checked_gears(given: Any, idle_watts: float) -> tuple[tuple[float, float], .
             "((0.8, 160.0), (0.6, 130.0))."
         ) from None
     for speed, watts in gears:
-        if not (is_number(speed) and speed > 0.0 and math.isfinite(1.0 / speed)):
+        if not (is_number(speed) and speed > 0.0):
             raise FederationError(f"NodeGroup: gears: the share {speed!r} of the speed must be finite and above 0.")
+        if not LEAST_SPEED <= speed <= MOST_SPEED:
+            raise FederationError(
+                f"NodeGroup: gears: the share {speed!r} of the speed must lie between {LEAST_SPEED:g} and "
+                f"{MOST_SPEED:g}."
+            )
         if not (is_number(watts) and watts >= idle_watts):
             raise FederationError(
                 f"NodeGroup: gears: {watts!r} W must be finite and at least idle_watts={idle_watts!r}."
             )
+        if watts > MOST_WATTS:
+            raise FederationError(f"NodeGroup: gears: {watts!r} W must be at most {MOST_WATTS:g} W.")
     return gears
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
 from fedsched.text import counted, one_line
+from fedsched.values import MOST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,6 +102,8 @@ def holds_of(entry: Any, whose: str) -> list[Hold]:
         return []
     given = _read(entry, whose) if isinstance(entry, str) else [_hold(one, whose) for one in entry]
     for hold in given:
+        if MOST_SECONDS < hold.end < np.inf:
+            raise ValueError(f"{whose}: held {hold} must end at {MOST_SECONDS:g} s at the latest.")
         if not 0.0 <= hold.begin < hold.end < np.inf:
             raise ValueError(
                 f"{whose}: held {hold} must begin at 0 s or later and end after it began; one that is held for good "

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.model.job_columns import JobColumns
 from fedsched.model.validation import table_column
+from fedsched.values import MOST_SECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ class JobNumbers(JobColumns):
     CELL: ClassVar[type[int] | type[float] | type[str]] = float
     KIND: ClassVar[type[np.int64] | type[np.float64]] = np.float64
     NOTHING: ClassVar[float]
-    RANGE: ClassVar[tuple[float, float]] = (LEAST, np.inf)
+    RANGE: ClassVar[tuple[float, float]] = (LEAST, MOST_SECONDS)
     RULE: ClassVar[str]  # what a number must be, for errors
 
     given: NDArray[Any]
@@ -41,7 +42,8 @@ class JobNumbers(JobColumns):
         least, most = cls.RANGE
         sound = (values == cls.NOTHING) | ((values >= least) & (values <= most) & np.isfinite(values))
         if (wrong := np.flatnonzero(~sound)).size:
-            raise ValueError(f"Job {ids[wrong[0]]}: {name}={values[wrong[0]]:g} must be {cls.RULE}.")
+            above = f", and at most {most:g}" if least <= values[wrong[0]] < np.inf else ""
+            raise ValueError(f"Job {ids[wrong[0]]}: {name}={values[wrong[0]]:g} must be {cls.RULE}{above}.")
         return cls(values) if (values != cls.NOTHING).any() else None
 
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -77,7 +77,7 @@ class Partition:
             raise FederationError(f"Partition {self.name!r}: it has no nodes; give nodes={{cluster: 'all'}}.")
         for cluster, text in self.nodes:
             list(ranges_of(text, f"Partition {self.name!r}: nodes of {cluster!r}"))
-        if not self.max_time > 0:
+        if not (is_number(self.max_time) or self.max_time == math.inf) or not self.max_time > 0:
             raise FederationError(f"Partition {self.name!r}: max_time={self.max_time!r} must be above 0 seconds.")
         usual = self.default_time
         if usual is not None and not (is_number(usual) and 0 < usual <= self.max_time):

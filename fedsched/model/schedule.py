@@ -14,7 +14,7 @@ from fedsched.model.lost import LostRuns, no_runs
 from fedsched.model.promises import Promises, same_delays, same_promises
 from fedsched.model.reading import UNRECORDED, Read, Reading, in_words
 from fedsched.text import counted, html, one_line
-from fedsched.values import is_number
+from fedsched.values import MOST_SECONDS, is_number, is_time
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -104,6 +104,8 @@ class Schedule(Read):
             object.__setattr__(self, name, array)
         if not is_number(self.t0):
             raise ScheduleError(f"Schedule: t0={self.t0!r} must be finite.")
+        if not is_time(self.t0):
+            raise ScheduleError(f"Schedule: t0={self.t0!r} must be at most {MOST_SECONDS:g} s from 0.")
 
     def __len__(self) -> int:
         return len(self.workload)
@@ -118,7 +120,8 @@ class Schedule(Read):
                 for name in ("start", "finish", "counts")
             )
             and all(map(np.array_equal, self.lost, other.lost))
-            and same_promises(self.promises, other.promises) and same_delays(self.delays, other.delays)
+            and same_promises(self.promises, other.promises)
+            and same_delays(self.delays, other.delays)
         )
 
     __hash__ = None  # type: ignore[assignment]

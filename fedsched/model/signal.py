@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.errors import FederationError, shortened
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
-from fedsched.values import is_number
+from fedsched.values import MOST_SECONDS, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,6 +78,8 @@ class Signal:
             wrong = next((one for one in listed if not is_number(one)), None)
             if wrong is not None:
                 raise FederationError(f"Signal: {name} has {shortened(repr(wrong))}; each must be a finite number.")
+            if (wrong := next((one for one in listed if abs(one) > MOST_SECONDS), None)) is not None:
+                raise FederationError(f"Signal: {name} has {wrong!r}; each must be at most {MOST_SECONDS:g} from 0.")
             object.__setattr__(self, name, tuple(float(one) for one in listed))
         found = _UNIT.fullmatch(self.unit) if isinstance(self.unit, str) else None
         if found is None and self.unit not in WATTS:
@@ -111,6 +113,8 @@ class Signal:
             until = last + (last - self.times[-2]) if len(self.times) > 1 else math.inf
         if not (is_number(until) or until == math.inf) or not until > last:
             raise FederationError(f"{self.where}: until={until!r} must be after its last time, {last!r}.")
+        if MOST_SECONDS < until < math.inf:
+            raise FederationError(f"{self.where}: until={until!r} must be at most {MOST_SECONDS:g} s.")
         if self.beyond == "repeat" and until == math.inf and len(self.times) > 1:
             raise FederationError(f"{self.where}: beyond='repeat' needs an end to begin anew after; give until=.")
         object.__setattr__(self, "until", float(until))

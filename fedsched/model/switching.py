@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from fedsched.errors import FederationError, shortened
-from fedsched.values import is_number
+from fedsched.values import MOST_SECONDS, MOST_WATTS, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +117,8 @@ PowerSaving: TypeAlias = Switching | Planned
 def _seconds(whose: str, value: Any) -> float:
     if not is_number(value) or value < 0:
         raise FederationError(f"{whose}: seconds={shortened(repr(value))} must be finite and at least 0.")
+    if value > MOST_SECONDS:
+        raise FederationError(f"{whose}: seconds={value!r} must be at most {MOST_SECONDS:g}.")
     return float(value)
 
 
@@ -160,14 +162,14 @@ def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> N
 
 def check_states(group: NodeGroup) -> None:
     """Raise where what a group's nodes draw and take when they are off, boot or shut down cannot be."""
-    for name in ("off_watts", "boot_watts", "shutdown_watts"):
-        value = getattr(group, name)
-        if value is not None and not (is_number(value) and value >= 0):
-            raise FederationError(f"NodeGroup: {name}={shortened(repr(value))} must be finite and at least 0.")
-    for name in ("boot_seconds", "shutdown_seconds"):
-        value = getattr(group, name)
+    for name in ("off_watts", "boot_watts", "shutdown_watts", "boot_seconds", "shutdown_seconds"):
+        value, most = getattr(group, name), MOST_WATTS if name.endswith("watts") else MOST_SECONDS
+        if value is None and name.endswith("watts"):
+            continue
         if not (is_number(value) and value >= 0):
             raise FederationError(f"NodeGroup: {name}={shortened(repr(value))} must be finite and at least 0.")
+        if value > most:
+            raise FederationError(f"NodeGroup: {name}={value!r} must be at most {most:g}.")
     if group.off_watts is None and (group.boot_watts, group.shutdown_watts) != (None, None):
         raise FederationError("NodeGroup: boot_watts and shutdown_watts are of nodes that go off; give off_watts= too.")
     if group.off_watts is not None and group.off_watts > group.idle_watts:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.values import LEAST_SECONDS, MOST_BYTES, MOST_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -77,6 +79,7 @@ def check_labels(what: str, labels: Iterable[str]) -> tuple[str, ...]:
 def check_jobs(workload: Workload) -> None:
     """Raise for the first rule of the model that a job breaks."""
     w = workload
+    lasts = f"must lie between {LEAST_SECONDS:g} and {MOST_SECONDS:g} seconds"
     rules = (
         ("submit", np.isfinite(w.submit) & (w.submit >= 0), "must be finite and at least 0 seconds"),
         ("tasks", w.tasks >= 1, "must be at least 1"),
@@ -84,6 +87,10 @@ def check_jobs(workload: Workload) -> None:
         ("estimate", np.isfinite(w.estimate) & (w.estimate > 0), "must be finite and above 0 seconds"),
         ("compute_fraction", (w.compute_fraction >= 0) & (w.compute_fraction <= 1), "must lie between 0 and 1"),
         ("task_bandwidth", np.isfinite(w.task_bandwidth) & (w.task_bandwidth >= 0), "must be finite, at least 0"),
+        ("submit", w.submit <= MOST_SECONDS, f"must be at most {MOST_SECONDS:g} seconds"),
+        ("runtime", (w.runtime >= LEAST_SECONDS) & (w.runtime <= MOST_SECONDS), lasts),
+        ("estimate", (w.estimate >= LEAST_SECONDS) & (w.estimate <= MOST_SECONDS), lasts),
+        ("task_bandwidth", w.task_bandwidth <= MOST_BYTES, f"must be at most {MOST_BYTES:g} bytes a second"),
         ("origin", (w.origin >= -1) & (w.origin < len(w.sites)), f"must be -1 or an index of the {len(w.sites)} sites"),
     )
     for field, holds, rule in rules:

@@ -105,8 +105,7 @@ def assign(
         raise unknown_name("list heuristic", heuristic, HEURISTICS)
     if t0 is None:
         t0 = running.time if running is not None else float(workload.submit.min())
-    with np.errstate(over="ignore", invalid="ignore"):  # what never ends is refused as it runs
-        return _Mapper(workload, federation, heuristic, shapes, caps, t0, running, look).run()
+    return _Mapper(workload, federation, heuristic, shapes, caps, t0, running, look).run()
 
 
 class _Mapper:

@@ -19,7 +19,6 @@ from fedsched.engine.pack import frozen, measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.shapes import Shapes, opened, seen
-from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
 from fedsched.model.lost import Held
@@ -250,7 +249,7 @@ class PackedProblem:
         problem, space, state = self.seat(thread)
         failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, begin, end)
         if failed >= 0:
-            raise self._stuck(failed, state)
+            raise self._stuck(failed)
 
     def _put_off(self, row: Ints, thread: int) -> None:
         # Write the delays of the plan that a seat is about to run.
@@ -270,9 +269,7 @@ class PackedProblem:
         ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
         return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), problem.watts
 
-    def _stuck(self, plan: int, state: State) -> InfeasibleError:
-        if (endless := running_without_end(self.problem, state)) >= 0:
-            return InfeasibleError(f"Job {self.ids[endless]}: {without_end(self.problem, endless)}")
+    def _stuck(self, plan: int) -> InfeasibleError:
         return InfeasibleError(f"Plan {plan} has a job that its caps and placement never let start.")
 
     def values(self, rows: Ints) -> Floats:
@@ -304,7 +301,7 @@ class PackedProblem:
         problem, space, state = self.seat(thread)
         status = metrics_unless(problem, space.common, self.layout, row, state, metrics, over)
         if status == Status.STUCK:
-            raise self._stuck(plan, state)
+            raise self._stuck(plan)
         return status == Status.DONE
 
     # ---- rows ---------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class SharedRows(PackedProblem):
         if status == Status.STUCK and self._ends_so(state):
             status = Status.DONE
         if status == Status.STUCK:
-            raise self._stuck(plan, state)
+            raise self._stuck(plan)
         if status == Status.DONE:
             measured, t0 = self.space.common.measured, self.problem.t0
             found = metrics_of(
@@ -253,7 +253,7 @@ class SharedProblem(SharedRows, SearchProblem):
         """Return the schedule of a plan, with each task on its node."""
         plan, trials = self.plan(row), Trials(self.problem, self._shared, self._shortest)
         if trials.run(plan) == Status.STUCK and not self._ends_so(trials.state):
-            raise self._stuck(0, trials.state)
+            raise self._stuck(0)
         return schedule_of(
             self._jobs,
             self.federation,
@@ -315,7 +315,5 @@ def problem_for(
 ) -> SearchProblem:
     """Return the jobs on whole nodes, or on nodes that they share."""
     if sharing is None:
-        return SearchProblem(
-            workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how
-        )
+        return SearchProblem(workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how)
     return SharedProblem(workload, federation, objectives, sharing=sharing, **how)

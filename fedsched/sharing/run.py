@@ -16,12 +16,10 @@ from fedsched.engine.simulation import (
     lost_in,
     no_room,
     running_in,
-    running_without_end,
     submits_in,
     submits_that_came_out,
     who_is_gone,
     who_is_held,
-    without_end,
 )
 from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.model.dependencies import settled
@@ -112,8 +110,6 @@ class SharedRun:
             if status == Status.DONE:
                 return
             if status == Status.STUCK:
-                if (row := running_without_end(problem, state)) >= 0:
-                    raise InfeasibleError(f"Job {self.workload.id[row]}: {without_end(problem, row)}")
                 if self.federation.calendar:
                     self._over = True
                     return

@@ -134,9 +134,7 @@ class _Tried(NamedTuple):
 class _Planner:
     """Tries orders of one queue."""
 
-    def __init__(
-        self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises
-    ) -> None:
+    def __init__(self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises) -> None:
         self.picture, self.aims, self.priorities = picture, aims, priorities
         self.turns = Turns(picture)
         queue = picture.queue

@@ -93,9 +93,7 @@ class Priorities:
 
     def order(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> list[SlurmJob]:
         """Return in which order jobs have their turn under such Nice."""
-        return sorted(
-            jobs, key=lambda job: (-self.queue.tier(job), -self.after(job, niceties), job.submit, job.number)
-        )
+        return sorted(jobs, key=lambda job: (-self.queue.tier(job), -self.after(job, niceties), job.submit, job.number))
 
     def too_low(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> SlurmJob | None:
         """Return a job that such Nice leaves no priority of its own, if there is one."""

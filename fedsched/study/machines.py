@@ -105,9 +105,7 @@ def _side_by_side(federation: Federation) -> tuple[Partition, ...]:
 
     def renumbered(one: Partition) -> tuple[tuple[str, str], ...]:
         members = one.members(sizes)
-        return tuple(
-            (name, ranges_text(np.flatnonzero(members[name][order[name]]).tolist())) for name, _ in one.nodes
-        )
+        return tuple((name, ranges_text(np.flatnonzero(members[name][order[name]]).tolist())) for name, _ in one.nodes)
 
     return tuple(replace(one, nodes=renumbered(one)) for one in federation.partitions)
 

@@ -115,9 +115,7 @@ def reservation_meant(downtimes: Iterable[Downtime], name: str, eligible: float)
     return min(later, key=lambda one: one.begin).name if later else ""
 
 
-def _read(
-    name: str, lines: Iterable[str], dump: Dump, federation: Federation, zero: float
-) -> tuple[Downtime, ...]:
+def _read(name: str, lines: Iterable[str], dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
     until, hosts = _moment(dump.taken), dump.path(NODES)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name

@@ -87,7 +87,10 @@ def write_queue(
     depends = later & (facts.depends[waits] >= 0)
     held = later & ~depends & (facts.held[waits] > until)
     priority = made_queue.priorities(
-        facts.submit[waits], facts.eligible[waits], facts.site.points(facts.queue, facts.quality)[waits], until,
+        facts.submit[waits],
+        facts.eligible[waits],
+        facts.site.points(facts.queue, facts.quality)[waits],
+        until,
         in_order=in_order,
     )
     why = made_queue.reasons(priority, held, depends, [reasons[row] for row in waits.tolist()])

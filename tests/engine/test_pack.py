@@ -9,7 +9,7 @@ import pytest
 from plain import begun, clusters, jobs
 
 from fedsched.engine.pack import pack
-from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.errors import UnknownNameError
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
@@ -78,11 +78,3 @@ def test_sites_that_are_no_clusters() -> None:
     assert packed(jobs([1], [1.0], origin=[0], sites=("elsewhere",))).origin.tolist() == [-1]
     with pytest.raises(UnknownNameError):
         packed(jobs([1], [1.0], origin=[0], sites=("elsewhere",), allowed=np.array([[True]])))
-
-
-def test_uplinks_that_slow_without_end_are_refused() -> None:
-    """An uplink so slow beside what jobs send that no number holds the quotient is refused by name."""
-    slow = clusters(((2, 1.0),), ((2, 1.0),), uplinks=[1.0, 1e-300])
-    with pytest.raises(InfeasibleError, match="Cluster 'c1': uplink=1e-300"):
-        packed(jobs([4], [1.0], task_bandwidth=[1e200]), slow)
-    assert packed(jobs([4], [1.0]), slow).nodes == 4

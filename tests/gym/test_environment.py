@@ -211,16 +211,6 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
         env.step(0.5)
 
 
-def test_a_job_without_end_is_named() -> None:
-    """A job whose finish is beyond what numbers hold is refused by its id where the run comes to it."""
-    workload = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[10.0, 1e308], id=[5, 7])
-    env = SchedulingEnv(workload, fs.Federation.homogeneous(2, speed=0.5))
-    env.reset()
-    env.step(0)
-    with pytest.raises(InfeasibleError, match="Job 7: runtime=1e\\+308 s"):
-        env.step(0)
-
-
 def test_where_all_jobs_run_there_is_nothing_to_decide(sample: Sample) -> None:
     """A workload of jobs that all run already is refused, since nobody would ever be asked."""
     log, cluster = sample

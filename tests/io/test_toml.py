@@ -26,7 +26,7 @@ count = 4
 speed = 2
 """
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-POSITIVE = st.floats(min_value=1e-6, max_value=1e15)
+POSITIVE = st.floats(min_value=1e-6, max_value=1e9)
 WATTS = st.tuples(st.floats(0, 500), st.floats(0, 500)).map(lambda pair: (max(pair), min(pair)))
 
 

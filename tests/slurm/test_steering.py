@@ -58,9 +58,7 @@ def nices(slurm: SlurmCluster) -> set[str]:
 @pytest.mark.parametrize("weighed", ["", WEIGHED])
 def test_an_order_is_given_and_taken_back(weighed: str, short_path: Path) -> None:
     """Under both kinds of priorities, the queue has the plan's order, by Nice alone; killed or not, it is undone."""
-    cluster = SlurmCluster(
-        short_path / "slurm", nodes=8, settings=SETTINGS + weighed, factor=FACTOR
-    )
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS + weighed, factor=FACTOR)
     with cluster as slurm:
         fill(slurm, 8, seed=1)
         runner = Beside(slurm)
