@@ -139,6 +139,18 @@ def test_verify_sees_who_starts_under_a_cap_that_does_not_bear_it() -> None:
     assert "240 W are planned at 0, and the power cap is 239 W" in low.violations()[0]
 
 
+def test_a_cap_that_comes_again_for_ages_is_checked_in_one_period() -> None:
+    """What is planned only falls after a start, so a cap that recurs is broken in its first period or never."""
+    jobs = fs.Workload(submit=[0.0], tasks=[2], runtime=[1e15])
+    for most in (240.0, 239.0):
+        cap = fs.Signal((0.0, 8.0), (400.0, most), "W", beyond="repeat", until=10.0)
+        machine = replace(NODES, signals=(cap,))
+        placed = {"start": [0.0], "finish": [1e15], "counts": [[2]], "t0": 0.0}
+        late = fs.Schedule(workload=jobs, federation=machine, knowledge="runtime", **placed)
+        told = ["Job 1: as it starts at 0, 240 W are planned at 8, and the power cap is 239 W."]
+        assert late.violations() == ([] if most == 240.0 else told)
+
+
 def test_jobs_that_a_cap_leaves_no_time_are_named() -> None:
     """Tests that a run ends without whoever finds no room for its whole run, in a cap that comes again or not."""
     jobs = fs.Workload(submit=[0.0, 0.0], tasks=[2, 1], runtime=[50.0, 5.0])

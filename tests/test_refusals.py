@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +107,8 @@ FAR: dict[str, Callable[[], object]] = {
     "what follows + must be minutes, or seconds with an s; at least 0, and at most 1e+15 s": lambda: jobs(
         after=["", "afterok:1+1e20", ""]
     ),
-    "its times must lie between 1e-18 and 1e+15 s": lambda: jobs(alternatives={1: [(1, 1), (2, 1e300)]}),
-    "its tasks must be below": lambda: jobs(alternatives={1: [(1, 1), (2**63, 5)]}),
+    "its times must lie between 1e-18 and 1e+15 s": lambda: jobs(alternatives=["1x1|2x1e300", "", ""]),
+    "its tasks and its gear must be below": lambda: jobs(alternatives=[f"1x1|{2**63}x5", "", ""]),
     "t0=1e+300 must be at most 1e+15 s from 0": lambda: fs.simulate(jobs(), MACHINE, t0=1e300),
     "speed=1e-300 must lie between 1e-09 and 1e+09": lambda: fs.NodeGroup(1, 1e-300),
     "speed=1e+300 must lie": lambda: fs.NodeGroup(1, 1e300),
@@ -147,6 +148,29 @@ def test_the_least_and_the_largest_figures_overflow_nothing(runtime: float) -> N
         bounds = lower_bounds(workload, machine, method="closed")
         for name in ("flow", "makespan", "energy", "mean_slowdown"):
             assert 0 <= bounds.of(name) <= found[name] * (1 + 1e-9)
+
+
+LARGE = (fs.Cluster("large", (fs.NodeGroup(2**31 - 1, resources={"cpu": 1}, off_watts=0.0),)),)
+APART: dict[str, Callable[[], object]] = {
+    "downtimes": lambda: fs.Federation(LARGE, calendar=(fs.Downtime("large", 0.0, 9.0),)),
+    "partitions": lambda: fs.Federation(LARGE, partitions=(fs.Partition("q", {"large": "0-4"}),)),
+    "named nodes": lambda: fs.Cluster("large", (fs.NodeGroup(2**31 - 1, nodes="0-2147483646"),)),
+    "power saving": lambda: fs.Federation(LARGE, power=fs.policies.Timeout(5.0)),
+    "sharing": lambda: fs.simulate(jobs(), fs.Federation(LARGE), sharing=fs.NodeSharing()),
+}
+
+
+@pytest.mark.parametrize("needs", APART)
+def test_more_nodes_than_can_be_told_apart_are_refused_before_room_is_made(needs: str) -> None:
+    """2³¹−1 nodes are counted, but where each has something of its own the cluster is refused in one line."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(fs.errors.FederationError, match=r"'large': its 2,147,483,647 nodes are more than the 10,"):
+            APART[needs]()
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+    assert fs.simulate(jobs(), fs.Federation(LARGE)).makespan == 3.0
 
 
 HUGE = 2**64 - 5

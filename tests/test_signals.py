@@ -57,6 +57,18 @@ def test_a_schedule_on_one_node_costs_what_it_does_by_hand() -> None:
         assert line.startswith(f"Schedule: {name} is given as")
 
 
+def test_a_signal_that_comes_again_for_ages_is_checked_by_whole_periods() -> None:
+    """A kilowatt through 10¹⁴ periods of a mean price of 1.5 millions: verify() lists none of them."""
+    price = fs.Signal((0.0, 5.0), (1e6, 2e6), "EUR/MWh", beyond="repeat", until=10.0)
+    for begin, length, integral in ((0.0, 1e15, 1.5e15), (7.5, 1e6, 1.5e6), (2.5, 7.5, 12.5), (3.0, 1.0, 1.0)):
+        schedule = fs.simulate(jobs((begin, 1, length)), machine(price))
+        row = schedule.metrics()
+        assert row.cost == pytest.approx(1e9 * integral / 3.6e9, rel=1e-12)
+        schedule.verify(claimed=row)
+        (line,) = schedule.violations(claimed=replace(row, cost=row.cost * 1.01))
+        assert line.startswith("Schedule: cost is given as")
+
+
 def test_constant_signals_are_the_energy_itself_to_the_last_bit() -> None:
     """Whatever the steps are, one value everywhere makes the cost the sum of eq. 1.8 times the value."""
     log = fs.Workload.example().head(80)

@@ -37,6 +37,7 @@ STEPS = 11  # of prices that follow what jobs choose
 KEPT = 0.5  # of the best prices so far, in the next
 DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
 MOST = 100_000_000  # and in all, for a value: beyond, each job is as if it were alone
+MOST_STEPS = 50_000  # of a signal that comes again: beyond, so too, by one period of it
 
 
 def least_costs(
@@ -116,7 +117,7 @@ class _Hours:
     def least(self, makespan: float, latest: float, *, closed: bool) -> float:
         """Return what all schedules cost at least whose makespan is between these."""
         latest = max(makespan, min(latest, self.reach))
-        if closed or self._begins(min(latest, 2.0 * makespan)) > MOST:
+        if closed or self._too_many(min(latest, 2.0 * makespan)):
             return max(0.0, self._span(makespan, latest, self._work(latest, None)).least)
         spans = self._begun(makespan, latest)
         for _ in range(SPLITS):
@@ -131,7 +132,7 @@ class _Hours:
 
     def _helps(self, span: _Span, middle: float) -> bool:
         # Whether a span is worth cutting there: without end it is so only where idle nodes cost more from then on.
-        if time.perf_counter() >= self.until or self._begins(middle) > MOST:
+        if time.perf_counter() >= self.until or self._too_many(middle):
             return False
         return span.last < math.inf or self._idle(middle) > self._idle(span.first)
 
@@ -150,11 +151,12 @@ class _Hours:
                 return [self._span(makespan, last, self._priced(last)), self._span(last, latest, alone.work)]
         return [alone]
 
-    def _begins(self, last: float) -> int:
-        # How many begins of stretches there are to look at.
+    def _too_many(self, last: float) -> bool:
+        # Whether there are more begins of stretches than are looked at, or a signal comes again too often.
         begin = self.relaxation.t0
-        steps = sum(room.curve.changes(begin, begin + last).size for room in self.rooms)
-        return 2 * steps * self.relaxation.tasks.size
+        counts = [room.curve.count(begin, begin + last) for room in self.rooms]
+        again = [steps for steps, room in zip(counts, self.rooms, strict=True) if math.isfinite(room.curve.period)]
+        return 2.0 * sum(counts) * self.relaxation.tasks.size > MOST or max(again, default=0.0) > MOST_STEPS
 
     def _span(self, first: float, last: float, work: float) -> _Span:
         return _Span(self._idle(first) * (1.0 - ROUNDING) + work, first, last, work)
@@ -162,6 +164,8 @@ class _Hours:
     def _priced(self, last: float) -> float:
         # What the jobs cost at least, with a solver's prices or as if each were alone.
         jobs, alone = self.relaxation, self._paid(last, None)
+        if self._too_many(last):
+            return self._in_all(alone, None)
         rows, first, rooms = np.arange(jobs.tasks.size), self.first, self.rooms
         if first.size > KINDS and first.size < rows.size:  # each in the shape that it would have alone
             rows = self._cheapest_shapes(alone)
@@ -230,7 +234,10 @@ class _Hours:
         if last == math.inf:
             return room.rate * cheapest(room.curve, release, room.lasts, self.until), release
         end = jobs.t0 + last
-        edges = np.append(room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges)
+        many = math.isfinite(room.curve.period) and self._too_many(last)
+        edges = np.append(
+            room.curve.times if many else room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges
+        )
         latest = end - room.lasts + ROUNDING * max(1.0, abs(end))
         found = np.where(release <= latest, room.rate * at_least(room.curve, room.lasts), np.inf)
         begun = release.copy()
@@ -240,6 +247,8 @@ class _Hours:
                 break
             first, length, final = release[rows, None], room.lasts[rows, None], latest[rows, None]
             begins = np.concatenate([first, final, np.tile(edges, (rows.size, 1)), edges - length], axis=1)
+            if many:  # what it costs comes again with the signal: the first time that each may begin stands for all
+                begins = np.minimum(first + np.mod(begins - first, room.curve.period), final)
             begins = np.where((begins >= first) & (begins <= final), begins, first)
             stretch = room.curve.integral(begins + length) - room.curve.integral(begins)
             cost = room.rate[rows, None] * np.maximum(stretch, 0.0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 OWN = -1.0  # a share that computes: the job's, as it is
-_SHAPE = re.compile(rf"(\d{{1,18}})x({NUMBER})(?:/({NUMBER}))?(?:@(\d{{1,9}}))?(?:~({NUMBER}))?")
+_SHAPE = re.compile(rf"(\d{{1,19}})x({NUMBER})(?:/({NUMBER}))?(?:@(\d{{1,19}}))?(?:~({NUMBER}))?")
 
 
 class Shape(NamedTuple):
@@ -95,8 +95,8 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
             raise ValueError(
                 f"{whose}: alternative {shape}: it must have a task at least, and times that are finite and above 0."
             )
-        if shape.tasks >= 2**63:
-            raise ValueError(f"{whose}: alternative {shape}: its tasks must be below 2**63.")
+        if max(shape.tasks, shape.gear) >= 2**63:
+            raise ValueError(f"{whose}: alternative {shape}: its tasks and its gear must be below 2**63.")
         if not all(LEAST_SECONDS <= time <= MOST_SECONDS for time in (shape.runtime, shape.estimate)):
             raise ValueError(
                 f"{whose}: alternative {shape}: its times must lie between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s."

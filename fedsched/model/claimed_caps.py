@@ -43,7 +43,9 @@ def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
                 continue
             moments = [time]
             if schedule.federation.cap == "run" and end is not None:
-                moments += _steps(signal, time, float(end[new].max(initial=time)))
+                # Planned sums only fall from here on, so a cap that comes again is broken in its first period or never.
+                period = signal.until - signal.times[0] if signal.beyond == "repeat" and signal.until else math.inf
+                moments += _steps(signal, time, min(float(end[new].max(initial=time)), time + period))
             for moment in moments:
                 then = there if moment == time else there & (end > moment)
                 if moment > time and not (needs[new & then] > 0).any():

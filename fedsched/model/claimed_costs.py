@@ -6,7 +6,6 @@ It shares no code with what claims it.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,13 +50,10 @@ def cost_measures(
                 continue
             known.add(metric)
             signal = next((one for one in own if one.cluster), own[0])
-            edges = np.union1d(times, _edges(signal, begin, end))
-            at = watts[np.searchsorted(times, edges[:-1], side="right") - 1]
-            middle = (edges[:-1] + edges[1:]) / 2
-            value = np.array([_value(signal, moment) for moment in middle.tolist()])
+            value = _integrals(signal, times)
             what, energy = signal.unit.split("/")
             weight = _GRAMS[what] / 1e3 if metric == "carbon" else 1.0
-            sums[metric] += float((at * value * np.diff(edges)).sum()) / _HOURS[energy] * weight
+            sums[metric] += float((watts[:-1] * value).sum()) / _HOURS[energy] * weight
     power = np.cumsum([total[time] for time in sorted(total)])
     return {"peak_watts": float(power[:-1].max(initial=0.0))} | {metric: sums[metric] for metric in known}
 
@@ -102,22 +98,21 @@ def _watts(
     return times, watts
 
 
-def _edges(signal: Signal, begin: float, end: float) -> list[float]:
-    if signal.beyond != "repeat" or math.isinf(signal.until or math.inf):
-        return [time for time in signal.times if begin < time < end]
+def _integrals(signal: Signal, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    # The integral of the signal from each time to the next: the rest of a step, whole steps and periods, and a part.
     assert signal.until is not None
-    period = signal.until - signal.times[0]
-    found = []
-    for time in signal.times:
-        n = math.ceil((begin - time) / period) - 1
-        while time + n * period < end:
-            found += [time + n * period] * (time + n * period > begin)
-            n += 1
-    return found
-
-
-def _value(signal: Signal, moment: float) -> float:
-    assert signal.until is not None
+    first, steps, values = signal.times[0], np.array([*signal.times, signal.until]), np.array(signal.values)
+    turn, within = np.zeros(times.size), times
     if signal.beyond == "repeat" and math.isfinite(signal.until):
-        moment = signal.times[0] + (moment - signal.times[0]) % (signal.until - signal.times[0])
-    return signal.values[max(0, bisect_right(signal.times, moment) - 1)]
+        turn, within = np.divmod(times - first, signal.until - first)
+        steps = steps - first
+    last = values.size - 1 if signal.until == math.inf or signal.beyond != "repeat" else values.size
+    before = np.append(0.0, np.cumsum((values * np.diff(steps))[:last]))
+    step = np.clip(np.searchsorted(steps, within, side="right") - 1, 0, values.size - 1)
+    since, then = step[:-1], step[1:]
+    alike = (since == then) & (turn[1:] == turn[:-1])
+    found = values[then] * (within[1:] - steps[then])
+    here = ~alike
+    found[here] += (np.diff(turn) * before[-1] + before[then])[here] - before[since[here] + 1]
+    found[here] += (values[since] * (steps[since + 1] - within[:-1]))[here]
+    return np.where(alike, values[since] * np.diff(times), found)

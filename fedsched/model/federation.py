@@ -16,7 +16,7 @@ from fedsched.model.calendar import ALWAYS, Downtime, closures_of, reserved_name
 from fedsched.model.features import FEATURE
 from fedsched.model.gears import check_gears, checked_gears
 from fedsched.model.limits import Limit, check_limits
-from fedsched.model.node_ranges import atoms, groups_of_nodes, ranges_text
+from fedsched.model.node_ranges import atoms, check_apart, groups_of_nodes, ranges_text
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.power_cap import check_looks
 from fedsched.model.reservations import check_reservations
@@ -240,6 +240,9 @@ class Federation:
         if self.partitions:
             check_partitions(self.name, self.partitions)
         check_switching(self.name, self.power, self.groups)
+        if self.power is not None:
+            for cluster in self.clusters:
+                check_apart(cluster.name, cluster.nodes)
         check_gears(self.name, self.groups)
         check_looks(self.name, self.cap)
         if self.partitions or self.calendar:

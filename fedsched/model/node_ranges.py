@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALL = "all"
+MOST_APART = 10_000_000  # nodes of a cluster that are told apart, each with room of its own: no machine has as many
 _RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 
 
@@ -32,11 +33,20 @@ def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
+def check_apart(cluster: str, nodes: int) -> None:
+    """Refuse a cluster of more nodes than are told apart, before any room is made for them."""
+    if nodes > MOST_APART:
+        raise FederationError(
+            f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_APART:,} that partitions, downtimes, "
+            "sharing, power saving and policy slurm tell apart; give fewer nodes."
+        )
+
+
 def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str) -> NDArray[np.bool_]:
     """Return which nodes of a cluster a text names; `clusters` are the numbers of nodes by name."""
     if cluster not in clusters:
         raise FederationError(f"{where}: there is no such cluster; known: {', '.join(clusters)}.")
-    nodes = clusters[cluster]
+    check_apart(cluster, nodes := clusters[cluster])
     found = np.zeros(nodes, dtype=np.bool_)
     for first, last in ranges_of(text, where):
         last = nodes - 1 if last < 0 else last
@@ -49,6 +59,7 @@ def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str
 def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> NDArray[np.int64]:
     """Return the group of each node of a cluster, whose groups are so many nodes each, the next ones or named ones."""
     counts = [count for count, _ in groups]
+    check_apart(cluster, sum(counts))
     if all(text is None for _, text in groups):
         return np.repeat(np.arange(len(groups)), counts)
     found = np.full(sum(counts), -1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FederationError
-from fedsched.model.node_ranges import named_nodes, ranges_of
+from fedsched.model.node_ranges import check_apart, named_nodes, ranges_of
 from fedsched.model.validation import check_labels
 from fedsched.values import is_number
 
@@ -103,6 +103,8 @@ class Partition:
 
     def members(self, clusters: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:
         """Return which nodes of each cluster are here, of the clusters by name with their numbers of nodes."""
+        for cluster, nodes in clusters.items():
+            check_apart(cluster, nodes)
         found = {cluster: np.zeros(nodes, dtype=np.bool_) for cluster, nodes in clusters.items()}
         for cluster, text in self.nodes:
             there = named_nodes(cluster, text, clusters, f"Partition {self.name!r}: nodes of {cluster!r}")

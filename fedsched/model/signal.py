@@ -201,18 +201,18 @@ class Curve:
         self.signal = signal
         self.times, self.values = np.array(signal.times), np.array(signal.values)
         self._before = np.concatenate([[0.0], np.cumsum(self.values[:-1] * np.diff(self.times))])
-        self._period = signal.until - signal.times[0] if signal.beyond == "repeat" else math.inf
+        self.period = signal.until - signal.times[0] if signal.beyond == "repeat" else math.inf
         self._whole = 0.0
-        if math.isfinite(self._period):
+        if math.isfinite(self.period):
             self._whole = float(self._before[-1] + self.values[-1] * (signal.until - signal.times[-1]))
 
     def _folded(self, times: Floats) -> tuple[Floats, Floats]:
         # How many whole periods have passed, and the moment in the first one.
-        if not math.isfinite(self._period):
+        if not math.isfinite(self.period):
             return np.zeros_like(times), times
         first = self.times[0]
-        periods = np.floor((times - first) / self._period)
-        return periods, np.clip(times - periods * self._period, first, first + self._period)
+        periods = np.floor((times - first) / self.period)
+        return periods, np.clip(times - periods * self.period, first, first + self.period)
 
     def integral(self, times: Floats) -> Floats:
         """Return the integral from the first time up to each of these."""
@@ -225,12 +225,16 @@ class Curve:
         within = self._folded(np.asarray(times, dtype=np.float64))[1]
         return np.asarray(self.values[np.maximum(np.searchsorted(self.times, within, side="right") - 1, 0)])
 
+    def count(self, begin: float, end: float) -> float:
+        """Return about how many steps begin at most between two times, without listing them."""
+        return self.times.size * (1.0 + (end - begin) / self.period)
+
     def changes(self, begin: float, end: float) -> Floats:
         """Return the times after begin and before end at which a step begins."""
         times = self.times
-        if math.isfinite(self._period):
-            first, last = (math.floor((time - times[0]) / self._period) for time in (begin, end))
-            times = np.concatenate([times + n * self._period for n in range(first, last + 1)])
+        if math.isfinite(self.period):
+            first, last = (math.floor((time - times[0]) / self.period) for time in (begin, end))
+            times = np.concatenate([times + n * self.period for n in range(first, last + 1)])
         return times[(times > begin) & (times < end)]
 
 

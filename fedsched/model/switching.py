@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from fedsched.errors import FederationError, shortened
+from fedsched.model.job_lists import NUMBER, seconds_text
 from fedsched.values import MOST_SECONDS, MOST_WATTS, is_number
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # what a group says of them
 _TIMEOUT = re.compile(
-    r"timeout:(\d+(?:\.\d*)?)([smh]?)(?::(\d{1,9}))?(?::suspend=(\d{1,9}))?(?::resume=(\d{1,9}))?", re.ASCII
+    rf"timeout:({NUMBER})([smh]?)(?::(\d{{1,10}}))?(?::suspend=(\d{{1,10}}))?(?::resume=(\d{{1,10}}))?", re.ASCII
 )
-_RESERVE = re.compile(r"reserve:(\d{1,9})(?::(\d+(?:\.\d*)?)([smh]?))?", re.ASCII)
+_RESERVE = re.compile(rf"reserve:(\d{{1,10}})(?::({NUMBER})([smh]?))?", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -58,7 +59,7 @@ class Timeout:
     def __str__(self) -> str:
         rates = (("suspend", self.suspend_rate), ("resume", self.resume_rate))
         paced = "".join(f":{what}={rate}" for what, rate in rates if rate)
-        return f"timeout:{self.seconds:.10g}" + (f":{self.keep}" if self.keep else "") + paced
+        return f"timeout:{seconds_text(self.seconds)}" + (f":{self.keep}" if self.keep else "") + paced
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Reserve:
         return ()
 
     def __str__(self) -> str:
-        return f"reserve:{self.nodes}" + (f":{self.seconds:.10g}" if self.seconds else "")
+        return f"reserve:{self.nodes}" + (f":{seconds_text(self.seconds)}" if self.seconds else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from fedsched.engine.rules import Needs
 from fedsched.engine.states import new_state
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.limits import beside_nodes
+from fedsched.model.node_ranges import check_apart
 from fedsched.model.shares import GPU
 from fedsched.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
@@ -63,6 +64,8 @@ def pack(
     `apart`: no jobs are alike, for other plans may come that tell each where it may run. `as_known`: with the downtimes
     that are known where the run begins [48].
     """
+    for cluster in federation.clusters:
+        check_apart(cluster.name, cluster.nodes)
     refuse_what_is_not_here(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
     problem = pack_engine(workload, beside_nodes(federation), reading=reading, t0=t0)

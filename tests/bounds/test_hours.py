@@ -59,6 +59,21 @@ def test_a_deadline_that_no_schedule_keeps_changes_nothing_before_it() -> None:
     assert fs.bounds.lower_bounds(one, there, deadline=60.0).of("carbon") == pytest.approx(0.1, rel=1e-6)
 
 
+@pytest.mark.parametrize("method", ["closed", "lp"])
+def test_a_signal_that_comes_again_for_ages_is_bounded_by_one_period(method: str) -> None:
+    """Two runs through 10¹⁴ periods of a price cost what they do by hand; a short one waits for the cheap half."""
+    price = fs.Signal((0.0, 5.0), (10.0, 50.0), "EUR/MWh", beyond="repeat", until=10.0)
+    there = fs.Federation((fs.Cluster("a", (replace(NODE, idle_watts=0.0),) * 3),), signals=(price,))
+    log = fs.Workload(submit=[0.0, 0.0, 5.0], tasks=[1, 1, 1], runtime=[1e15, 1e14, 3.0])
+    least = 1000.0 * (1.1e15 * 30.0 + 3.0 * 10.0) / 3.6e9
+    for deadline in (None, 1e15, 2e15):
+        found = fs.bounds.lower_bounds(log, there, method=method, deadline=deadline).of("cost")
+        assert least * (1 - 1e-8) < found <= least
+    alone = log.take([2])
+    soon = fs.bounds.lower_bounds(alone, there, method=method, deadline=1e15).of("cost")
+    assert soon == pytest.approx(1000.0 * 30.0 / 3.6e9, rel=1e-8)  # and not 50 a megawatt-hour from second 5 on
+
+
 def test_jobs_that_are_bound_to_a_cluster_pay_its_prices() -> None:
     """A job of the dear cluster, of the same nodes as the cheap one's, is priced by its own cluster's signal."""
     signals = tuple(fs.Signal((0.0,), (value,), "g/kWh", name) for name, value in (("a", 500.0), ("b", 50.0)))
