@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
 SEVERAL = {int: "whole numbers", float: "numbers", bool: "true or false", str: "texts in quotes"}
+MOST_DIGITS = 18  # so that 64 bits hold it
 LARGEST_SEED = 2**63 - 1  # kernels count in 64 bits with a sign
 # Figures beyond these are slips, and products and sums of them could overflow; what is within them never does.
 MOST_SECONDS = 1e15  # of any time: 32 million years
@@ -35,6 +36,14 @@ def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: i
     if most is not None and number > most:
         raise ValueError(f"{who}{name}={value!r} must be at most {most}.")
     return number
+
+
+def digits_of(text: str) -> int | None:
+    """Return the whole number that a text of digits is; None for any other text, and for one of over 18 digits.
+
+    All readers take such numbers by it: Python itself refuses very long ones, with an error that names no file.
+    """
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def seed_of(noun: str, seed: Any) -> int:

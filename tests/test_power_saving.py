@@ -212,6 +212,8 @@ def test_files_keep_power_saving_and_promises(tmp_path: Path) -> None:
         ("timeout:1.5h:4", Timeout(5400.0, 4)),
         ("reserve:4", Reserve(4)),
         ("reserve:2:10m", Reserve(2, 600.0)),
+        ("timeout:1e-09", Timeout(1e-9)),
+        ("timeout:0.3333333333333333:2147483647:suspend=2147483647", Timeout(1 / 3, 2**31 - 1, suspend_rate=2**31 - 1)),
     ],
 )
 def test_power_saving_has_names(text: str, power: object) -> None:

@@ -156,6 +156,7 @@ APART: dict[str, Callable[[], object]] = {
     "partitions": lambda: fs.Federation(LARGE, partitions=(fs.Partition("q", {"large": "0-4"}),)),
     "named nodes": lambda: fs.Cluster("large", (fs.NodeGroup(2**31 - 1, nodes="0-2147483646"),)),
     "power saving": lambda: fs.Federation(LARGE, power=fs.policies.Timeout(5.0)),
+    "searches": lambda: fs.optimize(jobs(), fs.Federation(LARGE), evaluations=9),
     "sharing": lambda: fs.simulate(jobs(), fs.Federation(LARGE), sharing=fs.NodeSharing()),
 }
 
@@ -171,6 +172,8 @@ def test_more_nodes_than_can_be_told_apart_are_refused_before_room_is_made(needs
     finally:
         tracemalloc.stop()
     assert fs.simulate(jobs(), fs.Federation(LARGE)).makespan == 3.0
+    with pytest.raises(fs.errors.InfeasibleError, match="take at most 10,000,000 nodes, and these are 2,147,483,647"):
+        fs.simulate(jobs(), fs.Federation(LARGE), "lookahead")
 
 
 HUGE = 2**64 - 5

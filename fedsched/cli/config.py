@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched import ownership
 from fedsched.cli.shared import say
-from fedsched.errors import ConfigError, UnknownNameError, shortened, unknown_name
-from fedsched.io.files import parse_toml
+from fedsched.errors import ConfigError, TraceError, UnknownNameError, shortened, unknown_name
+from fedsched.io.files import open_bytes, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,11 +93,10 @@ def found_here() -> Path | None:
 def read(path: Path, app: App) -> Settings:
     """Return the settings in a TOML file, every table and key of which must name a command and an option of it."""
     try:
-        content = parse_toml(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such file; check --config.") from None
-    except IsADirectoryError:
-        raise ConfigError(f"{path}: it is a folder; --config takes a file.") from None
+        with open_bytes(path) as stream:
+            content = parse_toml(stream.read().decode("utf-8"))
+    except TraceError as error:
+        raise ConfigError(str(error)) from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: this is no TOML: it is not UTF-8 text.") from None
     except (ValueError, RecursionError) as error:

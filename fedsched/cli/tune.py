@@ -12,6 +12,7 @@ from fedsched.cli import groups, options
 from fedsched.cli.shared import check_apart, load_workload, print_json, print_table, progress_bar, say
 from fedsched.errors import OutputError
 from fedsched.model.reading import USUAL
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from fedsched.tuning import Tuned, Tuning
@@ -126,9 +127,10 @@ def _limits(genes: tuple[str, ...]) -> dict[str, tuple[int, int] | None]:
     for text in genes:
         name, mark, limits = text.partition("=")
         low, between, high = limits.partition(":")
-        if mark and not (between and low.isdecimal() and high.isdecimal()):
+        least, most = digits_of(low), digits_of(high)
+        if mark and (not between or least is None or most is None):
             raise ValueError(f"--gene {text}: limits are two whole numbers, as bf_max_job_test=50:2000.")
-        found[name] = (int(low), int(high)) if mark else None
+        found[name] = None if least is None or most is None else (least, most)
     return found
 
 

@@ -39,7 +39,9 @@ from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
 from fedsched.engine.sleepers import Sleepers
+from fedsched.errors import InfeasibleError
 from fedsched.least_tree import places_for
+from fedsched.model.node_ranges import MOST_APART
 from fedsched.model.node_stack import new_stacks
 
 if TYPE_CHECKING:
@@ -96,6 +98,11 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     queue = _new_queue(jobs, with_durations=with_durations)
     backfill = _new_queue(jobs, with_durations=with_durations) if separate_backfill else queue
     candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
+    if sums > MOST_APART:
+        raise InfeasibleError(
+            f"Policies that fill all free nodes at best (lookahead) take at most {MOST_APART:,} nodes, and these are "
+            f"{problem.nodes:,}; take another policy."
+        )
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),
         clock=np.zeros(len(Clock)),

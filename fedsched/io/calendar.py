@@ -12,6 +12,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.csv import guarded, table_of, unguarded
 from fedsched.io.files import read_text
 from fedsched.model.calendar import Downtime
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -163,9 +164,9 @@ def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool
     if name in NAMES:
         return tuple(filter(None, map(str.strip, text.split(","))))
     if name == "seed":
-        if not text.isdecimal():
+        if (seed := digits_of(text)) is None:
             raise FederationError(f"{where}: seed={shortened(repr(text))} must be a whole number.")
-        return int(text)
+        return seed
     if name in ("begin", "end", "known_from"):
         try:
             return float(text.replace(decimal, "."))

@@ -12,6 +12,7 @@ from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.io.conf_lines import conf_lines, is_of_scontrol
 from fedsched.io.files import read_text
 from fedsched.io.host_lists import hosts_of
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +160,7 @@ def _of_sinfo(lines: list[tuple[int, str]], path: str | PathLike[str]) -> Iterat
             raise FederationError(f"{path}, line {k}: there is no column {names[column]} in it.")
         many = cells[cpus] if cpus is not None and len(cells) > cpus else ""
         for host in hosts_of(cells[column], f"{path}, line {k}"):
-            yield Found(host, int(many) if many.isdecimal() else 0)
+            yield Found(host, digits_of(many) or 0)
 
 
 def _of_records(records: list[Record], path: str | PathLike[str]) -> Iterator[Found]:
@@ -175,9 +176,9 @@ def _of_records(records: list[Record], path: str | PathLike[str]) -> Iterator[Fo
 
 def _cpus(words: Mapping[str, str]) -> int:
     for name in ("cputot", "cpus", "procs"):
-        if words.get(name, "").isdecimal():
-            return int(words[name])
-    shape = [int(words[name]) for name in _SHAPE if words.get(name, "").isdecimal()]
+        if (told := digits_of(words.get(name, ""))) is not None:
+            return told
+    shape = [told for name in _SHAPE if (told := digits_of(words.get(name, ""))) is not None]
     return math.prod(shape) if shape else 0
 
 

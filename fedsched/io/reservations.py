@@ -19,6 +19,7 @@ from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.calendar import RESERVATION, Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,15 +117,15 @@ class Reservation:
     def count(self) -> int:
         """Return how many nodes it has, where it names none."""
         text = self.said("NodeCnt")
-        if text and not text.isdecimal():
+        if (count := digits_of(text or "0")) is None:
             raise self._wrong("NodeCnt", "be a whole number")
-        return int(text or 0)
+        return count
 
     def partly(self, cpus: Mapping[str, int]) -> bool | None:
         """Return whether it has some cores alone of its nodes; None where the CPUs of these would tell."""
         cores, traced = self.said("CoreCnt"), re.search(r"\bcpu=(\d{1,9})\b", self.words.get("TRES", ""))
         hosts = self.hosts()
-        if "CoreIDs" in self.words or (cores.isdecimal() and int(cores) < max(len(hosts), self.count())):
+        if "CoreIDs" in self.words or ((told := digits_of(cores)) is not None and told < max(len(hosts), self.count())):
             return True
         if self.flags & {"SPEC_NODES", "ALL_NODES", "PART_NODES"} or not cores:
             return False

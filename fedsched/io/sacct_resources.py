@@ -11,6 +11,7 @@ from fedsched.io.frame import named
 from fedsched.io.sacct_values import UNKNOWN
 from fedsched.model.layout import NODES, NodeLayout
 from fedsched.model.log import Demand
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,7 +86,7 @@ def _of_trace(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for one in text.split(","):
         name, _, amount = one.strip().partition("=")
-        if name == "cpu" and amount.isdecimal():
+        if name == "cpu" and digits_of(amount) is not None:
             found["cpu"] = float(amount)
         elif name == "mem" and (size := _AMOUNT.fullmatch(amount)):
             found["memory"] = float(size[1]) * MEBIBYTES[size[2].upper()]

@@ -152,6 +152,8 @@ def read_csv(
             values = [float(row[k]) if row[k] else np.nan for k in at]
             job = place[int(values[0])]
             nodes = [int(value) for value in values[3:]]
+            if max(nodes, default=0) >= 2**63 or min(nodes, default=0) < 0:
+                raise ValueError("numbers of nodes must be from 0 to 2**63 - 1")
             how = "" if cut is None else row[cut]
         except KeyError as error:
             raise ScheduleError(f"{path}, line {line}: the workload has no job {shortened(error.args[0])}.") from None

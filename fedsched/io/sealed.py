@@ -52,9 +52,9 @@ class SealedFile:
         try:
             if not self.path.exists():
                 return None
+            if not (self.path.is_file() or self.path.is_dir()):  # a device has no end, and a pipe may have no writer
+                raise FedschedError(f"{self.path}: cannot be read (it is no file); name another file.")
             with self.path.open("rb") as stream:
-                if not stream.seekable():
-                    raise FedschedError(f"{self.path}: cannot be read (it is no file); name another file.")
                 written = stream.read(most + 1)
         except OSError as error:
             raise FedschedError(f"{self.path}: cannot be read ({error.strerror}); name another file.") from None

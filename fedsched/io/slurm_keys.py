@@ -295,5 +295,5 @@ def strangers_of(section: str, names: Iterable[str]) -> list[str]:
 
 
 def _like(section: str, name: str) -> str:
-    like = nearest(name, (key.name for key in KEYS[section].values()), cutoff=0.8)
+    like = nearest(name, (key.name for key in KEYS[section].values()))
     return f" (no word of Slurm's; did you mean {like}?)" if like else " (no word of Slurm's)"

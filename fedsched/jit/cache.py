@@ -159,7 +159,6 @@ def read(what: str, target: Target) -> Any:
 
 def write(what: str, target: Target, payload: Any) -> None:
     """Keep something under a name for a machine; if that fails, say so once and go on without."""
-    global FOLDER
     if FOLDER is None:
         return
     kept = serialize.dumps(payload)  # type: ignore[no-untyped-call]
@@ -174,9 +173,16 @@ def write(what: str, target: Target, payload: Any) -> None:
                 Path(file.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        compilation.say(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
-        READ_ONLY.append(FOLDER)
-        FOLDER = None
+        keep_no_more(error)
+
+
+def keep_no_more(error: OSError) -> None:
+    """Say why nothing can be kept from here on; what is there is still read."""
+    global FOLDER
+    assert FOLDER is not None
+    compilation.say(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
+    READ_ONLY.append(FOLDER)
+    FOLDER = None
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
-from numba.core import config
+from numba.core import caching, config
 
 from fedsched.jit import cache
 
@@ -21,9 +21,24 @@ _SETTINGS: Any = config
 
 def kernel(function: F) -> F:
     """Return the function compiled."""
+    # Without reference counts: no kernel allocates, and tuples by reference hold none.
+    compiled: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
     with _kept(function) as kept:
-        # Without reference counts: no kernel allocates, and tuples by reference hold none.
-        return numba.njit(function, cache=kept, nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload, no-any-return]
+        if kept:
+            compiled._cache = _Kept(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+class _Kept(caching.FunctionCache):  # type: ignore[misc]
+    """What numba keeps of a function: where no more can be kept, compiled code is used without."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function, unless the cache is full."""
+        if cache.FOLDER is not None:
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                cache.keep_no_more(error)
 
 
 part = inlined = kernel

@@ -25,7 +25,16 @@ from fedsched.model.signal import Signal, check_signals
 from fedsched.model.switching import PowerSaving, check_states, check_switching
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
-from fedsched.values import LEAST_BYTES, LEAST_SPEED, MOST_BYTES, MOST_SPEED, MOST_WATTS, bytes_a_second, is_number
+from fedsched.values import (
+    LEAST_BYTES,
+    LEAST_SPEED,
+    MOST_BYTES,
+    MOST_SPEED,
+    MOST_WATTS,
+    bytes_a_second,
+    digits_of,
+    is_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -365,7 +374,7 @@ class Federation:
     def knows_sites(self, sites: Sequence[str]) -> bool:
         """Return whether each of a workload's sites is one of the clusters: see `clusters_of_sites`."""
         names = [cluster.name for cluster in self.clusters]
-        numbered = all(site.isdecimal() and 1 <= int(site) <= len(names) for site in sites)
+        numbered = all(1 <= (digits_of(site) or 0) <= len(names) for site in sites)
         return numbered or all(site in names for site in sites)
 
     def groups_allowed(self, sites: Sequence[str], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:

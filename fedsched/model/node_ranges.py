@@ -38,7 +38,7 @@ def check_apart(cluster: str, nodes: int) -> None:
     if nodes > MOST_APART:
         raise FederationError(
             f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_APART:,} that partitions, downtimes, "
-            "sharing, power saving and policy slurm tell apart; give fewer nodes."
+            "sharing, power saving, searches and policy slurm tell apart; give fewer nodes."
         )
 
 

@@ -14,6 +14,7 @@ from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.replays import Replays
 from fedsched.outlook.room import Room
 from fedsched.text import counted
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,12 +108,13 @@ def _is_in(name: str, target: str) -> bool:
     """Return whether a task like 7_3 is among those of an array like 7_[0-4,9]."""
     base, _, task = name.partition("_")
     array, _, tasks = target.partition("_[")
-    if base != array or not task.isdecimal() or not tasks:
+    if base != array or (number := digits_of(task)) is None or not tasks:
         return False
     for part in tasks.rstrip("]").split(","):
         first, _, last = part.partition("-")
         last = last.partition(":")[0] or first
-        if first.isdecimal() and last.isdecimal() and int(first) <= int(task) <= int(last):
+        low, high = digits_of(first), digits_of(last)
+        if low is not None and high is not None and low <= number <= high:
             return True
     return False
 

@@ -31,7 +31,7 @@ NOTHING = ("", "n/a", "(null)", "none", "unknown", "null")
 TASKS = 1_000_000_000  # by which a task's number is made of its array's: far above every number of a job
 PARTS = 900_000_000  # and by which that of a part of a heterogeneous job is
 FEATURES = "features"
-_TASK = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?", re.ASCII)
+_TASK = re.compile(r"(\d{1,12})(?:_(\d{1,9})|\+(\d{1,9}))?", re.ASCII)
 _SIZES = {"K": 1024, "M": 1024**2}
 
 

@@ -24,6 +24,7 @@ from fedsched.text import counted
 from fedsched.twin import Dump, read_site
 from fedsched.twin.commands import MANIFEST
 from fedsched.twin.site import said_of_jobs
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from fedsched.outlook.calibration import Calibration
@@ -139,9 +140,10 @@ def _ran(text: str) -> Ran:
         state = cells[3].split()[0].rstrip("+") if len(cells) == 5 and cells[3].split() else ""
         if state not in (*ENDED, RUNS):
             continue
-        if not (cells[1].isdecimal() and cells[2].isdecimal()):  # no limit, or none that is a number
+        limit, ran = map(digits_of, cells[1:3])
+        if limit is None or ran is None:  # no limit, or none that is a number
             continue
-        rows.append((state == RUNS, cells[4], cells[0], 60.0 * int(cells[1]), float(cells[2])))
+        rows.append((state == RUNS, cells[4], cells[0], 60.0 * limit, float(ran)))
     rows.sort(key=lambda row: row[:2])
     return Ran(
         np.array([row[2] for row in rows], dtype=object),

@@ -24,6 +24,7 @@ from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.asleep import as_weighed
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.foresight import as_forecast, weigh_power
+from fedsched.model.node_ranges import check_apart
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.model.shaping import shaped, with_shapes
 from fedsched.model.waiting import submitted
@@ -101,6 +102,8 @@ class SearchProblem(PackedProblem, Read):
         self.reading = words.settled("optimize", whole_instants=True)
         workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
         threads = whole("optimize", "threads", threads, least=1)
+        for cluster in federation.clusters:
+            check_apart(cluster.name, cluster.nodes)
         known = as_forecast(federation) if objectives.priced else federation
         self.federation = as_weighed(known) if weigh_power(objectives.names) else known
         self.submits = submits

@@ -34,6 +34,7 @@ from fedsched.slurm.pack_waits import (
 from fedsched.slurm.parameters import tiers_of
 from fedsched.slurm.priorities import pack as pack_priorities
 from fedsched.text import counted
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -256,7 +257,7 @@ def epoch_of(workload: Workload, slurm: Slurm) -> int:
     if slurm.clocks is not None:
         return slurm.clocks.epoch
     said = next((text for label, text in workload.header if label == "UnixStartTime"), "")
-    return int(said) if said.isascii() and said.isdecimal() else 0
+    return digits_of(said) or 0
 
 
 def _refuse_endless(workload: Workload, *times: NDArray[np.float64]) -> None:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fedsched.errors import SteerError
+from fedsched.errors import SteerError, shortened
 from fedsched.io.slurm_values import seconds_of
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -64,9 +65,9 @@ class Priorities:
 
     def _weight(self, name: str) -> int:
         text = self.queue.setting(name) or "0"
-        if not text.isdecimal():
-            raise SteerError(f"{name}={text} is no whole number.")
-        return int(text)
+        if (found := digits_of(text)) is None:
+            raise SteerError(f"{name}={shortened(text)} is no whole number.")
+        return found
 
     def niceties(self, order: Sequence[SlurmJob], movable: Collection[int], gap: int) -> dict[int, int]:
         """Return the least Nice of each movable job that gives this order, with such gaps between priorities.

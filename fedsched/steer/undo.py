@@ -11,6 +11,7 @@ from fedsched.errors import SteerError
 from fedsched.steer.kept import read_kept, write_kept
 from fedsched.steer.private import check_writable
 from fedsched.steer.promises import Promises
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -203,7 +204,7 @@ class Undo:
     def _of(self, job: SlurmJob) -> Former | None:
         """Return what a job had; of a task that has left its array since, what that had."""
         whole, _, task = job.target.partition("_")
-        array = self.jobs.get(int(whole)) if task and whole.isdecimal() else None
+        array = self.jobs.get(digits_of(whole) or 0) if task else None
         own = self.jobs.get(job.number)
         if own is None and array is not None and array.is_of(job) and (job.nice in array.given or array.began(job)):
             return replace(array, target=job.target)

@@ -22,6 +22,7 @@ from fedsched.model.texts import as_objects, distinct
 from fedsched.model.unmodelled import asked_beyond
 from fedsched.text import counted, first_of
 from fedsched.twin.commands import ACCOUNTS, JOBS, RESERVATIONS
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -228,7 +229,7 @@ def _nice(read: dict[str, Column]) -> NDArray[np.int64]:
 
 def _numbers(texts: NDArray[Any]) -> Column:
     """Return what texts say that are whole numbers, 0 for others."""
-    said = {text: float(text) if text.isdecimal() else 0.0 for text in dict.fromkeys(texts.tolist())}
+    said = {text: float(digits_of(text) or 0) for text in dict.fromkeys(texts.tolist())}
     return np.array([said[text] for text in texts.tolist()], dtype=np.float64)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +13,6 @@ import fedsched as fs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_wrong_files_are_refused(text: str, said: str, write: Callable[..., Path
     assert len(announced) <= 1
 
 
-@pytest.mark.parametrize(("name", "said"), [("no.toml", "there is no such file; check --config"), (".", "a folder")])
+@pytest.mark.parametrize(("name", "said"), [("no.toml", "there is no such file"), (".", "a folder")])
 def test_a_file_that_is_not_there_is_named(
     name: str, said: str, write: Callable[..., Path], call: Callable[..., Any]
 ) -> None:
@@ -194,6 +195,22 @@ def test_a_file_that_is_not_there_is_named(
     assert status == 2
     assert err.startswith(f"fedsched: {name}: ")
     assert said in err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without end")
+def test_a_file_of_options_without_end_is_refused(
+    write: Callable[..., Path], call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a device, and a pipe that nobody writes into, are errors as --config, as they are as logs."""
+    pipe = write("", "other.toml").with_name("pipe")
+    os.mkfifo(pipe)
+    monkeypatch.setattr("fedsched.io.files.PATIENCE", 0.0)
+    for name, said in (("/dev/zero", "it is a device, which has no end"), (str(pipe), "nothing was written into it")):
+        status, _, err = call("simulate", "sample", "--config", name)
+        assert status == 2
+        assert err.startswith(f"fedsched: {name}: ")
+        assert said in err
+    assert call("simulate", "sample", "--head", "5", "--config", "/dev/null")[0] == 0
 
 
 def test_debug_lets_the_error_through(write: Callable[..., Path], call: Callable[..., Any]) -> None:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import fedsched as fs
 from fedsched.errors import FedschedError, SteerError, TraceError
 from fedsched.io import read, read_federation
+from fedsched.io.calendar import read_calendar
 from fedsched.io.files import parse_json
-from fedsched.io.hosts import records_of
+from fedsched.io.hosts import read_hosts, records_of
+from fedsched.io.reservations import reservations_in
 from fedsched.slurm.clocks import Clocks
 from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
-from fedsched.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of
+from fedsched.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
 from fedsched.steer.undo import KIND, Undo
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 DEEP = "[" * 100_000
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n"
-HUGE = [10**400, float("inf"), float("nan")]
+HUGE = [10**400, float("inf"), float("nan"), 2**64 - 2]
 
 
 def test_a_pods_time_that_no_clock_reaches_is_refused(tmp_path: Path) -> None:
@@ -110,6 +113,63 @@ def test_deep_json_of_slurm_is_no_json(read_it: Callable[[str], object]) -> None
     """What Slurm prints is refused where its brackets have no end."""
     with pytest.raises(FedschedError, match="is no JSON"):
         read_it(DEEP)
+
+
+@pytest.mark.parametrize("part", ["partitions", "cpus", "features", "nodes"])
+@pytest.mark.parametrize("value", [5, True, "x"])
+def test_a_part_of_sinfos_json_that_is_none_is_named(part: str, value: object) -> None:
+    """Where a list or a table is due, a number, a word or a truth value is refused by its key."""
+    group = {"nodes": {"nodes": ["n1"]}, "node": {"state": ["IDLE"]}, "partition": {"name": "p"}, part: value}
+    printed = {"nodes": [{"name": "n1", "state": ["IDLE"], part: value}], "sinfo": [group]}
+    if part == "partitions":
+        del printed["sinfo"]
+    with pytest.raises(SteerError, match=rf"sinfo --json: {part} is {value}, no (list|table); is it Slurm's\?"):
+        nodes_of_json(json.dumps(printed))
+
+
+LONG = "9" * 5000
+JOB = "JobId=4 JobState=PENDING Priority=1 Nice=0 NumNodes=1 NumCPUs=1 Partition=p Account=a QOS=q UserId=u(1) "
+DIGITS: dict[str, Callable[[Path], object]] = {
+    "reservations": lambda _: [
+        one.count() for one in reservations_in(f"ReservationName=r StartTime=2027-01-01T00:00:00 NodeCnt={LONG}", "")
+    ],
+    "a calendar's seed": lambda file: read_calendar(written(file, f"cluster,begin,end,seed\nC1,0,9,{LONG}\n")),
+    "a partition": lambda _: partitions_of(f"PartitionName=p Nodes=n1 PriorityTier={LONG}"),
+    "an array's tasks": lambda _: jobs_of_text(f"{JOB} ArrayJobId=4 ArrayTaskId=0-{LONG} SubmitTime=5 EligibleTime=5"),
+    "the clock": lambda _: settings_of(f"Configuration data as of {LONG}\nPriorityType = priority/basic\n"),
+    "sites": lambda _: fs.Federation.of(2, 2).clusters_of_sites([LONG]),
+}
+
+
+def written(file: Path, text: str) -> Path:
+    """Return the file, with this text in it."""
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize("kind", DIGITS)
+def test_numbers_of_thousands_of_digits_are_refused(kind: str, tmp_path: Path) -> None:
+    """Python converts no text of over 4,300 digits; readers refuse it in a short line of their own."""
+    with pytest.raises(FedschedError, match=r"^[^\n]{10,500}$") as caught:
+        DIGITS[kind](tmp_path / "a.csv")
+    assert "4300" not in str(caught.value)
+
+
+def test_hosts_of_thousands_of_digits_of_cpus_are_hosts(tmp_path: Path) -> None:
+    """A number of CPUs that no machine has counts as not said."""
+    for text in (f"NodeName=n[1-2] CPUs={LONG}\n", f"NODELIST CPUS\nn1 {LONG}\nn2 {LONG}\n"):
+        hosts = read_hosts(written(tmp_path / "a.txt", text), fs.Federation.of(2))
+        assert {*hosts.places} == {"n1", "n2"}
+
+
+def test_a_plan_of_more_nodes_than_numbers_hold_is_refused(tmp_path: Path) -> None:
+    """A number of nodes in a schedule's file is one that arrays hold, and the error names its line."""
+    log, there = fs.Workload(submit=[0], tasks=[1], runtime=[5]), fs.Federation.of(4)
+    fs.simulate(log, there).to_csv(tmp_path / "plan.csv")
+    text = (tmp_path / "plan.csv").read_text()
+    (tmp_path / "plan.csv").write_text(text.rstrip("\n").rpartition(",")[0] + ",1e300\n")
+    with pytest.raises(fs.errors.ScheduleError, match="line 2: a field is missing or no number"):
+        fs.Schedule.read(tmp_path / "plan.csv", log, there)
 
 
 def test_readers_take_no_time_that_grows_with_the_square(tmp_path: Path) -> None:

@@ -86,9 +86,11 @@ def test_a_killed_process_leaves_a_cache_that_works(small: Any) -> None:
     assert not left.exists()
 
 
-def test_a_full_disk_costs_the_cache_and_not_the_result(small: Any) -> None:
-    """Tests that it is said once, in one line, and that nothing incomplete stays."""
-    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+@pytest.mark.parametrize("way", ["lean", "plain"])
+def test_a_full_disk_costs_the_cache_and_not_the_result(small: Any, way: str) -> None:
+    """Tests that it is said once, in one line, and that nothing incomplete stays, whichever way compiles."""
+    full = f"import os, resource\nos.environ['FEDSCHED_JIT'] = '{way}'"
+    full += "\nresource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
     process = small.begin(full + "from fedsched.entry import answer\nprint(answer(1))")
     out, said = process.communicate()
     assert out == "20\n"
