@@ -10,13 +10,14 @@ import operator
 import sys
 from collections.abc import Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 from fedsched.errors import shown
 from fedsched.model.federation import MOST_NODES, Cluster, Federation, NodeGroup
 from fedsched.model.job import Job
 from fedsched.model.workload import Workload
-from fedsched.values import whole
+from fedsched.values import digits_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,13 @@ def nouns_of(call: str, workload: object, federation: object, *, second: str) ->
             f"the jobs come first: {call}(workload, {second})."
         )
     return workload_of(call, "workload", workload), federation_of(call, second, federation)
+
+
+def noun_of(call: str, field: str, given: object, kind: type[Noun], give: str) -> Noun:
+    """Return the one noun that a call takes for a field; `give` says how to make it."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{call}: {field}={_shown(given)} is no {kind.__name__}; give {give}.")
+    return given
 
 
 def workload_of(call: str, field: str, given: object) -> Workload:
@@ -67,6 +75,8 @@ def federation_of(call: str, field: str, given: object) -> Federation:
     if isinstance(given, str | PathLike):
         from fedsched.io import read_federation
 
+        if isinstance(given, str) and digits_of(given) and not Path(given).exists():
+            raise TypeError(f"{call}: {field}={given!r} is a text; for so many nodes give the number, {field}={given}.")
         return read_federation(given)
     if _is_whole(given):
         return Federation.homogeneous(whole(call, field, given, least=1, most=MOST_NODES))

@@ -25,6 +25,8 @@ _IN_LINES = re.compile(f"[{_ACTS}]")
 _IN_A_LINE = re.compile(f"[\t\n{_ACTS}]")
 LONGEST_NAME = 48  # of a picture's
 
+NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"  # in a text, without a sign
+
 
 def one_line(text: object) -> str:
     """Return a name, or what else belongs on one line, with everything that a terminal would act on spelled out."""
@@ -64,3 +66,8 @@ def _spelled(acts: re.Pattern[str], text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return acts.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def seconds_text(seconds: float) -> str:
+    """Return seconds as a cell has them: exact, and whole ones without a point."""
+    return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched import gang, generate, market
 from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.errors import nearest, unknown_name
 
@@ -143,6 +144,8 @@ def test_no_nodes_are_no_machine() -> None:
 
 INSTANCE = fs.Instance("i", JOBS, MACHINE)
 BUDGET = fs.Budget(evaluations=1)
+SITES = gang.GangSystem(processors=(4,))
+MARKET, REQUEST = market.Domain(nodes=4).environment(0), market.Request(nodes=1, length=10.0)
 
 
 def test_a_comparison_takes_one_for_a_row_of_one() -> None:
@@ -173,6 +176,31 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
                r"method=\['ga'\] must be the name of one search, as 'memetic'"),
     "objectives": (lambda: fs.optimize(JOBS, 4, objectives=3),  # type: ignore[arg-type]
                    r"objectives=3 must be names of metrics, as \('makespan', 'energy'\)"),
+    "an instance's objectives": (lambda: fs.Instance("i", JOBS, 4, objectives=3),  # type: ignore[arg-type]
+                                 r"objectives=3 must name metrics, as \('makespan', 'energy'\)"),
+    "nodes as a text": (lambda: fs.simulate(JOBS, "128"),
+                        "cluster='128' is a text; for so many nodes give the number, cluster=128"),
+    "a file": (lambda: fs.read(5), "read: path=5 is no path; give the file of a workload"),  # type: ignore[arg-type]
+    "gangs' jobs": (lambda: gang.simulate(5, SITES),  # type: ignore[arg-type]
+                    r"simulate: workload=5 is no table of jobs; give a Workload"),
+    "gangs' system": (lambda: gang.simulate(JOBS, 16),  # type: ignore[arg-type]
+                      r"simulate: system=16 is no GangSystem; give one, as GangSystem\(processors=\(16, 8\)\)"),
+    "preset": (lambda: gang.replicate("pinto"), "replicate: preset='pinto' makes no runs"),  # type: ignore[arg-type]
+    "requests": (lambda: market.schedule(REQUEST, MARKET),  # type: ignore[arg-type]
+                 r"batch=.* must be a list of requests, as \[Request\("),
+    "request": (lambda: market.find_window(MARKET, 5),  # type: ignore[arg-type]
+                r"batch\[0\]=5 is no Request; give one, as Request\("),
+    "environment": (lambda: market.schedule([REQUEST], MACHINE),  # type: ignore[arg-type]
+                    r"environment=<Federation of 4 nodes> is no Environment; give one, as Domain\("),
+    "assignment": (lambda: market.replay(REQUEST), r"replay: assignment=.* is no Assignment"),  # type: ignore[arg-type]
+    "budget of a request": (lambda: market.Request(nodes=1, length=1.0, budget="5"),  # type: ignore[arg-type]
+                            "Request: budget='5' must be a number"),
+    "planted": (lambda: generate.planted(2.5, jobs=5),  # type: ignore[arg-type]
+                "planted: federation=2.5 is no machine; give a Federation"),
+    "estimates": (lambda: generate.estimates(5, "factor"),  # type: ignore[arg-type]
+                  "estimates: workload=5 is no table of jobs"),
+    "run times": (lambda: generate.tsafrir_estimates("many"),  # type: ignore[arg-type]
+                  "tsafrir_estimates: runtime='many' must be run times, in seconds"),
     "policy": (lambda: fs.simulate(JOBS, 4, fs.Rules),  # type: ignore[arg-type]
                "policy=<class .* is neither a name nor has it a method rules"),
 }  # fmt: skip
@@ -182,9 +210,19 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
 def test_a_miscall_is_told_the_call_that_works(case: str) -> None:
     """An argument of another kind is named, shown as it was given, and set beside a call that works."""
     call, words = MISCALLED[case]
-    with pytest.raises(TypeError, match=words) as caught:
+    with pytest.raises((TypeError, ValueError), match=words) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_generators_and_gangs_take_what_is_plain_in_meaning() -> None:
+    """A table of pandas stands for its jobs, and a number of nodes for a machine, where jobs are made or changed."""
+    table = JOBS.to_pandas()
+    assert generate.estimates(table, "factor") == generate.estimates(JOBS, "factor")
+    assert generate.communication(table, bandwidth="1M") == generate.communication(JOBS, bandwidth="1M")
+    assert generate.planted(4, jobs=3)[0] == generate.planted(MACHINE, jobs=3)[0]
+    assert gang.simulate(table, SITES).finish.tolist() == gang.simulate(JOBS, SITES).finish.tolist()
+    assert market.requests_of(table) == market.requests_of(JOBS)
 
 
 def test_plans_to_begin_with_and_baselines_may_be_one() -> None:
@@ -197,8 +235,11 @@ def test_a_metric_that_is_none_offers_the_nearest() -> None:
     """Metrics are had by name, and a name of none of them is an error that offers one, in an objective too."""
     metrics = fs.simulate(JOBS, MACHINE).metrics()
     assert metrics["makespan"] == metrics.makespan
+    bounds = lower_bounds(JOBS, MACHINE, method="closed")
+    assert bounds["makespan"] == bounds.of("makespan")
     for call in (
         lambda: metrics["wait"],
+        lambda: bounds["wait"],
         lambda: metrics.as_dict()["wait"],
         lambda: fs.optimize(JOBS, 4, objectives=lambda found: found["wait"], evaluations=1, baselines=()),
     ):

@@ -170,6 +170,10 @@ class LowerBounds:
     free: bool = False  # whether they hold whichever of its alternatives each job has
     costs: Mapping[str, float] = field(default_factory=dict)  # by signals, where there are some
 
+    def __getitem__(self, metric: str) -> float:
+        """Return the bound on a column of the metric row: see `of`."""
+        return self.of(metric)
+
     def of(self, metric: str) -> float:
         """Return the bound on a column of the metric row; NaN where none is known."""
         from fedsched.model.metrics import NAMES

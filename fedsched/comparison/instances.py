@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
@@ -105,9 +106,11 @@ class Instance(Read):
             raise TypeError(f"Instance: name={shown(name)} must be a text: Instance('log', workload, federation).")
         workload, federation = nouns_of(f"Instance {name!r}", workload, federation, second="federation")
         objectives = (objectives,) if isinstance(objectives, str) else objectives
-        named = all(isinstance(name, str) for name in objectives)
-        if not named or not objectives:
-            raise ValueError(f"Instance {name!r}: objectives={objectives!r} must be a tuple of names.")
+        row = isinstance(objectives, Iterable) and all(isinstance(one, str) for one in objectives)
+        if not row or not objectives:
+            raise ValueError(
+                f"Instance {name!r}: objectives={shown(objectives)} must name metrics, as ('makespan', 'energy')."
+            )
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
         words = reading.but(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.errors import shown
 from fedsched.gang.schedule import CLASSES, GangMetrics
 from fedsched.values import whole
 
@@ -76,6 +77,12 @@ def replicate(
     executor
         Any concurrent.futures executor; default: one run after the other.
     """
+    for field, given in (("preset", preset), *([] if against is None else [("against", against)])):
+        if not callable(getattr(given, "run", None)):
+            raise TypeError(
+                f"replicate: {field}={shown(given)} makes no runs; give a published experiment, as "
+                "presets.Pinto2014(), or anything with a run(seed) of its own."
+            )
     whole("replicate", "replications", replications, least=2)
     whole("replicate", "seed", seed, least=0)
     if not 0 < confidence < 1:

@@ -10,6 +10,8 @@ import numpy as np
 
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
+from fedsched.gang.system import GangSystem
+from fedsched.handed import noun_of, workload_of
 from fedsched.text import counted
 from fedsched.values import whole
 
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.gang.state import Inputs, State
-    from fedsched.gang.system import GangSystem
+    from fedsched.handed import AnyJobs
     from fedsched.model.workload import Workload
 
 STOPPED_AT = ("", "limit of completions", "time limit", "end of all events")
 
 
 def simulate(
-    workload: Workload,
+    workload: AnyJobs,
     system: GangSystem,
     *,
     max_completions: int | None = None,
@@ -48,6 +50,8 @@ def simulate(
     """
     from fedsched.gang.kernel import Status, run_events
 
+    workload = workload_of("simulate", "workload", workload)
+    noun_of("simulate", "system", system, GangSystem, "one, as GangSystem(processors=(16, 8))")
     if max_completions is not None:
         whole("simulate", "max_completions", max_completions, least=1)
     if math.isnan(time_limit):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.handed import workload_of
 from fedsched.model.alternatives import Alternatives
 from fedsched.model.layout import own_tasks
 from fedsched.values import seed_of, whole
@@ -14,11 +15,12 @@ from fedsched.values import seed_of, whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fedsched.handed import AnyJobs
     from fedsched.model.workload import Workload
 
 
 def alternatives(
-    workload: Workload,
+    workload: AnyJobs,
     *,
     factors: Sequence[float] = (0.5, 2.0),
     parallel: float | tuple[float, float] = (0.9, 1.0),
@@ -44,6 +46,7 @@ def alternatives(
     seed
         The seed of the only random generator.
     """
+    workload = workload_of("alternatives", "workload", workload)
     if workload.alternatives is not None:
         raise ValueError(
             "alternatives: the jobs have some; leave them out first: dataclasses.replace(workload, alternatives=None)."

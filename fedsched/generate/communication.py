@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.handed import workload_of
 from fedsched.values import bytes_a_second, is_number, seed_of
 
 if TYPE_CHECKING:
+    from fedsched.handed import AnyJobs
     from fedsched.model.workload import Workload
 
 
 def communication(
-    workload: Workload,
+    workload: AnyJobs,
     *,
     bandwidth: float | str,
     compute_fraction: float | tuple[float, float] = (0.5, 1.0),
@@ -37,6 +39,7 @@ def communication(
     seed
         The seed of the only random generator.
     """
+    workload = workload_of("communication", "workload", workload)
     low, high = compute_fraction if isinstance(compute_fraction, tuple) else (compute_fraction, compute_fraction)
     if not 0 <= low <= high <= 1:
         raise ValueError(f"compute_fraction={compute_fraction!r}: it must lie within 0..1.")

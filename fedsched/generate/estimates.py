@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedsched.errors import unknown_name
+from fedsched.errors import shown, unknown_name
+from fedsched.handed import workload_of
 from fedsched.values import seed_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.handed import AnyJobs
     from fedsched.model.workload import Workload
 
 POPULAR = 20  # values that hold most of the jobs
@@ -26,7 +28,7 @@ MODELS = ("exact", "factor", "tsafrir")
 
 
 def estimates(
-    workload: Workload,
+    workload: AnyJobs,
     model: Literal["exact", "factor", "tsafrir"],
     *,
     factor: float | tuple[float, float] = 2.0,
@@ -49,6 +51,7 @@ def estimates(
     seed
         The seed of the only random generator.
     """
+    workload = workload_of("estimates", "workload", workload)
     if workload.alternatives is not None:
         raise ValueError(
             "estimates: jobs have alternatives, whose requested times would be others; draw these first, then "
@@ -80,7 +83,12 @@ def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed:
     The model of Tsafrir, Etsion and Feitelson: the values and how many jobs use each are fixed first; then the jobs,
     longest first, take one of the unused requests that are long enough, at random.
     """
-    runtime = np.asarray(runtime, dtype=np.float64)
+    try:
+        runtime = np.atleast_1d(np.asarray(runtime, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise TypeError(f"tsafrir_estimates: runtime={shown(runtime)} must be run times, in seconds.") from None
+    if runtime.ndim != 1 or not (runtime > 0).all():
+        raise ValueError(f"tsafrir_estimates: runtime={shown(runtime)} must be a row of run times above 0 seconds.")
     jobs = runtime.size
     longest = float(runtime.max(initial=1.0))
     limit = max(DEFAULT_MAXIMUM, _round_up(longest, HOUR)) if maximum is None else float(maximum)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import FieldError, TraceError
+from fedsched.handed import workload_of
 from fedsched.model.feedback import Feedback
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.handed import AnyJobs
     from fedsched.model.workload import Workload
 
 NOBODY = -1.0
@@ -46,7 +48,7 @@ def feedback_named(text: str) -> Literal["swf"] | Sessions:
     raise FieldError("{feedback}={!r} must be swf, sessions or sessions:GAP, in seconds.", text)
 
 
-def feedback(workload: Workload, how: Literal["swf"] | Sessions) -> Workload:
+def feedback(workload: AnyJobs, how: Literal["swf"] | Sessions) -> Workload:
     """Return the jobs, each submitted when a job before it has ended and its user has thought.
 
     Parameters
@@ -56,6 +58,7 @@ def feedback(workload: Workload, how: Literal["swf"] | Sessions) -> Workload:
     how
         "swf": the log's preceding jobs and think times. `Sessions(gap)`: those that users' sessions tell.
     """
+    workload = workload_of("feedback", "workload", workload)
     log = workload.log
     if isinstance(how, Sessions):
         if log is None or (log.wait < 0).all():

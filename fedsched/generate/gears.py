@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.handed import nouns_of
 from fedsched.model.alternatives import Alternatives
 from fedsched.model.gears import in_gear, speeds_of
 from fedsched.model.layout import own_tasks
@@ -14,11 +15,11 @@ from fedsched.model.layout import own_tasks
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from fedsched.model.federation import Federation
+    from fedsched.handed import AnyJobs, AnyMachine
     from fedsched.model.workload import Workload
 
 
-def geared(workload: Workload, federation: Federation, gear: ArrayLike) -> Workload:
+def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Workload:
     """Return the jobs in one of their nodes' gears: in a slower one, what of them computes takes so much longer.
 
     Parameters
@@ -30,12 +31,13 @@ def geared(workload: Workload, federation: Federation, gear: ArrayLike) -> Workl
     gear
         Its number, 0 for full speed: one for all, or one for each.
     """
+    workload, federation = nouns_of("geared", workload, federation, second="federation")
     said = f"geared: {gear!r}" if np.ndim(gear) == 0 else "geared: each in its own"
     moved = in_gear(workload, federation.groups, gear)
     return replace(moved, history=(*workload.history, said))
 
 
-def gears(workload: Workload, federation: Federation) -> Workload:
+def gears(workload: AnyJobs, federation: AnyMachine) -> Workload:
     """Return the jobs with all gears of their nodes as alternatives, of which plans of a search may choose.
 
     The gear that a job has comes first. Let plans choose by `optimize(..., alternatives="free")`.
@@ -47,6 +49,7 @@ def gears(workload: Workload, federation: Federation) -> Workload:
     federation
         Whose nodes have the gears.
     """
+    workload, federation = nouns_of("gears", workload, federation, second="federation")
     last = speeds_of(federation.groups).size
     every = [in_gear(workload, federation.groups, gear) for gear in range(last)]
     tasks, own = own_tasks(workload), [0] * len(workload) if workload.gear is None else workload.gear.given.tolist()

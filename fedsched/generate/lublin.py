@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.errors import unknown_name
 from fedsched.model.workload import Workload
-from fedsched.values import seed_of, whole
+from fedsched.values import is_number, seed_of, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def lublin(
             f"lublin: umed={umed!r} must lie in {high - 3.5:g}..{high - 1.5:g} "
             f"(uhi − 3.5 to uhi − 1.5, where uhi is log2 of nodes={nodes})."
         )
-    if load is not None and not (math.isfinite(load) and load > 0):
+    if load is not None and not (is_number(load) and load > 0):
         raise ValueError(f"lublin: load={load!r} must be finite and above 0.")
     streams = KINDS[kind]
     rng = np.random.default_rng(seed)

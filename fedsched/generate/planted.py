@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import unknown_name
+from fedsched.handed import federation_of
 from fedsched.model.workload import Workload
 from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
+    from fedsched.handed import AnyMachine
     from fedsched.model.federation import Federation
 
 STEPS = 1 << 20  # the makespan's resolution: cuts fall on whole steps, so that they add up
@@ -36,7 +38,7 @@ class Piece(NamedTuple):
 
 
 def planted(
-    federation: Federation, *, jobs: int, makespan: float = 3600.0, within: str = "speed", seed: int = 0
+    federation: AnyMachine, *, jobs: int, makespan: float = 3600.0, within: str = "speed", seed: int = 0
 ) -> tuple[Workload, float]:
     """Return a workload whose best makespan is known, and that makespan.
 
@@ -57,6 +59,7 @@ def planted(
     seed
         The seed of the only random generator.
     """
+    federation = federation_of("planted", "federation", federation)
     if not 0 < makespan < math.inf:
         raise ValueError(f"planted: makespan={makespan!r} must be finite and above 0 s.")
     speeds = np.array([one.speed for one in wholes(federation, within)])

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.errors import FederationError, TraceError, nearest, unknown_name
+from fedsched.errors import FederationError, TraceError, nearest, shown, unknown_name
 from fedsched.io.dump_files import JOBS, dump_of
 from fedsched.io.files import STDIN
 
@@ -68,6 +68,8 @@ def federation_path(path: str | PathLike[str]) -> str | PathLike[str]:
 
 def _located(path: str | PathLike[str], kind: Kind) -> str | PathLike[str]:
     error = TraceError if kind == "workload" else FederationError
+    if not isinstance(path, str | os.PathLike):  # numbers would be those of open files
+        raise TypeError(f"read: path={shown(path)} is no path; give the file of a {kind}, as 'log.swf' or 'site.toml'.")
     if str(path) != STDIN and os.path.isdir(path):
         which = f'its jobs are in {JOBS}, to be read with unit="nodes" (fedsched: --unit nodes)'
         raise error(f"{path}: it is a folder; {which if dump_of(path) else 'give a file in it'}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.handed import noun_of
 from fedsched.market.arrays import needs_of, scratch, slot_list
 from fedsched.market.codes import Figure
 from fedsched.values import seed_of
@@ -72,9 +73,11 @@ def replay(
     seed
         What the shares are drawn by.
     """
+    from fedsched.market.assignment import Assignment
     from fedsched.market.listing import cut
     from fedsched.market.replaying import run_through
 
+    noun_of("replay", "assignment", assignment, Assignment, "what market.schedule() returns")
     jobs = len(assignment)
     if share is None:
         if not 0 < shortest <= 1:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from fedsched.errors import InfeasibleError
+from fedsched.errors import InfeasibleError, shown
+from fedsched.handed import noun_of, workload_of
 from fedsched.market.codes import CRITERIA, code_of
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from fedsched.handed import AnyJobs
     from fedsched.market.environment import Environment
-    from fedsched.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +53,23 @@ class Request:
         number = isinstance(self.nodes, Real) and not isinstance(self.nodes, bool)
         if not number or not 1 <= self.nodes < math.inf or int(self.nodes) != self.nodes:
             raise ValueError(f"{who}: nodes={self.nodes!r} must be a whole number of at least 1.")
-        if not (math.isfinite(self.length) and self.length > 0):
+        if not (is_number(self.length) and self.length > 0):
             raise ValueError(f"{who}: length={self.length!r} must be finite and above 0.")
         for name in ("budget", "deadline"):
-            if math.isnan(getattr(self, name)):
+            limit = getattr(self, name)
+            if not isinstance(limit, Real) or isinstance(limit, bool):
+                raise TypeError(f"{who}: {name}={shown(limit)} must be a number.")
+            if math.isnan(limit):
                 raise ValueError(f"{who}: {name} must not be nan; leave it out where there is none.")
         if self.budget < 0:
             raise ValueError(f"{who}: budget={self.budget!r} must be at least 0.")
-        if not (math.isfinite(self.min_performance) and self.min_performance >= 0):
+        if not (is_number(self.min_performance) and self.min_performance >= 0):
             raise ValueError(f"{who}: min_performance={self.min_performance!r} must be finite and at least 0.")
         code_of("criterion", self.criterion, CRITERIA)
 
 
 def requests_of(
-    workload: Workload,
+    workload: AnyJobs,
     *,
     price: float = 1.0,
     budget: float = math.inf,
@@ -85,7 +89,8 @@ def requests_of(
     criterion, deadline
         As of `Request`, for all.
     """
-    if not 0 <= price < math.inf:
+    workload = workload_of("requests_of", "workload", workload)
+    if not is_number(price) or price < 0:
         raise ValueError(f"requests_of: price={price!r} must be finite and at least 0.")
     return [
         Request(
@@ -109,9 +114,15 @@ def name_of(batch: Sequence[Request], j: int) -> str:
 
 def check_batch(batch: Sequence[Request], environment: Environment) -> None:
     """Raise for the first request that no environment of so many nodes could ever serve."""
+    from fedsched.market.environment import Environment
+
+    noun_of("market", "environment", environment, Environment, "one, as Domain(nodes=20).environment(0)")
+    if not isinstance(batch, Sequence):
+        raise TypeError(f"market: batch={shown(batch)} must be a list of requests, as [Request(nodes=2, length=60.0)].")
     if not len(batch):
         raise ValueError("The batch is empty; give at least one Request.")
     for j, request in enumerate(batch):
+        noun_of("market", f"batch[{j}]", request, Request, "one, as Request(nodes=2, length=60.0)")
         if request.nodes > len(environment):
             raise InfeasibleError(
                 f"Job {name_of(batch, j)}: nodes={request.nodes} exceeds the environment's {len(environment)} nodes; "

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.model.gears import FULL_SPEED, gears_of
-from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
+from fedsched.model.job_lists import JobLists, parts_of
 from fedsched.model.layout import own_tasks
-from fedsched.text import counted, one_line
+from fedsched.text import NUMBER, counted, one_line, seconds_text
 from fedsched.values import LEAST_SECONDS, MOST_SECONDS
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
-from fedsched.text import counted, one_line
+from fedsched.model.job_lists import JobLists, parts_of
+from fedsched.text import NUMBER, counted, one_line, seconds_text
 from fedsched.values import MOST_SECONDS
 
 if TYPE_CHECKING:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobLists(JobColumns):
@@ -130,8 +128,3 @@ class JobLists(JobColumns):
 def parts_of(text: str) -> list[str]:
     """Return the texts of a cell's entries."""
     return text.split("|") if text.strip() else []
-
-
-def seconds_text(seconds: float) -> str:
-    """Return seconds as a cell has them: exact, and whole ones without a point."""
-    return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from fedsched.errors import FederationError, shortened
-from fedsched.model.job_lists import NUMBER, seconds_text
+from fedsched.text import NUMBER, seconds_text
 from fedsched.values import MOST_SECONDS, MOST_WATTS, is_number
 
 if TYPE_CHECKING:

@@ -160,7 +160,7 @@ def test_names_must_tell_apart(tiny: list[Instance], fixed: type) -> None:
     assert mine.calls == []
     with pytest.raises(ValueError, match="evaluations=0"):
         Budget(evaluations=0)
-    with pytest.raises(ValueError, match="tuple of names"):
+    with pytest.raises(ValueError, match="must name metrics"):
         Instance("a", tiny[0].workload, tiny[0].federation, ())
 
 
