@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,9 +66,11 @@ def gpus_of(text: str) -> dict[str, int]:
     for one in re.split(r",(?![^(]*\))", text):
         if device := _GPU.fullmatch(one.strip()):
             kind, number = device[1], device[2]
-            if kind and kind.isdecimal() and number is None:
-                kind, number = None, kind
-            count = 1 if number is None else int(number)
+            count = digits_of(number or kind or "1")
+            if count is None:
+                count = 1  # of a kind that is no number
+            elif number is None:
+                kind = None
             found["gpu"] = found.get("gpu", 0) + count
             if kind:
                 named = f"gpu:{kind.lower()}"

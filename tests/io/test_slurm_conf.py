@@ -209,6 +209,7 @@ def test_gpus() -> None:
     assert gpus_of("gpu") == gpus_of("gpu:1") == {"gpu": 1}
     assert gpus_of("gpu:A100:4(S:0,1),mps:400,gpu:v100:1") == {"gpu": 5, "gpu:a100": 4, "gpu:v100": 1}
     assert gpus_of("(null)") == {}
+    assert gpus_of(f"gpu:{'9' * 5000}")["gpu"] == 1  # no number that anything has
 
 
 def test_a_partition_without_nodes_is_left_out(hill: Path) -> None:
