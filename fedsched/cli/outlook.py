@@ -139,8 +139,10 @@ def _outlook_as_json(found: Outlook) -> dict[str, Any]:
          "nodes": one.job.nodes, "submit": one.job.submit, **(_forecast_as_json(one) or {})}
         for one in found.forecasts
     ]  # fmt: skip
+    unknown = [{"job": one.target, "why": found.unknown[one.number]} for one in queue.jobs
+               if one.number in found.unknown]  # fmt: skip
     return {"cluster": queue.cluster, "now": queue.now, "share": found.share, "draws": found.draws, "jobs": jobs,
-            "notes": list(found.notes)}  # fmt: skip
+            "without_forecast": unknown, "notes": list(found.notes)}  # fmt: skip
 
 
 def _why_as_json(found: Why) -> dict[str, Any]:

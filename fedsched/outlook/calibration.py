@@ -19,6 +19,7 @@ import numpy as np
 
 from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.replays import Replays
+from fedsched.outlook.unknown import not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -229,7 +230,9 @@ def said_at(queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, 
         return []
     replays = Replays(picture_within(queue, limits), habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
-    return [Said.of(queue.now, replays.starts(order))]
+    known = {job.number for job in queue.waiting if not not_modelled(job)}
+    starts = {number: found for number, found in replays.starts(order).items() if number in known}
+    return [Said.of(queue.now, starts)]
 
 
 def _quantile(values: Column, shares: Column, level: float) -> float:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
 from fedsched.outlook.forecast import DRAWS, SHARE, forecast, ranged
-from fedsched.outlook.gates import LIMIT, NODES_DOWN, Gate, gates_of, unnamed
-from fedsched.outlook.limited import in_turn, picture_within
+from fedsched.outlook.gates import LIMIT, NODES_DOWN, NOT_MODELLED, Gate, gates_of, unnamed
+from fedsched.outlook.limited import has_old_reason, in_turn, nodes_up_again, picture_within
 from fedsched.outlook.replays import Replays
 from fedsched.outlook.room import Room
+from fedsched.steer.picture import are_read
 from fedsched.text import counted
 from fedsched.values import digits_of
 
@@ -37,7 +38,7 @@ class Cause:
     ----------
     kind
         "held", "dependency", "begin time", "partition", "limit", "reservation", "nodes down", "too large",
-        "resources", "jobs ahead" or "other".
+        "resources", "jobs ahead", "not modelled" or "other".
     what
         In words.
     jobs
@@ -92,7 +93,12 @@ def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = 
     if not one.waits:
         since = f"since {present.clock(one.start)}" if one.start == one.start else "now"
         raise SteerError(f"Job {one.target}: it has nodes {since}, and does not wait; name one that squeue has as PD.")
-    return _Asker(present, one, draws, share, seed).answer()
+    up = replace(present, queue=nodes_up_again(present.queue))
+    found = _Asker(up, up.queue.job(one.target), draws, share, seed).answer()
+    if not has_old_reason(present.queue, one):
+        return found
+    told = "its reason ReqNodeNotAvail is old: enough nodes for it are up, so it waits in turn"
+    return replace(found, reason=one.reason, notes=(*found.notes, told))
 
 
 def job_called(queue: Queue, name: str) -> SlurmJob:
@@ -143,6 +149,8 @@ class _Asker:
         causes = [Cause(*gate, self._without(gates, k)) for k, gate in enumerate(gates)]
         if gates:
             found = self._opened(gates, self.present.queue)
+            if in_turn and {gate.kind for gate in gates} == {NOT_MODELLED}:  # what else keeps it is known
+                causes += self._in_turn(causes[0].without)
         else:
             causes, found = self._in_turn(own), own
         notes = list(self.outlook.notes)
@@ -159,15 +167,19 @@ class _Asker:
             nodes = tuple(replace(node, states=frozenset({"IDLE"})) if node.name in up and not node.is_up else node
                           for node in queue.nodes)  # fmt: skip
             queue = replace(queue, nodes=nodes)
-        return self._opened([*gates[:k], *gates[k + 1 :]], queue)
+        job = self.job
+        if gates[k].kind == NOT_MODELLED:
+            job = replace(job, beside=(), named_nodes=False, features=job.features if are_read(job.features) else "")
+            queue = replace(queue, reservations=())
+        return self._opened([*gates[:k], *gates[k + 1 :]], queue, job)
 
-    def _opened(self, gates: Sequence[Gate], queue: Queue) -> Forecast | None:
-        """Return when it starts if each gate opens when that is known; None where one's end is not."""
+    def _opened(self, gates: Sequence[Gate], queue: Queue, job: SlurmJob | None = None) -> Forecast | None:
+        """Return when it, or another in its place, starts if gates open when that is known; None if that is not."""
         if not all(math.isfinite(gate.over) for gate in gates):
             return None
         begin = max((gate.over for gate in gates), default=queue.now)
         there = replace(
-            self.job,
+            job or self.job,
             reason=IN_TURN,
             dependency="",
             eligible=begin if begin > queue.now else self.job.submit,

@@ -16,6 +16,7 @@ from fedsched.io.wall_clock import wall_time_of
 from fedsched.outlook.factors import Factors
 from fedsched.outlook.habits import Ran
 from fedsched.steer import Queue, SlurmJob
+from fedsched.steer.beside import beside_of
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.text import counted
 from fedsched.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
@@ -158,7 +159,12 @@ def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, l
         dependency=after if reason.startswith("DEPENDENCY") else "",
         features=label["features"],
         reservation=label["reservation"],
+        beside=_beside(site, row),
     )
+
+
+def _beside(site: Site, row: int) -> tuple[str, ...]:
+    return tuple(filter(None, site.records.beside[row].split(";")))
 
 
 def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -245,5 +251,7 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
         features=text("features"),
         reservation=text("reservation"),
         part_of_several=called[3] is not None,
+        named_nodes=bool(text("req_nodes") or text("exc_nodes")),
         other_partitions="," in text("partition"),
+        beside=tuple(sorted({*beside_of(words), *(() if row is None else _beside(site, row))})),
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.errors import SteerError
 from fedsched.outlook.calibration import Calibration, Said
-from fedsched.outlook.limited import in_turn, picture_within
+from fedsched.outlook.limited import has_old_reason, in_turn, picture_within
 from fedsched.outlook.replays import Replays
+from fedsched.outlook.unknown import in_words, kept_by_unknown
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,6 +55,8 @@ class Outlook:
         The part of the starts that each range is to hold.
     notes
         What is assumed, not modelled or left aside.
+    unknown
+        What keeps jobs that have no forecast because it is not in the replays, by their numbers.
     """
 
     present: Present
@@ -60,6 +64,7 @@ class Outlook:
     share: float
     draws: int
     notes: tuple[str, ...]
+    unknown: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, job: SlurmJob) -> Forecast | None:
         """Return the forecast of a job; None where there is none."""
@@ -96,7 +101,7 @@ def forecast(
     if not 0.0 < share < 1.0:
         raise SteerError(f"share={share!r} must be above 0 and below 1.")
     queue = in_turn(present.queue, present.limits)
-    notes = (*present.notes, NOBODY)
+    notes = (*present.notes, *_of_old_reasons(present.queue), NOBODY)
     if not queue.waiting:
         return Outlook(present, (), share, draws, (*queue.aside_in_words(), *notes))
     picture = picture_within(queue, present.limits, present.free)
@@ -105,11 +110,23 @@ def forecast(
     starts = replays.starts(order, progress)
     by_limits = picture.starts(picture.rows_of(order))
     calibration = present.calibration(draws, seed)
-    found = ranged(queue, starts, by_limits, share, calibration)
-    notes = (*notes, BACKFILLS if picture.backfills else IN_TURN)
+    kept = ((job, kept_by_unknown(queue, job, by_limits[job.number])) for job in queue.waiting if job.number in starts)
+    unknown = {job.number: words for job, words in kept if words}
+    known = {number: found for number, found in starts.items() if number not in unknown}
+    found = ranged(queue, known, by_limits, share, calibration)
+    notes = (*in_words(queue, unknown), *notes, BACKFILLS if picture.backfills else IN_TURN)
     if calibration is not None:
         notes = (*notes, calibration.in_words())
-    return Outlook(present, found, share, draws, (*picture.notes, *queue.aside_in_words(), *notes))
+    return Outlook(present, found, share, draws, (*picture.notes, *queue.aside_in_words(), *notes), unknown)
+
+
+def _of_old_reasons(queue: Queue) -> list[str]:
+    """Return how many jobs are taken to wait in turn against what Slurm says; nothing if there are none."""
+    old = sum(has_old_reason(queue, job) for job in queue.jobs)
+    if not old:
+        return []
+    return [f"{counted(old, 'job')} with the reason ReqNodeNotAvail {'waits' if old == 1 else 'wait'} in turn: enough "
+            "nodes are up, and Slurm keeps that reason until it looks again"]  # fmt: skip
 
 
 def ranged(

@@ -10,6 +10,7 @@ from fedsched.errors import TraceError
 from fedsched.outlook.forecast import expected_end
 from fedsched.outlook.limits import OF_PARTITIONS, FullLimits, is_limit
 from fedsched.outlook.room import Room
+from fedsched.outlook.unknown import kept_by_unknown, not_modelled
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 HELD, DEPENDENCY, BEGIN, PARTITION = "held", "dependency", "begin time", "partition"
 LIMIT, RESERVATION, NODES_DOWN, TOO_LARGE, OTHER = "limit", "reservation", "nodes down", "too large", "other"
+NOT_MODELLED = "not modelled"
 NEVER = math.inf
 _CONDITION = re.compile(r"(\w+)((?::[\d_*+]+)*)(?:\((\w+)\))?", re.ASCII)
 
@@ -57,7 +59,13 @@ def gates_of(present: Present, job: SlurmJob, outlook: Outlook) -> Iterator[Gate
     yield from _limits(present, job)
     room = Room(queue, job)
     yield from _of_nodes(room)
-    yield from _reservations(present, job, room)
+    reserved = [*_reservations(present, job, room)]
+    yield from reserved
+    asked = not_modelled(job)
+    if asked or not reserved:
+        words = outlook.unknown.get(job.number) or (kept_by_unknown(queue, job, math.inf) if asked else "")
+        if words:
+            yield Gate(NOT_MODELLED, words)
 
 
 def unnamed(job: SlurmJob) -> Gate:

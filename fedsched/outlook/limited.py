@@ -15,6 +15,7 @@ from fedsched.errors import TraceError
 from fedsched.model.labels import Labels
 from fedsched.model.limits import Limit
 from fedsched.outlook.limits import FullLimits, is_limit
+from fedsched.outlook.room import Room
 from fedsched.steer.picture import picture_of
 from fedsched.text import counted, first_of
 
@@ -26,15 +27,40 @@ if TYPE_CHECKING:
     from fedsched.steer.picture import Picture
 
 IN_TURN = "PRIORITY"
+NOT_AVAILABLE = "REQNODENOTAVAIL"
 
 
 def in_turn(queue: Queue, limits: Limits | None) -> Queue:
-    """Return the queue in which who waits for a limit that is known waits in turn, for that limit is in the replays."""
+    """Return the queue in which jobs wait in turn that wait for a known limit, or for nodes that are up by now.
+
+    A known limit is in the replays.
+    """
+    queue = nodes_up_again(queue)
     if limits is None:
         return queue
     full = FullLimits(queue, limits)
     jobs = tuple(replace(job, reason=IN_TURN) if _waits_for_one(job, full) else job for job in queue.jobs)
     return replace(queue, jobs=jobs)
+
+
+def nodes_up_again(queue: Queue) -> Queue:
+    """Return the queue in which jobs wait in turn whose reason ReqNodeNotAvail is old: enough nodes are up.
+
+    Slurm keeps that reason until it looks at the job anew.
+    """
+    old = {job.number for job in queue.jobs if has_old_reason(queue, job)}
+    if not old:
+        return queue
+    jobs = tuple(replace(job, reason=IN_TURN) if job.number in old else job for job in queue.jobs)
+    return replace(queue, jobs=jobs)
+
+
+def has_old_reason(queue: Queue, job: SlurmJob) -> bool:
+    """Return whether Slurm says that nodes are not available for a job, and enough nodes are up and not reserved."""
+    if not job.waits or job.is_held or job.named_nodes or not job.reason.startswith(NOT_AVAILABLE):
+        return False
+    room = Room(queue, job)
+    return room.size(room.up - room.reserved(queue.now)) >= room.need
 
 
 def _waits_for_one(job: SlurmJob, limits: FullLimits) -> bool:

@@ -14,6 +14,7 @@ from fedsched.outlook.forecast import DRAWS, SHARE, ranged
 from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.past import Past
 from fedsched.outlook.replays import Replays
+from fedsched.outlook.unknown import not_modelled, without_forecast
 from fedsched.text import counted
 from fedsched.twin import Site, read_site
 
@@ -165,6 +166,7 @@ def score(
     before = Earlier(past)
     rows: list[tuple[float, ...]] = []
     notes: dict[str, None] = {}
+    asking: dict[int, str] = {}
     moved = 0
     every = sorted(scored | set(earlier(begin, end, max(EARLIER, BETWEEN * moments))))
     for k, moment in enumerate(every):
@@ -173,22 +175,27 @@ def score(
             calibration = before.by(moment)
             moved += calibration.enough
             notes |= dict.fromkeys(assumed)
+            asking |= {job.number: what for job in queue.waiting if (what := not_modelled(job))}
             made = _rows(queue, habits, calibration, past, draws=draws, share=share, seed=seed + k)
             rows += [(float(k), float(job), *row) for job, row in made]
         for said in said_at(queue, habits, past.limits, draws=min(draws, DRAWN), seed=seed + k):
             before.add(said)
         if progress is not None:
             progress(k + 1, len(every))
+    left_out = without_forecast(asking)
     if not rows:
         raise TwinError(
-            f"{site.dump.folder}: nobody waited in turn at any of {moments} moments who began before the dump's end; "
-            "try more moments, or a longer dump."
+            f"{site.dump.folder}: no job that is forecast waited in turn at any of {moments} moments and began before "
+            f"the dump's end; try more moments, or a longer dump{''.join(f' ({note})' for note in left_out)}."
         )
     at, numbers, wait, earliest, median, latest, by_limits, low, high = np.array(rows).T
     which, job = at.astype(np.int64), numbers.astype(np.int64)
     drawn = Score(wait, low, median, high, by_limits, share, moments, (), moment=which, job=job)
-    told = (*notes, KNOWN, f"ranges are calibrated by earlier starts at {moved} of {counted(moments, 'moment')}, and "
-            f"left as drawn where fewer than {LEAST} were known")  # fmt: skip
+    calibrated = (
+        f"ranges are calibrated by earlier starts at {moved} of {counted(moments, 'moment')}, and left as drawn where "
+        f"fewer than {LEAST} were known"
+    )
+    told = (*notes, *left_out, KNOWN, calibrated)
     return Score(wait, earliest, median, latest, by_limits, share, moments, told, drawn, which, job)
 
 
@@ -202,7 +209,9 @@ def _rows(
     picture = picture_within(queue, past.limits)
     replays = Replays(picture, habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
-    starts, by_limits = replays.starts(order), picture.starts(picture.rows_of(order))
+    by_limits = picture.starts(picture.rows_of(order))
+    unknown = {job.number for job in queue.waiting if not_modelled(job)}
+    starts = {number: found for number, found in replays.starts(order).items() if number not in unknown}
     both = (ranged(queue, starts, by_limits, share, one) for one in (calibration, None))
     for one, drawn in zip(*both, strict=True):
         begun = past.starts[one.job.number]

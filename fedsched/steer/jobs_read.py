@@ -13,6 +13,7 @@ from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
 from fedsched.io.slurm_json import NOTHING, count, number, signed, text, texts, words
 from fedsched.io.slurm_values import seconds_of
+from fedsched.steer.beside import beside_of
 from fedsched.steer.queue import HOLDING, SlurmJob, Unread, wait
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
         name=text(job.get("name")),
         comment=text(job.get("comment")),
         siblings=texts(job.get("federation_siblings_viable")),
+        beside=beside_of(job),
     )
 
 
@@ -233,6 +235,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         name=text("JobName"),
         comment=text("Comment"),
         siblings=texts(job.get("fedviablesiblings")),
+        beside=beside_of(job),
     )
 
 

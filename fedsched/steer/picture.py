@@ -141,6 +141,11 @@ def picture_of(queue: Queue) -> Picture:
     return _packed(queue, unit, federation, left, running, counts, [*notes, few])
 
 
+def are_read(features: str) -> bool:
+    """Return whether the features that a job asks for are in the picture."""
+    return _FEATURES.fullmatch(features) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """What the model's nodes are: whole nodes or, where jobs share them, CPUs."""
@@ -241,7 +246,7 @@ def _packed(
     if endless := sum(job.limit > YEAR for job in jobs):
         notes.append(f"assumed: a year for {counted(endless, 'job')} without a limit")
     n = len(waiting)
-    asked = [job.features if _FEATURES.fullmatch(job.features) else "" for job in waiting]
+    asked = [job.features if are_read(job.features) else "" for job in waiting]
     if strange := sum(bool(job.features) and not text for job, text in zip(waiting, asked, strict=True)):
         notes.append(f"not modelled: the features that {counted(strange, 'job')} asked for")
     if named := sum(job.named_nodes for job in waiting):

@@ -62,6 +62,7 @@ class SlurmJob:
     name: str = ""
     comment: str = ""
     siblings: tuple[str, ...] = ()  # clusters of its federation on which it may start
+    beside: tuple[str, ...] = ()  # what it asks for beside nodes, CPUs and memory: GPUs, licences
 
     @property
     def holds_nodes(self) -> bool:

@@ -32,7 +32,7 @@ RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations
 SHARES, QUEUE, STATES = "shares.txt", "queue.txt", "states.txt"
 # Not parted by bars: features that a job asks for, `a|b`, and what people write of nodes may have them.
 PARTED, BAR = "\t", "|"
-QUEUED = PARTED.join(f"%{letter}" for letter in "iPuTrQVeSlDaqEfvNyC")
+QUEUED = PARTED.join(f"%{letter}" for letter in "iPuTrQVeSlDaqEfvNyCnxbW")
 STANDING = PARTED.join(f"%{letter}" for letter in "NPTEH")
 RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     "JOBID", "PARTITION", "USER", "STATE", "REASON", "PRIORITY", "SUBMIT_TIME", "END_TIME", "START_TIME", "TIME_LIMIT",
     "NODES", "ACCOUNT", "QOS", "DEPENDENCY", "FEATURES", "RESERVATION", "NODELIST", "NICE", "CPUS",
+    "REQ_NODES", "EXC_NODES", "TRES_PER_NODE", "LICENSES",
 )  # fmt: skip
 HEAD = PARTED.join(COLUMNS)  # as squeue prints it
 AGE, OLDEST = 1000, 7 * 86_400.0  # as the made configuration weighs
@@ -33,14 +34,17 @@ def priorities(submit: Column, eligible: Column, points: Column, now: float, *, 
     return (1 + np.floor(age * AGE + points)).astype(np.int64)
 
 
-def reasons(priority: NDArray[np.int64], held: Mask, depends: Mask, full: Sequence[str]) -> list[str]:
-    """Return why each waiting job waits: for a limit that is full, else the first for nodes, the others for those."""
+def reasons(priority: NDArray[np.int64], held: Mask, depends: Mask, full: Sequence[str], enough: Mask) -> list[str]:
+    """Return why each waiting job waits: for a limit that is full, else the first for nodes, the others for those.
+
+    A job for which enough nodes are free does not wait for nodes.
+    """
     limited = np.array(["Limit" in one for one in full], dtype=np.bool_)
     free = ~held & ~depends & ~limited
     first = int(np.argmax(np.where(free, priority, -1))) if free.any() else -1
     return [
         "JobHeldUser" if held[k] else "Dependency" if depends[k] else full[k] if limited[k]
-        else "Resources" if k == first else "Priority"
+        else "Resources" if k == first and not enough[k] else "Priority"
         for k in range(len(priority))
     ]  # fmt: skip
 

@@ -93,7 +93,8 @@ def write_queue(
         until,
         in_order=in_order,
     )
-    why = made_queue.reasons(priority, held, depends, [reasons[row] for row in waits.tolist()])
+    enough = facts.work.tasks[waits] <= facts.work.nodes - facts.work.tasks[runs].sum()
+    why = made_queue.reasons(priority, held, depends, [reasons[row] for row in waits.tolist()], enough)
     priority[held] = 0
     bounds = [facts.site.queues[k].of(facts.work.nodes) for k in facts.queue[runs].tolist()]
     hosts = made_queue.node_lists(facts.work.tasks[runs].tolist(), bounds)
@@ -109,7 +110,7 @@ def write_queue(
             called(facts, number, row), labels["partition"][row], labels["user"][row], state, reason, priority,
             submit[row], end[row] if runs else "N/A", start[row] if runs else "N/A", limit_of(facts, row), nodes,
             labels["account"][row], labels["qos"][row], condition, "(null)", "(null)", hosts, 0,
-            CORES * nodes,
+            CORES * nodes, "", "", "N/A", "(null)",
         )  # fmt: skip
         return commands.PARTED.join(map(str, cells))
 

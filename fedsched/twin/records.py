@@ -75,6 +75,7 @@ class Records:
     begin: Column  # what --begin asks for; NaN: nothing
     nice: NDArray[np.int64]  # what --nice takes off the priority
     demand: dict[str, NDArray[Any]]
+    beside: NDArray[Any]  # what it asks for beside nodes, CPUs and memory, in words, parted by ";"
     notes: tuple[str, ...]  # what was left out
     beyond: tuple[str, ...]  # what they ask for that a replay does not have
 
@@ -196,6 +197,7 @@ def _taken(
         begin=np.full(len(order), np.nan) if begin is None else np.where(begin[order] > submit, begin[order], np.nan),
         nice=_nice(read)[order],
         demand={name: read[name][order] for name in read if field_of(name) == "demand"},
+        beside=_beside(read)[order],
         notes=tuple(notes),
         beyond=tuple(beyond),
     )
@@ -221,6 +223,18 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
     if name == "state":
         said = [whole_state(text) for text in said]
     return as_objects(said)[codes.astype(np.int64)]
+
+
+def _beside(read: dict[str, Column]) -> NDArray[Any]:
+    """Return what jobs ask for beside nodes, CPUs and memory: GPUs, licences, other devices."""
+    asked = {f"licence {name.partition('.')[2].lower()}": read[name] > 0 for name in read if field_of(name) == "pools"}
+    demands = np.nan_to_num(read["demands"]).astype(np.int64)
+    asked["gres/gpu"] = demands & Demand.GPU != 0
+    asked["other resources"] = demands & Demand.OTHER != 0
+    found = np.full(len(demands), "", dtype=object)
+    for name, whose in sorted(asked.items()):
+        found[whose] += f";{name}"
+    return np.array([text.lstrip(";") for text in found.tolist()], dtype=object)
 
 
 def _nice(read: dict[str, Column]) -> NDArray[np.int64]:

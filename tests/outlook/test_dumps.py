@@ -100,6 +100,7 @@ def test_a_job_may_ask_for_one_feature_or_another(made: Path, tmp_path: Path, ma
     folder = shutil.copytree(made, tmp_path / "choosy")
     text = (folder / "queue.txt").read_text("utf-8").replace("\t", mark)
     cells = "7 main u0 PENDING Priority 1 2026-01-05T09:00:00 N/A N/A 10 1 a0 normal (null) [a|b]&c|d (null)  3 8"
+    cells += "   N/A (null)"
     (folder / "queue.txt").write_text(text + cells.replace(" ", mark) + "\n", "utf-8")
     job = next(job for job in queue_of(read_site(folder))[0].waiting if job.number == 7)
     assert (job.features, job.reservation, job.nice, job.cpus) == ("[a|b]&c|d", "", 3, 8)
@@ -115,7 +116,7 @@ def test_what_is_no_queue_is_refused(made: Path, tmp_path: Path, line: str, told
     import shutil
 
     folder = shutil.copytree(made, tmp_path / "broken")
-    cells = "main|u0|PENDING|Priority|1|yesterday|N/A|N/A|10|1|a0|normal|(null)|(null)|(null)||0|8"
+    cells = "main|u0|PENDING|Priority|1|yesterday|N/A|N/A|10|1|a0|normal|(null)|(null)|(null)||0|8|||N/A|(null)"
     with (folder / "queue.txt").open("a", encoding="utf-8") as out:
         out.write(line.format(cells).replace("|", "\t") + "\n")
     with pytest.raises(TwinError, match=told):
