@@ -213,6 +213,7 @@ def _of_replay(found: Replayed) -> dict[str, Any]:
 
 def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     from fedsched.twin import explain, read_site
+    from fedsched.twin.causes import EQUAL
     from fedsched.twin.page import write
 
     named = _named(folder, "report")
@@ -232,9 +233,11 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     total = max(len(found.cause), 1)
     rows = [(name, f"{count:,}", f"{count / total:.1%}") for name, (count, _) in found.counts().items()]
     print_table(f"Why starts differ: {found.plain.problem.policy}", ["cause", "starts", "share"], rows, align="lrr")
+    parts = {name: f"{share:.1%}" for name, share in found.parts.items()}
+    rest = ", ".join(f"{share} {name}" for name, share in parts.items() if name != EQUAL)
     say(
-        f"{found.share:.1%} of {counted(len(found.cause), 'start')} are equal or explained; of {found.given_to:.1%} of "
-        "the jobs something recorded was taken as given."
+        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. Of "
+        f"{found.given_to:.1%} of the jobs something recorded was taken as given."
     )
     for note in found.full.notes:
         say(note)
@@ -245,7 +248,7 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
 def _of_causes(found: Explained) -> dict[str, Any]:
     causes = {name: {"starts": count, "its_own": own} for name, (count, own) in found.counts().items()}
     return {
-        "explained": found.share, "given_to": found.given_to, "causes": causes, "untried": found.untried,
+        "explained": found.share, "parts": found.parts, "given_to": found.given_to, "causes": causes, "untried": found.untried,
         "nothing_given": _of_replay(found.plain), "all_given": _of_replay(found.full),
         "notes": list(found.full.notes),
     }  # fmt: skip

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 EQUAL, UNEXPLAINED, SEVERAL, STATE = "equal", "unexplained", "several of these together", "the state before it"
 OTHERWISE = "another limit's value"
+BY_FACT, BY_STATE = "explained by a recorded fact", "set right by the state before it"
 MOST_RESTARTS = 400
 ABOUT = {
     EQUAL: "it starts when the record says, with nothing given",
@@ -63,8 +64,15 @@ class Explained:
 
     @property
     def share(self) -> float:
-        """Return the share of the compared starts that are equal, or explained."""
+        """Return the share of the compared starts that are equal, or have any cause, the state before it included."""
         return float((self.cause != UNEXPLAINED).mean()) if self.cause.size else 1.0
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Return the shares of the compared starts by how they come about; all are equal if there are none."""
+        apart = {EQUAL: EQUAL, STATE: BY_STATE, UNEXPLAINED: UNEXPLAINED}
+        of = [apart.get(name, BY_FACT) for name in self.cause.tolist()] or [EQUAL]
+        return {name: of.count(name) / len(of) for name in (EQUAL, BY_FACT, BY_STATE, UNEXPLAINED)}
 
     @cached_property
     def given_to(self) -> float:

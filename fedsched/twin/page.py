@@ -14,7 +14,7 @@ from fedsched.report.words import duration, share
 from fedsched.text import counted
 from fedsched.text import html as escape
 from fedsched.twin import figures, pictures
-from fedsched.twin.causes import ABOUT, UNEXPLAINED
+from fedsched.twin.causes import ABOUT, EQUAL, UNEXPLAINED
 from fedsched.twin.givens import GIVENS
 from fedsched.twin.site import span_in_words
 
@@ -63,16 +63,15 @@ def _card(title: str, figure: str, *lines: str) -> str:
 
 
 def _summary(found: Explained) -> str:
-    compared, interval = len(found.cause), found.site.interval
+    compared, interval, parts = len(found.cause), found.site.interval, found.parts
     recorded, simulated = figures.waits(found.full)
     begun = ~np.isnan(simulated)
     average = figures.averages(found.full)
     mean = float(recorded.mean()) if compared else float("nan")
     here = float(simulated[begun].mean()) if begun.any() else float("nan")
     cards = [
-        _card("starts explained", share(found.share), f"{compared:,} starts in the dump's span",
-              f"equal with nothing given: {share(found.plain.share)}",
-              f"equal with all facts given: {share(found.full.share)}"),
+        _card("equal starts", share(parts.pop(EQUAL)), f"of {counted(compared, 'start')} in the dump's span, "
+              "with nothing given", *(f"{name}: {share(part)}" for name, part in parts.items())),
         _card("something taken as given", share(found.given_to), "of the jobs, a recorded fact of their own;",
               "never a job's own start"),
         _card("mean wait", duration(mean), f"simulated: {duration(here)}", "with all facts given"),

@@ -12,7 +12,7 @@ import pytest
 
 from fedsched.report.words import duration, share
 from fedsched.twin import explain, figures, made_dump, read_site
-from fedsched.twin.causes import EQUAL, UNEXPLAINED
+from fedsched.twin.causes import EQUAL, SEVERAL, STATE, UNEXPLAINED
 from fedsched.twin.page import LISTED, page
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def test_causes_and_shares_are_those_that_were_found(found: Explained) -> None:
         assert rows[name][:2] == [f"{count:,}", share(count / len(found.cause))]
         assert rows[name][2] in (f"{own:,}", "–")
     recorded, _ = figures.waits(found.full)
-    for figure in (share(found.share), share(found.given_to), duration(float(recorded.mean()))):
+    for figure in (share(found.plain.share), share(found.given_to), duration(float(recorded.mean()))):
         assert f'<p class="figure">{figure}</p>' in text
     assert "HPE FastSim reports 7.3" in text
     assert [row[0] for row in rows_of(text, "By how much jobs begin later")] == ["nothing given", "all facts given"]
@@ -56,6 +56,20 @@ def test_causes_and_shares_are_those_that_were_found(found: Explained) -> None:
         assert sum(int(row[1].replace(",", "")) for row in kinds) == len(found.cause)
     assert text.count("<svg") >= 3
     assert "fedsched twin report month" in text
+
+
+def test_equal_starts_stand_apart_from_explained_ones(found: Explained) -> None:
+    """The headline is what is equal with nothing given; facts, states before and what is left stand below it."""
+    assert found.parts["equal"] == found.plain.share
+    assert sum(found.parts.values()) == pytest.approx(1.0)
+    cause = np.array([EQUAL] * 5 + ["held", SEVERAL] + [STATE] * 2 + [UNEXPLAINED])
+    mixed = replace(found, cause=cause, own=np.zeros(10, dtype=np.bool_))
+    assert list(mixed.parts.values()) == [0.5, 0.2, 0.2, 0.1]
+    card = page(replace(found, cause=np.resize(cause, found.cause.size))).partition('class="card"')[2]
+    card = card.partition('class="card"')[0]
+    assert "<h3>equal starts</h3>" in card
+    listed = re.findall(r"<li>([^<]*): ", card)
+    assert listed == ["explained by a recorded fact", "set right by the state before it", "unexplained"]
 
 
 def test_every_section_that_is_linked_is_there(found: Explained) -> None:
