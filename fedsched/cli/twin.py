@@ -248,7 +248,8 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
 def _of_causes(found: Explained) -> dict[str, Any]:
     causes = {name: {"starts": count, "its_own": own} for name, (count, own) in found.counts().items()}
     return {
-        "explained": found.share, "parts": found.parts, "given_to": found.given_to, "causes": causes, "untried": found.untried,
+        "explained": found.share, "parts": found.parts, "given_to": found.given_to, "causes": causes,
+        "untried": found.untried,
         "nothing_given": _of_replay(found.plain), "all_given": _of_replay(found.full),
         "notes": list(found.full.notes),
     }  # fmt: skip
