@@ -32,6 +32,11 @@ class Room:
         self.up = frozenset(one.name for one in nodes if one.is_up)
         self.need = self._unit.needs(job)
 
+    @property
+    def shared(self) -> bool:
+        """Return whether jobs share nodes, which are counted by CPUs then."""
+        return self._unit.cpus
+
     def said(self, amount: int) -> str:
         """Return an amount of nodes, or of CPUs where jobs share nodes, in words."""
         return counted(amount, "CPU" if self._unit.cpus else "node")

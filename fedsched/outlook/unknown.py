@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fedsched.steer import Queue, SlurmJob
 
 RESOURCES = "RESOURCES"
+PASSES = 300.0  # seconds in which Slurm looks at a job several times
 SOON = 1.0  # seconds from now within which a start is one now
 
 
@@ -42,10 +43,14 @@ def kept_by_unknown(queue: Queue, job: SlurmJob, by_limits: float) -> str:
     free = room.free()
     if free < room.need and room.reservations(queue.now):
         return f"it needs {room.said(room.need)}, and reservations, which are not in the replays, leave {free} free"
-    if free >= room.need and job.reason == RESOURCES:
+    # Where nodes are shared, memory, devices and which node has how many free CPUs are not in the replays.
+    passed_over = room.shared and queue.now - job.eligible > PASSES
+    if free >= room.need and (job.reason == RESOURCES or passed_over):
+        why = "Slurm says that it waits for resources" if job.reason == RESOURCES else "many passes have left it"
+        what = "memory, or CPUs on one node" if room.shared else "memory"
         return (
-            f"it needs {room.said(room.need)}, and {free} are free, yet Slurm says that it waits for resources: for "
-            "something that is not modelled, such as memory"
+            f"it needs {room.said(room.need)}, and {free} are free, yet {why}: it waits for something that is not "
+            f"modelled, such as {what}"
         )
     return ""
 

@@ -88,11 +88,25 @@ def test_who_waits_for_resources_beside_free_nodes_has_no_forecast() -> None:
     asked = why(here, 9, draws=2)
     assert asked.forecast is None
     assert asked.causes[0].what == (
-        "it needs 2 nodes, and 4 are free, yet Slurm says that it waits for resources: for something that is not "
-        "modelled, such as memory"
+        "it needs 2 nodes, and 4 are free, yet Slurm says that it waits for resources: it waits for something that is "
+        "not modelled, such as memory"
     )
     short = seen(running(1, "1-3"), Job(9, nodes=2, reason="Resources"))
     assert numbers(forecast(short, draws=2)) == [9]
+
+
+def test_who_was_passed_over_on_shared_nodes_has_no_forecast() -> None:
+    """A job that fits beside others by its CPUs, and has not started for minutes, is not said to start now."""
+    here = seen(Job(8, nodes=1, submit=NOW - 60), Job(9, nodes=1, submit=NOW - 600))
+    settings = {**here.queue.settings, "selecttype": "select/cons_tres"}
+    nodes = tuple(replace(node, cpus=8) for node in here.queue.nodes)
+    shared = replace(here, queue=replace(here.queue, settings=settings, nodes=nodes))
+    assert sorted(numbers(forecast(here, draws=2))) == [8, 9]
+    assert numbers(forecast(shared, draws=2)) == [8]
+    assert why(shared, 9, draws=2).causes[0].what == (
+        "it needs 1 CPU, and 32 are free, yet many passes have left it: it waits for something that is not modelled, "
+        "such as memory, or CPUs on one node"
+    )
 
 
 def test_who_waits_behind_a_reservation_has_no_forecast() -> None:
