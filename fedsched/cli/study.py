@@ -31,7 +31,8 @@ def command(
 ) -> int:
     """Simulate scenarios on one log or dump, beside what is: differences with intervals, who gains and who pays.
 
-    A scenario is one or more changes: policy=NAME, nodes=+20% (or 80%, -16, 120), set.NAME=VALUE and conf=FILE of a
+    A scenario is one or more changes: policy=NAME, nodes=+20% (or 80%, -16, 120, of all
+    nodes or of some, as gpu:+4 of partition gpu), set.NAME=VALUE and conf=FILE of a
     dump's slurm.conf, federate=home|single|co of several logs, partition=FROM>TO, estimates=exact (or x0.5),
     maintenance=2d..2.5d, load=1.2, power=timeout:10m. A name may stand before it: "more nodes: nodes=+20%".
 
@@ -102,6 +103,8 @@ def _print(found: Study) -> None:
 
     heads = ["", "nodes", *HEADS, "difference", "bound"]
     print_table("What if", heads, rows_of(found), align="l")
+    if found.recorded is not None:
+        say(str(found.recorded))
     rows = []
     for one in found.scenarios:
         users = found.by_user(one)
@@ -110,8 +113,8 @@ def _print(found: Study) -> None:
                 align="l")  # fmt: skip
     if used := energies(found):
         print_table(*ENERGY, used, align="l")
-    for note in found.notes:
-        say(note)
+    for line in found.lines:
+        say(line)
 
 
 def _as_json(found: Study) -> dict[str, Any]:
@@ -124,5 +127,9 @@ def _as_json(found: Study) -> dict[str, Any]:
             said["sizes"] = [share._asdict() for share in found.by_size(one)]
         return said
 
-    return {"jobs": len(found.size), "resampled": found.blocks, "days_of_each": found.days_of_block,
-            "outcomes": [told(one) for one in found.outcomes], "notes": list(found.notes)}  # fmt: skip
+    recorded = None if found.recorded is None else found.recorded._asdict()
+    return {
+        "jobs": len(found.size), "recorded": recorded, "resampled": found.blocks,
+        "days_of_each": found.days_of_block, "outcomes": [told(one) for one in found.outcomes],
+        "notes": list(found.notes),
+    }  # fmt: skip

@@ -37,6 +37,8 @@ class Case:
         Whose waits are compared: booleans, one a job. None: everybody's.
     notes
         What was left out or assumed on the way here.
+    began
+        When jobs began on record, in seconds like submits; NaN: not in the span of the record. None: nobody tells.
     """
 
     workload: Workload
@@ -46,6 +48,7 @@ class Case:
     reading: Reading = USUAL
     counted: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()
+    began: NDArray[np.float64] | None = None
 
     @property
     def whose(self) -> NDArray[np.bool_]:
@@ -54,7 +57,8 @@ class Case:
 
     def take(self, rows: NDArray[np.int64]) -> Case:
         """Return the case with these jobs alone."""
-        return replace(self, workload=self.workload.take(rows), counted=self.whose[rows])
+        began = None if self.began is None else self.began[rows]
+        return replace(self, workload=self.workload.take(rows), counted=self.whose[rows], began=began)
 
     def noted(self, note: str) -> Case:
         """Return the case with one more thing to be said."""
@@ -121,8 +125,9 @@ def _of_dump(folder: Path, policy: str) -> Case:
     there = ~(problem.start < site.begin)  # who ran before is no matter of decisions
     notes = (*site.notes, *problem.notes, f"taken as given: {', '.join(given) or 'nothing'}")
     return Case(
-        workload=problem.workload, federation=problem.federation, policy=problem.policy, counted=there, notes=notes
-    )
+        workload=problem.workload, federation=problem.federation, policy=problem.policy, counted=there, notes=notes,
+        began=np.where(problem.compared, problem.start, np.nan),
+    )  # fmt: skip
 
 
 def federated(cases: Sequence[Case]) -> Case:
@@ -155,13 +160,15 @@ def federated(cases: Sequence[Case]) -> Case:
         np.concatenate([case.workload.submit for case in cases]),
     ))  # fmt: skip
     counted = np.concatenate([case.whose for case in cases])[order]
+    told = [np.full(len(case.workload), np.nan) if case.began is None else case.began for case in cases]
+    began = None if all(case.began is None for case in cases) else np.concatenate(told)[order]
     policy = first.policy
     if not isinstance(policy, str) and type(policy).__module__.startswith("fedsched.slurm"):
         policy = "easy"
         first = first.noted("policy slurm has one cluster; a federation is scheduled by easy")
     return Case(
         workload=workload, federation=Federation(clusters, name=" + ".join(names)), policy=policy, placement="home",
-        reading=first.reading, counted=counted, notes=first.notes,
+        reading=first.reading, counted=counted, notes=first.notes, began=began,
     )  # fmt: skip
 
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from fedsched.errors import FederationError, FieldError, unknown_name
 from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.io.slurm_keys import GLOBAL, KEYS, SECTION_OF, Standing
+from fedsched.io.slurm_values import is_on
 from fedsched.model.calendar import Downtime
 from fedsched.model.labels import Labels
 from fedsched.model.switching import power_saving_named
 from fedsched.policies import policy_named
 from fedsched.slurm import Slurm
-from fedsched.slurm.parameters import NUMBERS, SWITCHES
+from fedsched.slurm.parameters import SWITCHES
 from fedsched.study.machines import resized
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 KNOWN = ("policy", "placement", "nodes", "set.NAME", "conf", "federate", "partition", "estimates",
          "maintenance", "load", "power")  # fmt: skip
+SCHEDULER = "SchedulerParameters"
+OF_FILES = ("clustername", "slurm_version")  # which no scenario sets
 FEDERATE = {"home": "home", "single": "single", "co": "fastest"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
 _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -101,14 +105,36 @@ def _set(case: Case, name: str, value: str) -> Case:
     slurm = _slurm_of(case, f"set.{name}={value}")
     parameters = dict(slurm.conf.parameters)
     small = name.lower()
-    if small in NUMBERS or small in SWITCHES:
-        words = [one for one in parameters.get("schedulerparameters", "").split(",") if one]
+    _check_decides(name, value)
+    if small in KEYS[SCHEDULER]:
+        words = [one for one in parameters.get(SCHEDULER.lower(), "").split(",") if one]
         words = [one for one in words if one.partition("=")[0].strip().lower() != small]
-        parameters["schedulerparameters"] = ",".join([*words, f"{small}={value}" if small in NUMBERS else small])
+        if small not in SWITCHES:
+            words.append(f"{small}={value}")
+        elif is_on(value, f"set.{name}", name):
+            words.append(small)
+        parameters[SCHEDULER.lower()] = ",".join(words)
     else:
         parameters[small] = value
-    conf = slurm.conf
-    return _with_conf(case, SlurmConf(conf.path, parameters, conf.nodes, conf.partitions, conf.sets))
+    return _with_conf(case, replace(slurm.conf, parameters=parameters))
+
+
+def _check_decides(name: str, value: str) -> None:
+    """Refuse a parameter that changes nothing here: Slurm has none of that name, or it is not modelled."""
+    tables = (KEYS[SCHEDULER], KEYS[GLOBAL])
+    decides = (Standing.MODELLED, Standing.BY_WORD)
+    known = {key.name for keys in tables for small, key in keys.items() if key.standing in decides
+             and small not in SECTION_OF and small not in OF_FILES}  # fmt: skip
+    key = next((keys[name.lower()] for keys in tables if name.lower() in keys), None)
+    if key is None:
+        raise unknown_name("parameter of slurm.conf (as in set.NAME=VALUE)", name, known)
+    if key.name in known:
+        return
+    why = "decides on no start" if key.standing is Standing.IGNORED else "is not modelled"
+    if name.lower() in SECTION_OF or name.lower() in OF_FILES:
+        why = "is of a whole file"
+    raise FieldError("{scenario}={!r} changes nothing: {} {}; leave it out, or give another file as conf=FILE.",
+                     f"set.{name}={value}", key.name, why)  # fmt: skip
 
 
 def _with_conf(case: Case, conf: SlurmConf) -> Case:

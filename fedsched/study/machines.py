@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FieldError
-from fedsched.io.slurm_conf import SlurmConf
+from fedsched.errors import FieldError, unknown_name
+from fedsched.io.slurm_conf import features_of
+from fedsched.io.slurm_keys import KEYS, Standing
 from fedsched.io.slurm_machine import federation_of
 from fedsched.model.node_ranges import ALL, ranges_of, ranges_text
 from fedsched.slurm import Slurm
@@ -18,10 +19,14 @@ from fedsched.text import counted
 from fedsched.twin.site import open_to_all
 
 if TYPE_CHECKING:
+    from fedsched.io.slurm_conf import SlurmConf
     from fedsched.model.federation import Federation
     from fedsched.model.partition import Partition
     from fedsched.study.case import Case
 
+# What hosts of one kind have in common, by name in small letters.
+_OF_A_KIND = sorted(name for name, key in KEYS["NodeName"].items()
+                    if key.standing is Standing.MODELLED and name != "nodename")  # fmt: skip
 _SIZE = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 
@@ -39,14 +44,20 @@ def wanted(text: str, nodes: int) -> int:
 
 
 def resized(case: Case, text: str) -> Case:
-    """Return the case on a machine of another size, its kinds of nodes in the same proportion."""
+    """Return the case on a machine of another size, its kinds of nodes in the same proportion.
+
+    `text` is a size as in `wanted`. A name before it, as in gpu:+4, chooses the nodes that become more or fewer: those
+    of a partition or with a feature, or under a policy other than slurm those of a cluster.
+    """
     machine = case.federation
+    chosen, _, size = text.strip().rpartition(":")
     if isinstance(case.policy, Slurm):
-        conf = _with_hosts(case.policy.conf, wanted(text, machine.nodes))
+        conf, told = _with_hosts(case.policy.conf, chosen, size)
         policy = case.policy.on_another(conf)
         changed = replace(case, federation=open_to_all(federation_of(conf)), policy=policy)
+        changed = changed.noted(f"nodes={text}: {told}")
     else:
-        changed = replace(case, federation=_scaled(machine, wanted(text, machine.nodes)))
+        changed = replace(case, federation=_scaled(machine, chosen, size))
     kept = tuple(one for one in machine.calendar if one.nodes.lower() == ALL)
     changed = replace(changed, federation=replace(changed.federation, calendar=kept))
     if lost := len(machine.calendar) - len(kept):
@@ -54,30 +65,62 @@ def resized(case: Case, text: str) -> Case:
     return changed
 
 
-def _with_hosts(conf: SlurmConf, nodes: int) -> SlurmConf:
-    """Return a configuration with its first hosts, or with more like its last, in the partitions of that one."""
-    hosts = list(conf.nodes)
-    if nodes <= len(hosts):
-        kept = hosts[:nodes]
-        there = {host: conf.nodes[host] for host in kept}
-    else:
-        kept = [*hosts, *(f"more{k}" for k in range(1, nodes - len(hosts) + 1))]
-        there = {host: conf.nodes.get(host, conf.nodes[hosts[-1]]) for host in kept}
-    partitions = {}
-    for name, line in conf.partitions.items():
-        members = set(conf.hosts_of_partition(name))
-        own = [host for host in kept if host in members or (host not in conf.nodes and hosts[-1] in members)]
-        partitions[name] = line._replace(words={**line.words, "nodes": ",".join(own)})
-    return SlurmConf(conf.path, conf.parameters, there, partitions, {})
+def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str]:
+    """Return a configuration with more or fewer of the chosen hosts, and in words how many of which kind.
+
+    Hosts are of a kind if they have the same resources and are in the same partitions. Each kind keeps its first hosts,
+    and has further ones like its last, in its partitions.
+    """
+    members = {name: conf.hosts_of_partition(name) for name in conf.partitions}
+    of_host = {host: frozenset(name for name, hosts in members.items() if host in hosts) for host in conf.nodes}
+    features = {host: features_of(line) for host, line in conf.nodes.items()}
+    mine = [host for host in conf.nodes if not chosen or chosen in of_host[host] or chosen in features[host]]
+    if not mine:
+        known = {*members, *(one for named in features.values() for one in named)}
+        raise unknown_name("partition or feature of nodes (as in nodes=NAME:+4)", chosen, known)
+    kinds: dict[object, list[str]] = {}
+    for host in mine:
+        words = conf.nodes[host].words
+        kinds.setdefault((of_host[host], *(words.get(name) for name in _OF_A_KIND)), []).append(host)
+    counts = _shares([len(hosts) for hosts in kinds.values()], wanted(size, len(mine)))
+    nodes, gone, told = dict(conf.nodes), set[str](), []
+    for hosts, count in zip(kinds.values(), counts, strict=True):
+        gone |= {*hosts[count:]}
+        for _ in range(count - len(hosts)):
+            host = f"more{len(nodes) - len(conf.nodes) + 1}"
+            nodes[host] = conf.nodes[hosts[-1]]
+            for name in of_host[hosts[-1]]:
+                members[name].append(host)
+        if count != len(hosts):
+            told.append(f"{abs(count - len(hosts))} {'more' if count > len(hosts) else 'fewer'} like {hosts[0]}")
+    there = {host: line for host, line in nodes.items() if host not in gone}
+    partitions = {
+        name: line._replace(words={**line.words, "nodes": ",".join(host for host in members[name] if host in there)})
+        for name, line in conf.partitions.items()
+    }
+    return replace(conf, nodes=there, partitions=partitions, sets={}), ", ".join(told) or "as many as before"
 
 
-def _scaled(federation: Federation, nodes: int) -> Federation:
-    """Return a federation of so many nodes; every group has its share, the largest ones what rounding leaves."""
-    sizes = [group.count for group in federation.groups]
-    exact = [size * nodes / sum(sizes) for size in sizes]
+def _shares(sizes: list[int], total: int) -> list[int]:
+    """Return how many of a total each has, in proportion to sizes; what rounding leaves goes to the largest rests."""
+    exact = [size * total / sum(sizes) for size in sizes]
     counts = [math.floor(one) for one in exact]
-    for k in sorted(range(len(sizes)), key=lambda k: exact[k] - counts[k], reverse=True)[: nodes - sum(counts)]:
+    for k in sorted(range(len(sizes)), key=lambda k: exact[k] - counts[k], reverse=True)[: total - sum(counts)]:
         counts[k] += 1
+    return counts
+
+
+def _scaled(federation: Federation, chosen: str, size: str) -> Federation:
+    """Return a federation with more or fewer nodes of one cluster, or of all; every group there has its share."""
+    names = [cluster.name for cluster in federation.clusters for _ in cluster.groups]
+    if chosen and chosen not in names:
+        raise unknown_name("cluster (as in nodes=NAME:+4)", chosen, set(names))
+    counts = [group.count for group in federation.groups]
+    mine = [k for k, name in enumerate(names) if chosen in ("", name)]
+    own = [counts[k] for k in mine]
+    nodes = wanted(size, sum(own))
+    for k, count in zip(mine, _shares(own, nodes), strict=True):
+        counts[k] = count
     place, clusters = 0, []
     for cluster in federation.clusters:
         groups = []

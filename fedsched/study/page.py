@@ -82,6 +82,7 @@ def page(study: Study, *, title: str = "", repeat: str = "") -> str:
     scenarios = [
         f"<h2>Scenarios</h2><p>{escape(words)}</p>",
         table(f"{counted(len(study.size), 'job')} in every scenario", heads, rows_of(study)),
+        *([f"<p>{escape(str(study.recorded))}</p>"] if study.recorded else []),
         svg(differences(study), "differences of mean waits"),
         *([table(*ENERGY, used)] if (used := energies(study)) else []),
     ]
@@ -133,8 +134,5 @@ def _sizes(study: Study, k: int) -> str:
 
 
 def _notes(study: Study) -> str:
-    lines = [*study.notes]
-    for one in study.outcomes:
-        lines += [f"{one.name}: {note}" for note in one.notes if note not in study.notes]
-    items = "".join(f"<li>{escape(line)}</li>" for line in dict.fromkeys(lines))
+    items = "".join(f"<li>{escape(line)}</li>" for line in study.lines)
     return f"<h2>Left out and assumed</h2><ul>{items}</ul>" if items else ""

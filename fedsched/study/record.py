@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.report.words import duration
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -48,6 +49,25 @@ class Share(NamedTuple):
     change: float
 
 
+class Recorded(NamedTuple):
+    """Jobs that began by the end of a record: how many, their mean wait on record and here; `later`: all others."""
+
+    jobs: int
+    wait: float
+    here: float
+    later: int
+
+    def __str__(self) -> str:
+        text = (
+            f"On record the {counted(self.jobs, 'job')} that began by the end of it waited {duration(self.wait)} in "
+            f"the mean; as it is here, the same jobs wait {duration(self.here)}."
+        )
+        if not self.later:
+            return text
+        also = f"{counted(self.later, 'job')} that {'begins' if self.later == 1 else 'begin'} later"
+        return f"{text} The figures above are also of {also}: the queue is simulated until it is empty."
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A scenario: its schedule's figures over the jobs that are compared, and the bound where one is known."""
@@ -75,11 +95,18 @@ class Study:
     seed: int
     notes: tuple[str, ...] = ()
     names: Mapping[int, str] = field(default_factory=dict)  # of users, where the jobs tell them
+    recorded: Recorded | None = None  # of a dump
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return what is, and the scenarios after it."""
         return (self.base, *self.scenarios)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return what was left out or assumed, and of single scenarios alone under their names."""
+        own = [f"{one.name}: {note}" for one in self.outcomes for note in one.notes if note not in self.notes]
+        return tuple(dict.fromkeys([*self.notes, *own]))
 
     @property
     def blocks(self) -> int:
@@ -146,6 +173,7 @@ class Study:
 
     def __str__(self) -> str:
         lines = [f"{counted(len(self.scenarios), 'scenario')} beside what is, {counted(len(self.size), 'job')}"]
+        lines += [] if self.recorded is None else [str(self.recorded)]
         for one in self.scenarios:
             value, low, high = self.difference(one)
             within = f" ({low:+,.0f} to {high:+,.0f})" if low == low else ""

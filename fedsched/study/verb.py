@@ -17,7 +17,7 @@ from fedsched.simulate import simulate
 from fedsched.slurm import Slurm
 from fedsched.study.case import Case, case_of, federated
 from fedsched.study.changes import change_of
-from fedsched.study.record import Outcome, Study, blocks_of, figures_of
+from fedsched.study.record import Outcome, Recorded, Study, blocks_of, figures_of
 from fedsched.text import counted
 from fedsched.values import seed_of
 
@@ -107,7 +107,20 @@ def study(
         seed=seed,
         notes=tuple(dict.fromkeys([*start.notes, *notes])),
         names=_names(first.workload),
+        recorded=_recorded(first, outcomes[0]),
     )
+
+
+def _recorded(case: Case, outcome: Outcome) -> Recorded | None:
+    """Return the waits of a record beside those of what is, of the jobs that begin in both; None without a record."""
+    if case.began is None:
+        return None
+    mine = np.flatnonzero(case.whose)
+    wait = case.began[mine] - case.workload.submit[mine]
+    both = ~np.isnan(wait) & ~np.isnan(outcome.wait)
+    if not both.any():
+        return None
+    return Recorded(int(both.sum()), float(wait[both].mean()), float(outcome.wait[both].mean()), int((~both).sum()))
 
 
 def _names(workload: Workload) -> dict[int, str]:

@@ -11,11 +11,15 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import FieldError, TraceError, UnknownNameError
+from fedsched.io.slurm_conf import read_slurm_conf
+from fedsched.io.slurm_machine import federation_of
+from fedsched.slurm import Slurm
 from fedsched.study import Case, change_of, sweep_of
 from fedsched.study.case import case_of, federated
 from fedsched.study.page import energies
 from fedsched.study.record import DAY, WEEK, blocks_of
-from fedsched.twin import made_dump
+from fedsched.twin import figures, made_dump, replay
+from fedsched.twin.site import open_to_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -233,6 +237,109 @@ def test_a_dump_is_a_base(tmp_path: Path) -> None:
     assert any(note.startswith("taken as given: ") for note in found.notes)
     assert found.scenarios[0].nodes == 12
     assert len(found.size) < 60
+
+
+def test_a_dump_stands_beside_its_record(tmp_path: Path, call: Callable[..., Any]) -> None:
+    """Tests that the mean wait on record stands beside that of the same jobs here, and that later ones are counted."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, policy="easy", load=1.5, seed=2)
+    found = fs.study(folder, {"first come": "policy=fcfs"}, policy="easy", bounds=False)
+    record = replay(folder, "easy")
+    recorded, _ = figures.waits(record)
+    assert found.recorded is not None
+    assert found.recorded.jobs == len(recorded)
+    assert found.recorded.wait == pytest.approx(float(recorded.mean()))
+    assert found.recorded.jobs + found.recorded.later == len(found.size)
+    assert found.recorded.later > 0
+    told = str(found.recorded)
+    assert f"{found.recorded.later} jobs that begin later: the queue is simulated until it is empty" in told
+    assert told in str(found)
+    words = ("study", folder, "--policy", "easy", "--no-bounds", "--scenario", "policy=fcfs")
+    page = tmp_path / "study.html"
+    assert " ".join(told.split()) in " ".join(call(*words, "--out", page)[1].split())
+    assert told in page.read_text("utf-8")
+    assert json.loads(call(*words, "--json")[1])["recorded"]["jobs"] == found.recorded.jobs
+
+
+CONF = """\
+ClusterName=here
+SchedulerType=sched/backfill
+SelectType=select/linear
+PriorityType=priority/basic
+NodeName=n[1-6] CPUs=8 RealMemory=16000
+NodeName=g[1-2] CPUs=8 RealMemory=16000 Feature=fast
+PartitionName=main Nodes=ALL Default=YES
+PartitionName=gpu Nodes=g[1-2]
+"""
+
+
+@pytest.fixture
+def under_slurm(jobs: fs.Workload, tmp_path: Path) -> Case:
+    """Return a case under Slurm's policy, on nodes of two kinds in two partitions."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF, encoding="utf-8")
+    policy = Slurm(read_slurm_conf(path))
+    return Case(workload=jobs, federation=open_to_all(federation_of(policy.conf)), policy=policy)
+
+
+@pytest.mark.parametrize(
+    ("size", "main", "gpu", "told"),
+    [
+        ("+4", 12, 3, "3 more like n1, 1 more like g1"),
+        ("50%", 4, 1, "3 fewer like n1, 1 fewer like g1"),
+        ("gpu:+4", 12, 6, "4 more like g1"),
+        ("gpu:50%", 7, 1, "1 fewer like g1"),
+        ("fast:3", 9, 3, "1 more like g1"),
+        ("main:+0", 8, 2, "as many as before"),
+    ],
+)
+def test_nodes_of_a_slurm_conf_change_in_proportion_or_as_chosen(
+    size: str, main: int, gpu: int, told: str, under_slurm: Case
+) -> None:
+    """Tests that all kinds of hosts have their share, that some can be chosen, and that it is said which they are."""
+    changed = change_of(f"nodes={size}")(under_slurm)
+    assert isinstance(changed.policy, Slurm)
+    conf = changed.policy.conf
+    assert changed.federation.nodes == main
+    assert [len(conf.hosts_of_partition(name)) for name in ("main", "gpu")] == [main, gpu]
+    assert changed.notes == (f"nodes={size}: {told}",)
+
+
+def test_nodes_of_one_cluster_can_be_chosen() -> None:
+    """Tests that a cluster's name before a size leaves the others as they are."""
+    groups = (fs.NodeGroup(6), fs.NodeGroup(2))
+    machine = fs.Federation((fs.Cluster("a", groups), fs.Cluster("b", (fs.NodeGroup(5),))))
+    case = Case(workload=fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0]), federation=machine)
+    assert [group.count for group in change_of("nodes=a:+50%")(case).federation.groups] == [9, 3, 5]
+    with pytest.raises(UnknownNameError, match=r"Unknown cluster .* 'c'"):
+        change_of("nodes=c:+1")(case)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("set.bf_windo=10", "Unknown parameter of slurm.conf .* 'bf_windo'. Did you mean 'bf_window'"),
+        ("set.PriorityTyp=priority/basic", "'PriorityTyp'. Did you mean 'PriorityType'"),
+        ("set.PreemptType=preempt/qos", "changes nothing: PreemptType is not modelled; leave it out"),
+        ("set.SlurmdPort=7", "changes nothing: SlurmdPort decides on no start; leave it out"),
+        ("set.bf_continue=yes", "changes nothing: bf_continue decides on no start; leave it out"),
+        ("set.PartitionName=a", "changes nothing: PartitionName is of a whole file"),
+        ("nodes=gpus:+4", "Unknown partition or feature of nodes .* 'gpus'. Did you mean 'gpu'"),
+    ],
+)
+def test_what_would_change_nothing_is_refused(change: str, told: str, under_slurm: Case) -> None:
+    """Tests that names that Slurm does not have, and parameters that no start depends on here, are errors."""
+    with pytest.raises((FieldError, UnknownNameError), match=told):
+        change_of(change)(under_slurm)
+
+
+def test_a_switch_is_set_and_unset(under_slurm: Case) -> None:
+    """Tests that a word of SchedulerParameters that is no number comes and goes, and that a number replaces another."""
+    on = change_of("set.assoc_limit_stop=yes set.bf_interval=60 set.BF_INTERVAL=90")(under_slurm)
+    assert isinstance(on.policy, Slurm)
+    assert on.policy.conf.parameters["schedulerparameters"] == "assoc_limit_stop,bf_interval=90"
+    off = change_of("set.assoc_limit_stop=no")(on)
+    assert isinstance(off.policy, Slurm)
+    assert off.policy.conf.parameters["schedulerparameters"] == "bf_interval=90"
 
 
 @pytest.mark.slow
