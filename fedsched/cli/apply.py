@@ -46,10 +46,15 @@ def command(
     file = steering.undo_file_of("undo", queue.cluster, undo_file, state, recorded=recorded, dry_run=dry_run)
     with only_one(None if dry_run else file):
         hand = Hand(runner, Undo.open(file, queue.cluster, only_read=dry_run))
-        if undo:
-            _undone(hand, queue, json=json, dry_run=dry_run)
-        else:
-            _given(hand, queue, steered.aims(), json=json, dry_run=dry_run)
+        try:
+            if undo:
+                _undone(hand, queue, json=json, dry_run=dry_run)
+            else:
+                _given(hand, queue, steered.aims(), json=json, dry_run=dry_run)
+        except KeyboardInterrupt:
+            if dry_run or not hand.undo.jobs:
+                return steering.interrupted("no job was changed")
+            return steering.interrupted(steering.TO_UNDO)
     return 0
 
 
@@ -91,5 +96,7 @@ def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -
         print_json(steering.plan_as_json(found) | {"applied": done})
     elif dry_run:
         say(f"dry run: {counted(len(wanted), 'command')} not run")
+    elif not wanted:
+        say(f"applied: no job was changed: {found.idle}")
     else:
         say(f"applied: Nice of {counted(done, 'job')}; undo: fedsched apply --undo --undo-file {hand.undo.path}")

@@ -84,11 +84,14 @@ def command(
             return 0
         failures = 0
         for k in range(looks):
-            if k:
-                time.sleep(pause)
             try:
+                if k:
+                    time.sleep(pause)
                 _looked(placer, aims, due, json=json, dry_run=dry_run)
                 failures = 0
+            except KeyboardInterrupt:
+                changes = "no job was changed" if dry_run else "fedsched place --undo takes back what was placed"
+                return steering.interrupted(changes)
             except FedschedError as error:
                 failures += 1
                 if failures == min(looks, PATIENCE):

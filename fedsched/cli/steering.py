@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.groups import Group
-from fedsched.cli.shared import say
+from fedsched.cli.shared import INTERRUPTED, say
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ Recorded = Annotated[
         "`federation`, those of two clusters."
     ),
 ]
+TO_UNDO = "fedsched apply --undo gives the jobs that were changed back what they had"
 Keep = Annotated[
     Path | None, Parameter(help="A new folder for what Slurm's commands print, to be looked at elsewhere.")
 ]
@@ -117,6 +118,12 @@ def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool 
     return runner
 
 
+def interrupted(what: str) -> int:
+    """Say what an interrupt leaves of what was changed, and return the exit status."""
+    say(f"fedsched: interrupted; {what}.", err=True)
+    return INTERRUPTED
+
+
 def undo_file_of(
     what: str, cluster: str, file: Path | None, folder: Path | None, *, recorded: Path | None, dry_run: bool
 ) -> Path | None:
@@ -171,6 +178,7 @@ def _nice(plan: Plan, number: int, had: int) -> str:
 def say_plan(plan: Plan) -> None:
     """Print a plan: what it is for, who has which turn, who waits longer."""
     from fedsched.cli.shared import print_table
+    from fedsched.steer.plan import gaps_in_words
 
     queue = plan.queue
     before, after = plan.waits
@@ -187,9 +195,13 @@ def say_plan(plan: Plan) -> None:
         say(f"{counted(len(later), 'job')} wait longer than as things are{longest}; none later than its forecast and "
             f"{span(plan.slack)}" if not plan.late else
             f"{counted(len(plan.late), 'job')} start after what was promised, in any order that was found")  # fmt: skip
-    say(f"to do: Nice of {counted(len(plan.changes), 'job')}, gaps of {plan.gap:,}")
+    if plan.changes:
+        say(f"to do: Nice of {counted(len(plan.changes), 'job')}, {gaps_in_words(plan.drift)}")
+    else:
+        say(f"nothing to do: {plan.idle}")
     for note in plan.notes:
-        say(note)
+        if plan.changes or note not in plan.why:
+            say(note)
 
 
 def _share(before: float, after: float) -> str:
@@ -214,6 +226,7 @@ def plan_as_json(plan: Plan) -> dict[str, object]:
         "mean_wait": {"forecast": before, "plan": after},
         "ends": {"forecast": plan.ends[0], "plan": plan.ends[1]},
         "gap": plan.gap,
+        "drift": dict(plan.drift),
         "left": plan.left,
         "commands": [written(command) for command in commands_of(plan)],
         "notes": list(plan.notes),

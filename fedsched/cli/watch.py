@@ -63,6 +63,10 @@ def command(
     before = {number: signal.signal(number, _interrupt) for number in _ends()}
     try:
         watch.run(time.sleep, looks=looks)
+    except KeyboardInterrupt:
+        if watch.undo.jobs:  # in the midst of undoing
+            return steering.interrupted(steering.TO_UNDO)
+        return steering.interrupted("all jobs have what they had before")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

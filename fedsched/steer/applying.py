@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 
 
 class SetByHandError(SteerError):
-    """A job's priority was set by an administrator, and does not follow its Nice."""
+    """Somebody else has set a job's priority, which does not follow its Nice then, or its Nice."""
 
-    def __init__(self, job: SlurmJob) -> None:
-        super().__init__(
-            f"Job {job.target}: its priority does not follow its Nice, so somebody has set it; it is left alone from "
-            f"here on (--leave {job.number})."
-        )
+    def __init__(self, job: SlurmJob, what: str) -> None:
+        super().__init__(f"Job {job.target}: {what}; it is left alone from here on (--leave {job.number}).")
         self.number = job.number
 
 
@@ -86,10 +83,11 @@ class Hand:
         for number, priority, now, state in (row for row in rows if len(row) == 4):
             if int(number) != job.number or state != "PENDING":
                 continue
-            moved = job.priority - int(priority)
-            wanted = nice - job.nice
-            if int(now) != nice or (wanted > 0 and moved <= 0):
-                raise SetByHandError(job)
+            if int(now) != nice:
+                raise SetByHandError(job, f"its Nice is {now} after Nice={nice}, so somebody else has changed it")
+            # A priority that is set stays as it is. One that moved the other way has been computed anew in between.
+            if nice > job.nice and int(priority) == job.priority:
+                raise SetByHandError(job, "its priority does not follow its Nice, so somebody has set it")
             if int(priority) <= LEAST < expected:
                 raise SteerError(
                     f"Job {job.target}: its priority is {priority} after Nice={nice}, not about {expected}: priorities "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +12,19 @@ if TYPE_CHECKING:
 
     from fedsched.steer.queue import Queue, SlurmJob
 
+DRIFT = "--drift"
 TELLING = 1.0  # seconds of the mean wait that a plan must save
+
+
+def gaps_in_words(drift: Mapping[str, int]) -> str:
+    """Return by how much priorities that follow one another are to differ, and why: they may move by so much."""
+    moved = sum(drift.values())
+    said = f"priorities {moved + 1:,} apart"
+    causes = [f"{name} {amount:,}" for name, amount in drift.items() if amount]
+    if not causes:
+        return said
+    cure = "" if DRIFT in drift else f"; {DRIFT} N counts on N instead"
+    return f"{said}, for they may move by {moved:,} against each other meanwhile ({', '.join(causes)}){cure}"
 
 
 class Start(NamedTuple):
@@ -48,6 +60,10 @@ class Plan:
     next_due
         The first to start of those that do not start now, where Slurm would keep nodes for it, were it let go, and
         would start the same jobs now; None where it would not, or where somebody may not be steered.
+    why
+        The notes that say why nothing, or not all, is to be done.
+    drift
+        By how much priorities may move apart while the plan lasts, by the weight that moves them, or as --drift says.
     left
         How many changes more the best order would take that was found, were it not for the most that may be made.
     """
@@ -61,6 +77,15 @@ class Plan:
     notes: tuple[str, ...]
     next_due: int | None = None
     left: int = 0
+    why: tuple[str, ...] = ()
+    drift: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def idle(self) -> str:
+        """Return why no job is to be changed, in words; "" if some are."""
+        if self.changes:
+            return ""
+        return "; ".join(self.why) or "the jobs have the best order that was found already"
 
     @property
     def order(self) -> tuple[SlurmJob, ...]:

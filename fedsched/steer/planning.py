@@ -14,7 +14,7 @@ import numpy as np
 from fedsched.errors import SteerError
 from fedsched.optimize import optimize
 from fedsched.steer.picture import Picture, picture_of
-from fedsched.steer.plan import TELLING, Plan, Start
+from fedsched.steer.plan import DRIFT, TELLING, Plan, Start, gaps_in_words
 from fedsched.steer.priorities import LEAST, Priorities
 from fedsched.steer.promises import Promises
 from fedsched.steer.rationed import worth_most
@@ -150,6 +150,7 @@ class _Planner:
         self.deadline = promises.renewed(in_turn, aims.slack, self._starts_of)
         self.weight = np.array([job.tasks for job in self.jobs], dtype=np.float64)
         self.gap = 1
+        self.drift: Mapping[str, int] = {}
         begun = time.monotonic()
         self._end = begun + aims.seconds
         self._until = self._end if aims.most is None else begun + SEARCHED * aims.seconds
@@ -193,7 +194,8 @@ class _Planner:
         if len(self.movable) < 2 or len(self.jobs) < 2:
             niceties = self._given_back() if len(self.jobs) > 1 else {}
             return self._plan(self.jobs, self.before, niceties, ["fewer than two jobs to steer"])
-        self.gap = 1 + self._drift()
+        self.drift = self._drift()
+        self.gap = 1 + sum(self.drift.values())
         found = alone = _Tried(self.score(self.before), self.jobs, self.before, self._given_back())
         low = 0
         for wanted in self._candidates():
@@ -209,7 +211,8 @@ class _Planner:
         if found.score > alone.score - TELLING:
             why = "no order was found that saves a second of mean wait"
             if low:
-                why += f"; {counted(low, 'order')} would take priorities down to {1}, where all are equal"
+                down = f"{counted(low, 'order')} would take priorities down to {LEAST}, where all are equal"
+                why += f"; {down}, with {gaps_in_words(self.drift)}"
             return self._rationed(alone, [why])
         return self._rationed(found, [])
 
@@ -268,12 +271,12 @@ class _Planner:
         waits = [found.starts[job.number] - job.submit for job in self.jobs]
         return float(np.average(waits, weights=self.weight))
 
-    def _drift(self) -> int:
+    def _drift(self) -> Mapping[str, int]:
         aims = self.aims
         if not aims.by_nice:
-            return 0
+            return {}
         if aims.drift is not None:
-            return aims.drift
+            return {DRIFT: aims.drift}
         lasting = aims.lasting
         if lasting is None:
             lasting = max(self.before.values()) - self.picture.queue.now
@@ -382,6 +385,8 @@ class _Planner:
             gap=self.gap,
             slack=self.aims.slack,
             notes=(*why, *notes),
+            why=tuple(why),
+            drift=self.drift,
             left=left,
             next_due=self._next_due(starts),
         )

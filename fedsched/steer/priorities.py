@@ -46,21 +46,21 @@ class Priorities:
         """Return by what Slurm would order its queue without us."""
         return (-self.queue.tier(job), -self.natural(job), job.submit, job.number)
 
-    def drift(self, jobs: Sequence[SlurmJob], seconds: float, *, shares: bool) -> int:
-        """Return how far the priorities of jobs may move apart in so many seconds, by the weights of their factors.
+    def drift(self, jobs: Sequence[SlurmJob], seconds: float, *, shares: bool) -> dict[str, int]:
+        """Return by how much each weight may move the priorities of jobs apart in so many seconds.
 
         `shares`: whether what users have used counts, too, which may change by all of its weight at any tick.
         """
         kind = self.queue.setting("PriorityType").lower()
         if kind == BASIC:
-            return 0
+            return {}
         if kind != MULTIFACTOR:
             raise SteerError(f"PriorityType={kind}: how its priorities move is not known; basic and multifactor are.")
         age, share = (self._weight(name) for name in WEIGHTS)
         longest = seconds_of(self.queue.setting("PriorityMaxAge") or "7-0", "PriorityMaxAge")
-        found = math.ceil(age * min(1.0, seconds / longest)) if longest > 0 else age
+        found = {WEIGHTS[0]: math.ceil(age * min(1.0, seconds / longest)) if longest > 0 else age}
         if shares and len({(job.user, job.account) for job in jobs}) > 1:
-            found += share
+            found[WEIGHTS[1]] = share
         return found
 
     def _weight(self, name: str) -> int:
