@@ -83,10 +83,10 @@ class Hand:
         for number, priority, now, state in (row for row in rows if len(row) == 4):
             if int(number) != job.number or state != "PENDING":
                 continue
-            if int(now) != nice:
+            if int(now) not in (nice, job.nice):
                 raise SetByHandError(job, f"its Nice is {now} after Nice={nice}, so somebody else has changed it")
             # A priority that is set stays as it is. One that moved the other way has been computed anew in between.
-            if nice > job.nice and int(priority) == job.priority:
+            if int(now) != nice or (nice > job.nice and int(priority) == job.priority):
                 raise SetByHandError(job, "its priority does not follow its Nice, so somebody has set it")
             if int(priority) <= LEAST < expected:
                 raise SteerError(
