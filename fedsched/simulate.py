@@ -68,8 +68,7 @@ def prepare(
     workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    t0 = start_of("simulate", t0, running, workload, cluster)
-    workload = submitted("simulate", workload, submits, t0, some_run=running is not None)
+    workload = submitted("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
     reading = reading.but(
         same_time=same_time,
         saturation=saturation,
@@ -81,6 +80,7 @@ def prepare(
     workload = in_nodes(as_asked(workload, cluster), cluster)
     workload = shaped(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
+    t0 = start_of("simulate", t0, running, workload, cluster)
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
     return begun(workload, cluster, chosen, problem, reading, caps, running)
 

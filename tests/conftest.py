@@ -23,6 +23,7 @@ FIRST = (
     "search/test_methods", "engine/test_batch", "gang", "io", "gener",
 )  # fmt: skip
 # Fixtures that run others' programs: tests of these are in `make test-deep`.
+SHARED = {"traces_dir", "oracles_dir", "signals_dir", "nodes_dir", "batsim_dir"}  # folders beside the checkout
 DAEMONS = {"slurm_is_here", "executable", "referee"}
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -38,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.deep)
         if absent := [name for name in needed if find_spec(name) is None]:
             item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(absent)}: pip install {' '.join(absent)}"))
-        if {"traces_dir", "oracles_dir", "signals_dir", "nodes_dir"} & set(getattr(item, "fixturenames", ())):
+        if SHARED & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs_traces)
         if item.get_closest_marker("needs_traces"):
             item.add_marker(pytest.mark.deep)
@@ -101,3 +102,9 @@ def signals_dir() -> Path:
 def nodes_dir() -> Path:
     """Return the folder of the optional logs of shared nodes and of workflows."""
     return _optional("nodes")
+
+
+@pytest.fixture(scope="session")
+def batsim_dir() -> Path:
+    """Return the folder of the optional recorded runs of Batsim."""
+    return _optional("batsim")

@@ -250,7 +250,7 @@ def test_numbers_of_nodes_are_those_in_the_texts() -> None:
 
 def test_a_machine_of_another_size_keeps_its_kinds_in_proportion() -> None:
     """Twice the nodes are twice each group's, in the same partitions."""
-    twice = _scaled(replace(ODD, calendar=()), 24)
+    twice = _scaled(replace(ODD, calendar=()), "", "24")
     assert sorted(group.count for group in twice.groups) == sorted(2 * group.count for group in ODD.groups)
     sizes = np.array([group.count for group in twice.groups])
     assert (twice.groups_of_partitions() @ sizes).tolist() == [2 * 8]

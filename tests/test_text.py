@@ -173,7 +173,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "RunRecord": run,
     "Pair": lambda name: Pair(name, *PAIR),
     "Pairs": lambda name: Pairs(name, 0.05, 1, (Pair(name, *PAIR),)),
-    "Table": lambda name: Table(name, (Row(name, name, 1, 0, 1.0, 1.0, 1.0, 0.0, 1.0, name, True),)),
+    "Table": lambda name: Table(name, (Row(name, name, 1, 0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, name, True),)),
     "Fetched": lambda name: Fetched(Path(name.replace("\0", "")), name, "0", 1, 1, "given"),
     "Assignment": market,
     "GangSchedule": lambda name: replace(
@@ -212,6 +212,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Timeout": None,
     "Reserve": None,
     "Planned": None,
+    "Part": None,
 }
 
 

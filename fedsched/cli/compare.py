@@ -77,8 +77,7 @@ def command(
     against
         Test this method against each other one, instead of all pairs.
     by
-        What tests count: instances, each by the median over its seeds, which are repeats; or runs, and what is shown
-        then holds for these instances alone.
+        What tests count: instances (each by the median of its seeds), or runs, whose tests hold for these instances.
     alpha
         The chance that is accepted of one or more false statements.
     out

@@ -25,7 +25,7 @@ RESERVATIONS = ("scontrol", "-o", "show", "reservation")
 FEDERATION = ("scontrol", "show", "federation")
 _FLAGS = re.compile(r"[*~#!%$@^\-]+$")
 _SIBLING = re.compile(r"Sibling:\s*([^:\s]+):.*?Synced:\s*(\w+)", re.DOTALL)
-_CLOCK = re.compile(r"Configuration data as of (\d+)")
+_CLOCK = re.compile(r"Configuration data as of (\d{1,18})\b")
 
 
 def nodes_of_json(printed: str) -> tuple[SlurmNode, ...]:

@@ -115,18 +115,6 @@ def test_deep_json_of_slurm_is_no_json(read_it: Callable[[str], object]) -> None
         read_it(DEEP)
 
 
-@pytest.mark.parametrize("part", ["partitions", "cpus", "features", "nodes"])
-@pytest.mark.parametrize("value", [5, True, "x"])
-def test_a_part_of_sinfos_json_that_is_none_is_named(part: str, value: object) -> None:
-    """Where a list or a table is due, a number, a word or a truth value is refused by its key."""
-    group = {"nodes": {"nodes": ["n1"]}, "node": {"state": ["IDLE"]}, "partition": {"name": "p"}, part: value}
-    printed = {"nodes": [{"name": "n1", "state": ["IDLE"], part: value}], "sinfo": [group]}
-    if part == "partitions":
-        del printed["sinfo"]
-    with pytest.raises(SteerError, match=rf"sinfo --json: {part} is {value}, no (list|table); is it Slurm's\?"):
-        nodes_of_json(json.dumps(printed))
-
-
 LONG = "9" * 5000
 JOB = "JobId=4 JobState=PENDING Priority=1 Nice=0 NumNodes=1 NumCPUs=1 Partition=p Account=a QOS=q UserId=u(1) "
 DIGITS: dict[str, Callable[[Path], object]] = {
