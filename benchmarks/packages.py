@@ -133,7 +133,7 @@ def main() -> None:
     RUNS.parent.mkdir(exist_ok=True)
     comparison = compare(tried, [*RIVALS, *searches], seeds, budget, path=None if smoke else RUNS)
     size_of = {instance.name: len(instance.workload) for instance in tried}
-    found = by_size(comparison, size_of, [*RIVALS, *METHODS])
+    found = by_size(comparison, size_of, comparison.methods)
     print(comparison.reading)
     print(f"{len(tried)} packages on the example federation, {budget}")
     for failure in dict.fromkeys(f"{one.method} on {one.instance}: {one.error}" for one in comparison.failed):
