@@ -84,7 +84,9 @@ def may_be_left_out(jobs: list[naive.Job], out: frozenset[int]) -> bool:
     return all(in_vain(j) or jobs[j].cancel_at < math.inf if j in out else not in_vain(j) for j in range(len(jobs)))
 
 
-def made_without(jobs: list[naive.Job], machine: naive.Machine, out: frozenset[int]) -> Iterator[tuple[float, float]]:
+def made_without(
+    jobs: list[naive.Job], machine: naive.Machine, out: frozenset[int]
+) -> Iterator[tuple[float, float]]:
     """Return makespan and energy of each schedule that leaves out just these jobs."""
     t0 = min(job.submit for job in jobs)
     idle = sum(group.idle * group.count for group in machine.groups)

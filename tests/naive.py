@@ -641,7 +641,7 @@ def next_between(begun: list[float], rate: int, now: float, wanted: float) -> fl
         before, behind = past + to_come[:k], to_come[k:]
         begin = max(wanted, next_of(before, rate))
         all_of_them = [*before, begin, *behind]
-        if all_of_them[k + len(past) :] == sorted(all_of_them[k + len(past) :]) and all(
+        if all_of_them[k + len(past):] == sorted(all_of_them[k + len(past):]) and all(
             time >= next_of(all_of_them[: len(before) + 1 + i], rate) for i, time in enumerate(behind)
         ):
             return begin
@@ -1607,7 +1607,8 @@ class Simulation:
             waiting = within[: self.places]
             places = [self.place_at(j, self.now) for j in waiting]
             fits = [
-                counts is not None and not self.over_limit(j, counts) for j, counts in zip(waiting, places, strict=True)
+                counts is not None and not self.over_limit(j, counts)
+                for j, counts in zip(waiting, places, strict=True)
             ]
             if not any(fits):
                 return

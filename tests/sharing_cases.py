@@ -39,7 +39,9 @@ class Case:
     naive: naive_sharing.Run
 
     def simulate(self) -> fs.Schedule:
-        return fs.simulate(self.workload, self.federation, self.rules, sharing=self.sharing, kill_at_estimate=self.kill)
+        return fs.simulate(
+            self.workload, self.federation, self.rules, sharing=self.sharing, kill_at_estimate=self.kill
+        )
 
 
 def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ...] = ()) -> Case:

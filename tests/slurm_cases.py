@@ -313,7 +313,9 @@ def accounts(draw: random.Random, widest: int, nodes: int, *, shared: bool = Fal
     flags = ("noreserve", "overpartqos")
     qualities = {name: Qos(name, flags=tuple(flag for flag in flags if flag in one), limits=ours(one))
                  for name, one in qos.items()}  # fmt: skip
-    return People(Associations(tuple(members), qualities), {"qos": qos, "accounts": of_accounts, "users": of_users})
+    return People(
+        Associations(tuple(members), qualities), {"qos": qos, "accounts": of_accounts, "users": of_users}
+    )
 
 
 def ours(limits: dict[str, float]) -> dict[str, object]:
@@ -408,13 +410,8 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
     known = max(0, int(max(one.known_from or 0.0, base) // 1) - base)
     kept = one.kind == "reservation"
     return Window(
-        frozenset(np.flatnonzero(one.members(sizes)).tolist()),
-        begin,
-        end,
-        end if one.end_known else FOREVER,
-        known,
-        names.index(one.name) if kept else None,
-        one.kind in ("outage", "drain"),
+        frozenset(np.flatnonzero(one.members(sizes)).tolist()), begin, end, end if one.end_known else FOREVER, known,
+        names.index(one.name) if kept else None, one.kind in ("outage", "drain"),
     )
 
 

@@ -296,7 +296,9 @@ def waiting_for_each_other(
     return without_circles(linked)
 
 
-def impatient(jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
+def impatient(
+    jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]
+) -> list[naive.Job]:
     """Return the jobs, some of which are cancelled unless they start soon."""
     patience = (math.inf, math.inf, 0, 1, 2, 2.5, 5, 9)
     return [replace(job, cancel_at=job.submit + choose(patience) * grain) for job in jobs]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmark as a module."""

@@ -73,7 +73,9 @@ def test_of_equal_ends_the_least_area_is_taken_then_the_first_that_is_listed() -
 
 def test_plans_go_by_requests() -> None:
     """What users ask for decides, whatever the jobs run; where run times are known, these do."""
-    asked = fs.Workload(submit=[0.0], tasks=[4], runtime=[10.0], estimate=[10.0], alternatives={1: "4x10/10|2x6/20"})
+    asked = fs.Workload(
+        submit=[0.0], tasks=[4], runtime=[10.0], estimate=[10.0], alternatives={1: "4x10/10|2x6/20"}
+    )
     assert shapes(asked) == [4]
     assert shapes(asked, knowledge="runtime") == [2]
 
@@ -131,7 +133,9 @@ def test_running_jobs_are_as_they_are_and_others_choose_anew() -> None:
     whole, running = run.schedule(), run.running()
     assert whole.workload.tasks[running.rows].tolist() == [4]
     rest = np.flatnonzero(~(whole.finish <= 12.0))
-    again = fs.simulate(whole.workload.take(rest), FOUR, "easy", alternatives=RULE, running=running.renumbered(rest))
+    again = fs.simulate(
+        whole.workload.take(rest), FOUR, "easy", alternatives=RULE, running=running.renumbered(rest)
+    )
     finished = run.advance().schedule()
     assert again.finish.tolist() == finished.finish[rest].tolist()
     assert again.workload.tasks.tolist() == [4, 4]

@@ -106,10 +106,7 @@ def test_loss_of_capacity_is_checked_beside_limits() -> None:
 def test_the_smallest_job_may_take_the_most_cpus() -> None:
     """Whoever is larger, but takes fewer CPUs, waits for nodes where the smaller one waits for its limit."""
     queue = fs.Workload(
-        submit=np.zeros(4),
-        tasks=[2, 4, 1, 2],
-        runtime=np.full(4, 10.0),
-        user=[1, 2, 1, 1],
+        submit=np.zeros(4), tasks=[2, 4, 1, 2], runtime=np.full(4, 10.0), user=[1, 2, 1, 1],
         demand={"cpu": [2, 1, 8, 1]},
     )
     limited = replace(fs.Federation.homogeneous(4), limits=(fs.Limit("user", cpus=8),))

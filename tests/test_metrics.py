@@ -30,14 +30,8 @@ COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
 
 
 def row_of(
-    t0: float = 0.0,
-    start=START,
-    finish=FINISH,
-    counts=COUNTS,
-    users: int = 2,
-    wasted: Wasted = NOTHING_WASTED,
-    eligible=NOBODY,
-    watts=MEASURED.watts,
+    t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2, wasted: Wasted = NOTHING_WASTED,
+    eligible=NOBODY, watts=MEASURED.watts,
 ) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)

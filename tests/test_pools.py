@@ -105,7 +105,9 @@ def on_two(*pools: fs.Pool) -> fs.Federation:
 def test_a_pool_of_a_cluster_is_had_there_and_by_nobody_else() -> None:
     """Tests that a job that needs a cluster's pool waits for its nodes and amount, and that others run anywhere."""
     machine = on_two(fs.Pool("buffer", 2, "C2"))
-    queue = fs.Workload(submit=[0.0] * 5, tasks=[1, 1, 1, 3, 2], runtime=[10.0] * 5, pools={"buffer": [1, 2, 1, 0, 0]})
+    queue = fs.Workload(
+        submit=[0.0] * 5, tasks=[1, 1, 1, 3, 2], runtime=[10.0] * 5, pools={"buffer": [1, 2, 1, 0, 0]}
+    )
     schedule = fs.simulate(queue, machine, "greedy")
     schedule.verify(claimed=schedule.metrics())
     # The first and the third fill the buffer and C2; the second waits for both; the fourth has C1, the last waits.

@@ -122,7 +122,8 @@ def test_rates_that_nothing_reaches_change_nothing() -> None:
         if scenario.machine.ahead:
             continue
         free, wide = (
-            run_engine(replace(scenario, machine=replace(scenario.machine, rates=(rate, rate)))) for rate in (0, 10**9)
+            run_engine(replace(scenario, machine=replace(scenario.machine, rates=(rate, rate))))
+            for rate in (0, 10**9)
         )
         np.testing.assert_array_equal(free.start, wide.start, str(seed))
         if not np.isnan(free.finish).all():

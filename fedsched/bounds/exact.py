@@ -137,9 +137,9 @@ def exact(
     chosen = {"makespan": (1.0, 0.0), "energy": (0.0, 1.0)}.get(objective) or weights or (1.0, 0.0)
     if min(chosen) < 0 or not np.isfinite(chosen).all() or max(chosen) == 0:
         raise ValueError(f"exact: weights={chosen}; both must be finite and at least 0, and one of them above 0.")
-    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives).settled(
-        "exact"
-    )
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("exact")
     task = task_of(workload, federation, t0, reading, caps, seconds, workers, seed)
     best = min(task.heuristics(), key=lambda schedule: task.rank(schedule, chosen))
     solver = ExactSolver(task, chosen, seconds, workers, seed)
@@ -192,9 +192,9 @@ def exact_front(
     """
     workload, federation = nouns_of("exact_front", workload, federation, second="federation")
     whole("exact_front", "points", points, least=1)
-    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives).settled(
-        "exact_front"
-    )
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("exact_front")
     task = task_of(workload, federation, t0, reading, caps, seconds, workers, seed)
     some = task.heuristics()
     scale = max(task.scale(schedule) for schedule in some)
@@ -205,7 +205,9 @@ def exact_front(
     found: list[Schedule] = []
     within: int | None = None
     while len(rows) < points:
-        model = build(task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent)
+        model = build(
+            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
+        )
         model.minimise(0.0, 1.0)
         thrifty = model.solve(seconds=seconds, workers=workers, seed=seed)
         if thrifty.infeasible:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints, Problem, State
 
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where the parts of a row lie."""

@@ -41,7 +41,9 @@ def integrals(problem: Problem, state: State) -> Integrals:
         lost = cancellations.lost_until_then(state.extras, lost)
     elapsed = until - problem.t0
     lost = lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0
-    return Integrals(clock[Clock.SATURATED_SECONDS], lost, wasted_node_seconds(state.extras), requeues(state.extras))
+    return Integrals(
+        clock[Clock.SATURATED_SECONDS], lost, wasted_node_seconds(state.extras), requeues(state.extras)
+    )
 
 
 @inlined

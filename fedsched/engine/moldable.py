@@ -152,4 +152,6 @@ def as_chosen(problem: Problem, state: State) -> Problem:
         extras = extras._replace(limits=extras.limits._replace(tasks=tasks))
     if molded.on_nodes.size:
         extras = extras._replace(standing=extras.standing._replace(tasks=seen(molded.on_nodes)))
-    return problem._replace(tasks=tasks, runtime=seen(molded.runtime), estimate=seen(molded.estimate), extras=extras)
+    return problem._replace(
+        tasks=tasks, runtime=seen(molded.runtime), estimate=seen(molded.estimate), extras=extras
+    )

@@ -110,7 +110,9 @@ def _is_followed(extras: Extras, j: int) -> bool:
 
 
 @part
-def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float, what: int) -> int:
+def _settle_followers(
+    extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float, what: int
+) -> int:
     precedence, waiting = extras.precedence, state.waiting
     doomed = NOBODY
     for i in range(precedence.first[j], precedence.first[j + 1]):

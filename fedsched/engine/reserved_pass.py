@@ -73,7 +73,9 @@ def stands(extra_state: ExtraState, r: int) -> bool:
 
 
 @inlined
-def turn_to(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int) -> State:
+def turn_to(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int
+) -> State:
     """Turn the state into what the jobs of a reservation see, and return it with their queue, which is sorted."""
     view = queued_apart(extra_state.apart, state)
     show(extras, extra_state, problem, plan, view, r)

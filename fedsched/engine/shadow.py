@@ -89,7 +89,9 @@ def shadow_beside_closures(
 
 
 @inlined
-def _is_borne(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float) -> bool:
+def _is_borne(
+    extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float
+) -> bool:
     end = end_after(time + planned_duration(problem, head, state.scratch.chosen), time)
     return ceilings.bear(extras.ceilings, extra_state.beneath, state, head, time, end, ceilings.NOBODY)
 

@@ -62,7 +62,9 @@ def _on_a_node(standing: Standing, j: int, g: int) -> int:
 
 
 @inlined
-def fill_demand(extras: Extras | None, groups: Groups, j: int, bandwidth: float, counts: Ints, demand: Floats) -> bool:
+def fill_demand(
+    extras: Extras | None, groups: Groups, j: int, bandwidth: float, counts: Ints, demand: Floats
+) -> bool:
     """Fill the demand of such a job on every uplink (eq. 1.2); return whether it sends anything between clusters.
 
     The node that is not full is the last of those that it has and that hold more than what is empty.

@@ -74,7 +74,9 @@ def _best_cluster(
 
 
 @inlined
-def _fill_fastest_groups(standing: Standing, groups: Groups, j: int, free: Ints, caps: Ints, scratch: Scratch) -> int:
+def _fill_fastest_groups(
+    standing: Standing, groups: Groups, j: int, free: Ints, caps: Ints, scratch: Scratch
+) -> int:
     # [16] fastest groups first; among equals the cluster with more free nodes, then the lower index
     need, mark = standing.tasks[j], scratch.mark
     for i in range(groups.fast.size):
@@ -116,7 +118,9 @@ def _fill_largest_chunks(
 
 
 @part
-def _place(standing: Standing, problem: Problem, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch) -> bool:
+def _place(
+    standing: Standing, problem: Problem, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch
+) -> bool:
     groups, chosen, tasks = problem.groups, scratch.chosen, standing.tasks[j]
     chosen[:] = 0
     if rule == Placement.POWERFUL:  # [20]

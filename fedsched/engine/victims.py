@@ -90,7 +90,9 @@ def _loses_before(problem: Problem, state: State, a: int, b: int) -> bool:
 
 
 @inlined
-def _take_latest(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
+def _take_latest(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
+) -> None:
     g, nodes = extras.calendar.group[c], extras.calendar.nodes[c]
     lacking = min(nodes, nodes - _free(extra_state, problem, state, g))
     while lacking > 0:
@@ -188,7 +190,9 @@ def loses(extras: Extras, extra_state: ExtraState, problem: Problem, state: Stat
 
 
 @part
-def _lose(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int) -> None:
+def _lose(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
+) -> None:
     if loses(extras, extra_state, problem, state, j, c):
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
         returns.queue_again(extras, extra_state, problem, plan, state, j)

@@ -122,10 +122,7 @@ class Document:
                 cluster["name"],
                 tuple(
                     NodeGroup(
-                        group["nodes"],
-                        float(group["speed"]),
-                        float(group["busy_watts"]),
-                        float(group["idle_watts"]),
+                        group["nodes"], float(group["speed"]), float(group["busy_watts"]), float(group["idle_watts"]),
                         resources=group.get("resources", ()),
                     )
                     for group in cluster["groups"]

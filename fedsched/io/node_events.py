@@ -133,7 +133,9 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
                 whole[terms.machine.cluster(event.cluster, event.where).name] += stretches
     _say(terms, sizes, instants, still, left, strangers)
     found = [
-        downtime(cluster, one, ALL, terms.in_the_way) for cluster, stretches in whole.items() for one in once(stretches)
+        downtime(cluster, one, ALL, terms.in_the_way)
+        for cluster, stretches in whole.items()
+        for one in once(stretches)
     ]
     found += downtimes_of(closed, terms.machine, terms.path, terms.in_the_way)
     return sorted(found, key=lambda one: one.begin)

@@ -41,7 +41,9 @@ def signals_sought(federation: Federation, objectives: Sequence[str]) -> list[Si
 
 def known_beforehand(federation: Federation, objectives: Sequence[str]) -> tuple[str, ...]:
     """Return which signals plans know that nobody can know, a few words each."""
-    ahead = [one for one in signals_sought(federation, objectives) if one.forecast is None and one.constant is None]
+    ahead = [
+        one for one in signals_sought(federation, objectives) if one.forecast is None and one.constant is None
+    ]
     return tuple(f"a perfect forecast of {one.called}" for one in ahead)
 
 

@@ -286,7 +286,9 @@ class NodeUse:
             finish, start = self.finish[job], self.start[job]
             yield f"{self.whose(job)}: it finishes at {finish:.15g}, no later than its start at {start:.15g}."
         if len(self.workload):
-            yield from broken_places(self._as_schedule(), None, np.bincount(self.job, minlength=len(self.workload)))
+            yield from broken_places(
+                self._as_schedule(), None, np.bincount(self.job, minlength=len(self.workload))
+            )
 
     def _as_schedule(self) -> Schedule:
         # The same jobs, with counts of tasks.

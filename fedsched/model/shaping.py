@@ -119,7 +119,9 @@ def of_least_area(workload: Workload, federation: Federation, reading: Reading) 
     return found
 
 
-def shaped(workload: Workload, federation: Federation, reading: Reading, *, running: Sequence[int] = ()) -> Workload:
+def shaped(
+    workload: Workload, federation: Federation, reading: Reading, *, running: Sequence[int] = ()
+) -> Workload:
     """Return the jobs in the shapes that the reading's rule chooses; where plans choose, as they are.
 
     Where they choose as they join the queue, they come as recorded; those that are running already are as they are.

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def every_run(schedule: Schedule, use: NodeUse, lost: NodeUse, ended: NDArray[np.int64]) -> tuple[Schedule, NodeUse]:
+def every_run(
+    schedule: Schedule, use: NodeUse, lost: NodeUse, ended: NDArray[np.int64]
+) -> tuple[Schedule, NodeUse]:
     """Return the runs of a schedule that ended, of these rows, and behind them the lost ones: who was where when."""
     rows = np.concatenate([ended, schedule.lost.job])
     workload, first = runs_apart(schedule.workload, rows), ended.size

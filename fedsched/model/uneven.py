@@ -102,7 +102,9 @@ def fewest_nodes(
     return taken.sum(axis=1) - (-lacking // np.maximum(fits[:, 0], 1)), lacking
 
 
-def without_spare(counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]) -> NDArray[np.int64]:
+def without_spare(
+    counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the nodes of jobs without those that they can do without, the smallest first: what is empty is less."""
     left = counts.copy()
     for _ in range(counts.shape[1]):

@@ -171,7 +171,9 @@ def _reserved(schedule: Schedule, reserved: Sequence[Kept], tick: float) -> dict
     }
 
 
-def _lost(schedule: Schedule, runs: NodeRuns, kept: NDArray[np.bool_] | None, tick: float) -> dict[str, NDArray[Any]]:
+def _lost(
+    schedule: Schedule, runs: NodeRuns, kept: NDArray[np.bool_] | None, tick: float
+) -> dict[str, NDArray[Any]]:
     """Return the runs that came to nothing, of the jobs that the page keeps: a run of neighbouring nodes each."""
     lost, run = schedule.lost, np.repeat(np.arange(schedule.lost.runs), runs.pieces)
     place = np.arange(len(schedule)) if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)

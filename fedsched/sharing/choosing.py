@@ -53,7 +53,9 @@ def _comes_before(sharing: Sharing, stock: Stock, fit: Ints, choice: int, a: int
 
 
 @inlined
-def _sink(sharing: Sharing, stock: Stock, fit: Ints, choice: int, order: Ints, place: int, size: int) -> None:
+def _sink(
+    sharing: Sharing, stock: Stock, fit: Ints, choice: int, order: Ints, place: int, size: int
+) -> None:
     while True:
         child = 2 * place + 1
         if child >= size:

@@ -26,7 +26,9 @@ NONE = constant(0)
 
 
 @inlined
-def open_all(extras: Extras | None, extra_state: ExtraState | None, sharing: Sharing, work: Work, t0: float) -> None:
+def open_all(
+    extras: Extras | None, extra_state: ExtraState | None, sharing: Sharing, work: Work, t0: float
+) -> None:
     """Let what has closed or opened by t0 have done so."""
     if extras is None or extra_state is None:
         return

@@ -90,7 +90,9 @@ def _start_all_that_fit(problem: Problem, plan: Plan, state: State, sharing: Sha
 
 
 @part
-def _look_beside(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, window: float) -> None:
+def _look_beside(
+    problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, window: float
+) -> None:
     # Of the kinds that fit now those of which somebody fits beside the reservation, or is short enough.
     heap, size = work.line.heap, work.number[Number.HEAP]
     work.number[Number.HEAP] = 0

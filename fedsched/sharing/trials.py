@@ -84,7 +84,9 @@ class Trials:
         loop.begin(self.problem, plan, self.state, self.sharing, self.work)
         status = int(Status.MORE)
         while status == Status.MORE:
-            status = loop.run(self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK)
+            status = loop.run(
+                self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK
+            )
             if status == Status.MORE and over is not None and over():
                 return status
         return status

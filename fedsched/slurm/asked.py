@@ -125,7 +125,9 @@ def size_factor(job: Asked, parameters: PriorityParameters) -> float:
     return min(1.0, max(0.0, size))
 
 
-def _of_resources(job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters) -> dict[str, float]:
+def _of_resources(
+    job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters
+) -> dict[str, float]:
     found = {}
     for name, weight in parameters.tres.items():
         amount = float(job.amounts.get(name, 0.0))

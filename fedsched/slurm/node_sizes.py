@@ -90,7 +90,9 @@ def _drop_the_smallest(sizes: Sizes, nodes: Words, wanted: int) -> None:
 
 
 @inlined
-def choose_for(sizes: Sizes | None, problem: Problem, free: Words, job: int, blocks: Words, chosen: Words) -> None:
+def choose_for(
+    sizes: Sizes | None, problem: Problem, free: Words, job: int, blocks: Words, chosen: Words
+) -> None:
     """Set the nodes that a job is given of the free ones, which are enough; `blocks` is a scratch."""
     if sizes is None or not is_sized(sizes, job):
         choose(problem, free, problem.jobs.tasks[job], blocks, chosen)

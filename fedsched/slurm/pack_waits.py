@@ -15,6 +15,7 @@ from fedsched.slurm.conditions import END, END_BADLY, END_WELL, START
 from fedsched.slurm.node_sets import words_of
 
 if TYPE_CHECKING:
+
     from fedsched.model.calendar import Downtime
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading

@@ -210,7 +210,9 @@ class _Search:
             return self._in_time(min(choices, key=lambda chosen: self._cost(chosen, set(self.sites))))
         chosen: Chosen = {}
         for number, names in self.where.items():
-            added = {name: self._cost({**chosen, number: name}, {name}) - self._cost(chosen, {name}) for name in names}
+            added = {
+                name: self._cost({**chosen, number: name}, {name}) - self._cost(chosen, {name}) for name in names
+            }
             chosen[number] = min(added, key=lambda name: added[name])
         chosen = self._descended(chosen)
         everywhere = set(self.sites)

@@ -31,7 +31,9 @@ class Promises(NamedTuple):
     until: Starts
     turn: Sequence[int] = ()
 
-    def renewed(self, before: Starts, slack: float, starts_of: Callable[[Sequence[int]], Starts]) -> dict[int, float]:
+    def renewed(
+        self, before: Starts, slack: float, starts_of: Callable[[Sequence[int]], Starts]
+    ) -> dict[int, float]:
         """Return by when each job must have started now.
 
         Parameters

@@ -21,7 +21,9 @@ class Turns:
         as_it_is = range(picture.waiting)
         self._first = prepare(picture.workload, picture.federation, picture.rules(as_it_is), running=picture.running)
 
-    def starts(self, order: Sequence[int], of_several: Callable[[float, float], float] = max) -> dict[int, float]:
+    def starts(
+        self, order: Sequence[int], of_several: Callable[[float, float], float] = max
+    ) -> dict[int, float]:
         """Return when each waiting job would start if rows had their turn in this order; of several tasks the last."""
         first, picture = self._first, self.picture
         rows = picture.whole(order)

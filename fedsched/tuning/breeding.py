@@ -24,7 +24,9 @@ LITTLE = 1e-3  # what a change has to bring, relatively, to stay
 PATIENCE = 5  # generations without a new conf
 
 
-def search(trials: Trials, genes: Sequence[Gene], seed: int, look: Callable[[int], None] | None = None) -> None:
+def search(
+    trials: Trials, genes: Sequence[Gene], seed: int, look: Callable[[int], None] | None = None
+) -> None:
     """Try confs until the budget is spent, or nothing new comes.
 
     The first generation is the conf as it is, genes alone at their ends, and chance.

@@ -97,7 +97,6 @@ def test_exact_bounds_hold_at_epoch_times() -> None:
             answer.schedule.verify(caps=caps)
         exact_front(workload, federation, points=2, seconds=2, caps=caps)
 
-
 LATE = 1.7e9
 LONE = fs.Federation.homogeneous(1)
 SHUT = fs.Federation((fs.Cluster("a", (fs.NodeGroup(1),)),), calendar=(fs.Downtime("a", 0.0, LATE),))
@@ -135,7 +134,9 @@ def test_how_far_the_clock_counts() -> None:
 
 def test_what_nodes_plans_and_caps_put_off() -> None:
     """A boot behind a shutdown, four nodes by two a minute, the longest slack, and the steps or the turns of a cap."""
-    group = fs.NodeGroup(4, boot_seconds=50.0, shutdown_seconds=7.0, off_watts=1.0, boot_watts=1.0, shutdown_watts=1.0)
+    group = fs.NodeGroup(
+        4, boot_seconds=50.0, shutdown_seconds=7.0, off_watts=1.0, boot_watts=1.0, shutdown_watts=1.0
+    )
     machine = fs.Federation((fs.Cluster("a", (group,)),), power=Timeout(0.0, resume_rate=2))
     workload = fs.Workload(submit=[0.0, 5.0], tasks=[1, 1], runtime=[1.0, 1.0], slack=[20.0, 10.0])
     assert idling_of(workload, machine, 0.0) == (20.0, 57.0 + 4 * 30.0)

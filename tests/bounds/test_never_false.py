@@ -210,11 +210,7 @@ def test_no_bound_is_false() -> None:
         method, best = rng.choice(["auto", "auto", "closed", "lagrangian"]), least_of_all(case)
         try:
             bounds = lower_bounds(
-                log,
-                case.machine,
-                t0=0.0,
-                deadline=case.deadline,
-                method=method,
+                log, case.machine, t0=0.0, deadline=case.deadline, method=method,
                 alternatives="free" if geared else None,
             )
         except InfeasibleError:  # by name: a job draws more than the cap ever leaves, or has no room

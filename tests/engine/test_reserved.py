@@ -19,7 +19,9 @@ def prepared() -> fs.engine.simulation.Simulation:  # type: ignore[name-defined]
     """Return a run of three jobs, of which two are in a reservation."""
     from fedsched.simulate import prepare
 
-    log = fs.Workload(submit=[0, 0, 0], tasks=[1, 1, 1], runtime=[5, 5, 5], labels={"reservation": ["r", "", "r"]})
+    log = fs.Workload(
+        submit=[0, 0, 0], tasks=[1, 1, 1], runtime=[5, 5, 5], labels={"reservation": ["r", "", "r"]}
+    )
     whole = fs.Federation.homogeneous(2)
     return prepare(log, fs.Federation(whole.clusters, calendar=[KEPT]), "fcfs", reading=Reading())
 

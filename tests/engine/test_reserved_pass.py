@@ -17,7 +17,9 @@ KEPT = fs.Downtime("cluster", 10, 30, "0-1", kind="reservation", name="r")
 def run_until(time: float, *rows: tuple[int, float, str], dispatch: str = "strict") -> object:
     """Return a run of jobs submitted at 0, by tasks, run time and reservation, on four nodes."""
     tasks, runtime, named = zip(*rows, strict=True)
-    log = fs.Workload(submit=np.zeros(len(rows)), tasks=tasks, runtime=runtime, labels={"reservation": list(named)})
+    log = fs.Workload(
+        submit=np.zeros(len(rows)), tasks=tasks, runtime=runtime, labels={"reservation": list(named)}
+    )
     whole = fs.Federation(fs.Federation.homogeneous(4).clusters, calendar=[KEPT])
     return prepare(log, whole, fs.Rules(dispatch=dispatch)).advance(until=time)
 

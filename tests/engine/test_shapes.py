@@ -59,7 +59,9 @@ def test_a_row_chooses_behind_its_rules() -> None:
     problem = pack(THREE, fs.Federation.homogeneous(4), reading=Reading())
     seen, shapes = opened(problem, some_shapes())
     layout = Layout(jobs=3, groups=1, shaped=True)
-    row = layout.pack(np.array([[2, 0, 1]]), np.array([[[4], [4], [4]]]), np.array([[0, 0]]), np.array([[1, 0, 1]]))[0]
+    row = layout.pack(
+        np.array([[2, 0, 1]]), np.array([[[4], [4], [4]]]), np.array([[0, 0]]), np.array([[1, 0, 1]])
+    )[0]
     assert kernels.jobs_of(shapes, row.size, 1) == 3
     assert row[kernels.choices_begin(3, 1) :].tolist() == [1, 0, 1]
     assert [kernels.tasks_in(shapes, problem, 1, row, j) for j in range(3)] == [2, 2, 3]

@@ -101,7 +101,9 @@ def test_others_keep_their_nodes_for_whom_they_name(tmp_path: Path) -> None:
     assert (r.kind, r.nodes, r.users, r.accounts) == ("reservation", "4 of all", ("ann", "bob"), ("physics", "chem"))
     whole = calendar(written(tmp_path, line.replace("SPEC_NODES", "ALL_NODES,MAGNETIC")))
     assert [one.nodes for one in whole] == ["all"]
-    assert whole.left_out == ("1 reservation that draw jobs which do not name them (MAGNETIC), which is left out (r)",)
+    assert whole.left_out == (
+        "1 reservation that draw jobs which do not name them (MAGNETIC), which is left out (r)",
+    )
     both = f"{line}\n{line.replace('=r ', '=other ').replace('T08', 'T10')}\n"
     found = calendar(written(tmp_path, both), hosts=SLURM / "nodes-o.txt")
     assert [one.name for one in found] == ["r"]

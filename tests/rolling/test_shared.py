@@ -128,7 +128,9 @@ def test_those_who_are_alike_have_their_turn_in_the_order_of_the_plan() -> None:
 
 
 @pytest.mark.parametrize("seed", range(tries(12)))
-def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     """Tests that after Ctrl-C, wherever it strikes, a second call has each job where an undisturbed run has it."""
     one = case(seed, jobs=10, bound=KEPT_BACK[seed % 6])
     policy = replace(GA, evaluations=8, seed=seed)

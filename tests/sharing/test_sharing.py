@@ -50,7 +50,9 @@ def test_several_jobs_run_on_one_node() -> None:
 
 def test_memory_is_as_scarce_as_cores() -> None:
     """Tests that a node whose memory is taken has no room although cores are free."""
-    schedule = shared(jobs((0, 1, 10), (0, 1, 5), demand={"memory": [60, 50]}), machine((1, {"cpu": 8, "memory": 100})))
+    schedule = shared(
+        jobs((0, 1, 10), (0, 1, 5), demand={"memory": [60, 50]}), machine((1, {"cpu": 8, "memory": 100}))
+    )
     assert schedule.start.tolist() == [0, 10]
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 FAILURES = (InvalidRun, SlurmError)
 
 
-def played(play: Callable[[Path], T], folder: Path, factor: float, again: tuple[type[Exception], ...] = FAILURES) -> T:
+def played(
+    play: Callable[[Path], T], folder: Path, factor: float, again: tuple[type[Exception], ...] = FAILURES
+) -> T:
     """Return what is played in a folder, after a failure in another one; skip the test where that says nothing."""
     try:
         return play(folder / "first")

@@ -240,19 +240,16 @@ class SlurmCluster:
         first, *others = free_ports(self.nodes + 1)
         trust = (self.beside or self).folder
         machinery = MACHINERY.format(
-            name=self.name,
-            host=host,
-            port=first,
-            user=getpass.getuser(),
-            folder=self.folder,
-            trust=trust,
+            name=self.name, host=host, port=first, user=getpass.getuser(), folder=self.folder, trust=trust,
             anew=self.anew,
         )
         lines = [machinery, self.settings]
         for first, last in self._lines():
             ports = ",".join(map(str, others[first - 1 : last]))
             name, port = (f"n[{first}-{last}]", f"[{ports}]") if last > first else (f"n{first}", ports)
-            lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {self.each[first - 1]}")
+            lines.append(
+                f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {self.each[first - 1]}"
+            )
         lines.append(f"{self.partitions}\n")
         (self.folder / "slurm.conf").write_text("\n".join(lines), encoding="utf-8")
         (self.folder / "gres.conf").write_text("\n".join([*self._devices(), ""]), encoding="utf-8")

@@ -106,7 +106,6 @@ def begin() -> Day:
 
 def corners() -> Day:
     """Return what jobs that wait for others do in every corner, on so many nodes that nobody waits for one."""
-
     def asked(key: str, at: float, whom: str, lag: str = "") -> list[Submit]:
         kinds = ("after", "afterany", "afterok", "afternotok")
         return [Submit(f"{key}_{kind}", at + k, 1, 2, 20, f"{kind}:{{{whom}}}{lag}") for k, kind in enumerate(kinds)]

@@ -55,12 +55,7 @@ def record(name: str, factor: float) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="slurm-") as folder,
         SlurmCluster(
-            Path(folder),
-            nodes=len(CORES),
-            settings=day.settings,
-            factor=factor,
-            node=day.nodes,
-            partitions=ALONE,
+            Path(folder), nodes=len(CORES), settings=day.settings, factor=factor, node=day.nodes, partitions=ALONE,
             together=day.together,
         ) as slurm,  # fmt: skip
     ):

@@ -216,7 +216,7 @@ def test_a_task_of_an_array_has_its_array_s_number(tmp_path: Path) -> None:
 def test_a_flag_of_a_qos_that_is_not_modelled_is_named(tmp_path: Path, flag: str) -> None:
     """What a QOS asks for by a flag is modelled or said, with the QOS that has it."""
     path = tmp_path / "qos.txt"
-    path.write_text(f"Name|Priority|Flags\nnormal|0|NoReserve,DenyOnLimit\nlow|0|OverPartQOS,{flag}\n")
+    path.write_text("Name|Priority|Flags\nnormal|0|NoReserve,DenyOnLimit\n" f"low|0|OverPartQOS,{flag}\n")
     tree = tmp_path / "tree.txt"
     tree.write_text("Cluster|Account|User|Share\nc|root||1\nc|root|ann|1\n", encoding="utf-8")
     found = Associations.read(tree, path)

@@ -119,7 +119,7 @@ def test_who_is_killed_between_two_commands_leaves_a_job_that_starts(short_path:
         assert seen(north, number).keys() == {"north", "south"}
         with pytest.raises(KeyboardInterrupt):
             Placer(Killed(north, "games"), Placed.open(kept)).carry_out(placing, placing.placements)
-        ((name, job),) = seen(north, number).items()
+        (name, job), = seen(north, number).items()
         assert job.waits
         assert job.eligible > read_siblings(Beside(north))[name].now + 6 * DAY
         assert job.siblings == (name,)
@@ -133,7 +133,7 @@ def test_an_array_begins_where_it_was_submitted(short_path: Path) -> None:
     """Slurm has it on that cluster alone: so it gets its start, and tasks that still wait then get their time back."""
     with federated(short_path / "fed", nodes=(2, 2), settings=SETTINGS, factor=FACTOR) as (north, _):
         number = submit(north, 1, 30, LATER, OURS, "--array=0-3")
-        ((name, job),) = seen(north, number).items()
+        (name, job), = seen(north, number).items()
         assert (name, job.siblings, job.tasks) == ("north", ("north",), 4)
         placing = place(read_siblings(Beside(north)), AIMS)
         assert [(one.job.number, one.cluster) for one in placing.placements] == [(number, "north")]

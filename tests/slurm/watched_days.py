@@ -17,14 +17,11 @@ INTERVAL = 30.0  # seconds between two looks
 LEASE = 600.0  # how far ahead begin times are, where the order is made by them
 MEANS = ("alone", "nice", "lease")
 BASIC = SETTINGS.format("backfill", "sched_interval=15,bf_interval=15,bf_resolution=1,bf_window=2880")
-MULTIFACTOR = (
-    BASIC.replace("priority/basic", "priority/multifactor")
-    + """
+MULTIFACTOR = BASIC.replace("priority/basic", "priority/multifactor") + """
 PriorityMaxAge=7-0
 PriorityWeightAge=1000
 PriorityWeightJobSize=1000
 PriorityWeightPartition=100000"""
-)
 SHORT_TOO = """
 PartitionName=short Nodes=n[5-8] MaxTime=30 State=UP"""
 
@@ -37,7 +34,9 @@ class Watched(NamedTuple):
     settings: str = BASIC
 
 
-def jobs(seed: int, many: int, every: float, minutes: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[Submit, ...]:
+def jobs(
+    seed: int, many: int, every: float, minutes: tuple[int, ...], sizes: tuple[int, ...]
+) -> tuple[Submit, ...]:
     """Return jobs that need a fifth of their limit to nearly all of it, one submitted after the other."""
     draw = random.Random(seed)
     found = []
@@ -52,7 +51,9 @@ def two_partitions(seed: int) -> tuple[Submit, ...]:
     """Return jobs of which the short ones may ask for a partition of half the nodes, and some do."""
     draw = random.Random(seed)
     found = jobs(seed, 44, 45.0, (5, 10, 20, 40, 60), (1, 1, 2, 2, 3, 4))
-    return tuple(replace(job, partition="short") if job.minutes <= 30 and draw.random() < 0.5 else job for job in found)
+    return tuple(
+        replace(job, partition="short") if job.minutes <= 30 and draw.random() < 0.5 else job for job in found
+    )
 
 
 MIXED = (1, 1, 2, 2, 3, 4, 6, 8)

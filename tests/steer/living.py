@@ -192,4 +192,6 @@ def played(slurm: LivingSlurm, watch: Watch | None, interval: float) -> Day:
             promised = watch.undo.deadlines | promised
             until |= watch.undo.deadlines
     keys = slurm.keys
-    return Day(slurm.began, *({keys[number]: when - NOW for number, when in one.items()} for one in (promised, until)))
+    return Day(
+        slurm.began, *({keys[number]: when - NOW for number, when in one.items()} for one in (promised, until))
+    )

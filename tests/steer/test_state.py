@@ -376,3 +376,4 @@ def test_a_name_that_is_none(name: str) -> None:
         assert "a folder" in refused(Path("/"))
     elif os.geteuid():
         assert "root's" in refused(Path("/") / name)
+
