@@ -134,9 +134,9 @@ def facts_of(workload: Workload, federation: Federation) -> list[str]:
     from fedsched.model.assumed import assumptions, sentence
     from fedsched.model.unmodelled import without_place
 
-    facts, odd = assumptions(federation, workload), implausible.implausible(workload, federation)
+    facts = assumptions(federation, workload)
     said = without_place(workload, federation) + ([sentence(facts)] if facts else [])
-    return said + ([implausible.sentence(odd)] if odd else [])
+    return said + implausible.lines(workload, federation)
 
 
 def plain(value: object) -> object:

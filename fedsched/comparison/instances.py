@@ -133,8 +133,7 @@ class Instance(Read):
         )
         lines = [unmodelled.sentence(dropped)] if dropped else []
         lines += [assumed.sentence(bare)] if bare else []
-        odd = implausible.implausible(self.workload, self.federation)
-        lines += [implausible.sentence(odd)] if odd else []
+        lines += implausible.lines(self.workload, self.federation)
         lines += [f"searches {hidden}"] if hidden else []
         if self.workload.cancel_at is not None:
             lines.append("figures are of the jobs that ran, which are others where others were cancelled")

@@ -33,6 +33,7 @@ _LABELS = {"partition": "partition", "qos": "qos", "account": "account", "constr
 _READ = (*_LABELS, "nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "time", "mem", "mem-per-cpu", "gres",
          "exclusive")  # fmt: skip
 _RUNS = re.compile(r"-sim-walltime\s+(-?\d+(?:\.\d*)?)", re.ASCII)
+_RANGE = re.compile(r"(\d+)-\d+")
 _SECOND = re.compile(r"\d{1,12}(?:\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", re.ASCII | re.IGNORECASE)
 
@@ -111,6 +112,9 @@ def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
         said = {name: value for name, value, _ in _options(command) if name}
     except ValueError as error:
         raise TraceError(f"{where}: {error}.") from None
+    ranged = _RANGE.fullmatch(said.get("nodes", ""))
+    if ranged:
+        said["nodes"] = ranged[1]
     limit = _limit(said, where)
     lasts = _RUNS.search(command)
     seconds = float(lasts[1]) if lasts else -1.0
@@ -125,14 +129,14 @@ def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
         memory=memory,
         gpus=gpus,
         together=together,
-        nodes=_fewest_nodes(said, where),
+        nodes=_count(said, "nodes", where),
         exclusive=int("exclusive" in said),
         labels={name: said.get(option, "") for option, name in _LABELS.items()},
     )
     ignored = {f"--{name}" for name in said if name not in (*_READ, *SILENT)}
     if said.get("exclusive"):
         ignored.add(f"--exclusive={said['exclusive']} (read as --exclusive)")
-    if not said.get("nodes", "").isdecimal() and "nodes" in said:
+    if ranged:
         ignored.add(f"{RANGE_OF_NODES} (the fewest are taken)")
     return job, ignored, seconds < 0 or seconds > limit
 
@@ -152,7 +156,7 @@ def _limit(said: Mapping[str, str], where: str) -> float:
 
 def _room(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]:
     """Return tasks, and cores, memory and GPUs of each, and how many stand together."""
-    nodes, each = _fewest_nodes(said, where), _count(said, "ntasks-per-node", where)
+    nodes, each = _count(said, "nodes", where), _count(said, "ntasks-per-node", where)
     cores = _count(said, "cpus-per-task", where) or 1
     tasks = _count(said, "ntasks", where) or max(1, nodes) * max(1, each)
     if nodes > tasks:
@@ -171,11 +175,6 @@ def _room(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]
             f"{where}: --mem and --gres are for a node; say how many tasks stand there (--nodes, --ntasks-per-node)."
         )
     return tasks // together, together * cores, of_node or of_core * together * cores, gpus, 1
-
-
-def _fewest_nodes(said: Mapping[str, str], where: str) -> int:
-    """Return how many nodes a job asks for; of 2-8 the fewest."""
-    return _count({name: re.sub(r"^(\d+)-\d+$", r"\1", text) for name, text in said.items()}, "nodes", where)
 
 
 def _count(said: Mapping[str, str], name: str, where: str) -> int:

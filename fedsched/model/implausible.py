@@ -10,12 +10,11 @@ import numpy as np
 from fedsched.model.summary import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
-LOAD, JOBS = 10.0, 100  # an offered load above this is none of a real machine, if it is of at least so many jobs
+# No real machine has an offered load above 10. A log of fewer than 100 jobs is not judged by its load.
+LOAD, JOBS = 10.0, 100
 UPLINK = 1e6  # bytes a second: slower ones are usually gigabits, or lack their unit
 SLOWER = 1000.0  # times what a task sends is above its uplink: the two have different units
 YEAR = 365 * 86400.0  # seconds
@@ -45,6 +44,7 @@ def implausible(workload: Workload, federation: Federation | None = None) -> tup
     return tuple(facts)
 
 
-def sentence(facts: Sequence[str]) -> str:
-    """Return the facts as the line that prints say."""
-    return f"implausible: {'; '.join(facts)}"
+def lines(workload: Workload, federation: Federation | None = None) -> list[str]:
+    """Return the line that prints show of this; no line if all is plausible."""
+    facts = implausible(workload, federation)
+    return [f"implausible: {'; '.join(facts)}"] if facts else []

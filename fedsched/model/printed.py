@@ -38,5 +38,5 @@ def printed(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
-    said += [implausible.sentence(facts)] if (facts := schedule.implausible) else []
+    said += implausible.lines(schedule.workload, schedule.federation)
     return [head, f"  {schedule.question}", *(f"  note: {note}" for note in said)], rows

@@ -48,8 +48,7 @@ def summary(workload: Workload) -> str:
         lines.append(f"cleaning: {w.cleaning}")
     if facts := w.unmodelled:
         lines.append(one_line(sentence(facts)))
-    if odd := implausible.implausible(w):
-        lines.append(implausible.sentence(odd))
+    lines += implausible.lines(w)
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.replays import Replays
-from fedsched.outlook.unknown import not_modelled
+from fedsched.outlook.unknown import without_unmodelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -230,9 +230,7 @@ def said_at(queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, 
         return []
     replays = Replays(picture_within(queue, limits), habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
-    known = {job.number for job in queue.waiting if not not_modelled(job)}
-    starts = {number: found for number, found in replays.starts(order).items() if number in known}
-    return [Said.of(queue.now, starts)]
+    return [Said.of(queue.now, without_unmodelled(queue, replays.starts(order)))]
 
 
 def _quantile(values: Column, shares: Column, level: float) -> float:

@@ -16,7 +16,7 @@ from fedsched.io.wall_clock import wall_time_of
 from fedsched.outlook.factors import Factors
 from fedsched.outlook.habits import Ran
 from fedsched.steer import Queue, SlurmJob
-from fedsched.steer.beside import beside_of
+from fedsched.steer.beside import NOTHING, beside_of
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.text import counted
 from fedsched.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from fedsched.twin import Site
 
-NOTHING = ("", "n/a", "(null)", "none", "unknown", "null")
 TASKS = 1_000_000_000  # by which a task's number is made of its array's: far above every number of a job
 PARTS = 900_000_000  # and by which that of a part of a heterogeneous job is
 FEATURES = "features"

@@ -100,8 +100,7 @@ def _of_dump(folder: Path) -> Present:
     queue, notes = queue_of(site)
     habits = Habits.of(ran_by(site, site.dump.taken))
     limits = Limits.of_site(site, queue)
-    beyond = [said_of_jobs(site.records)] if site.records.beyond else []
-    return Present(queue, habits, limits, True, (*notes, *beyond, *_of_habits(habits)), Past(site))
+    return Present(queue, habits, limits, True, (*notes, *said_of_jobs(site.records), *_of_habits(habits)), Past(site))
 
 
 def _of_commands(runner: Runner) -> Present:

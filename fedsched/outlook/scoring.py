@@ -14,7 +14,7 @@ from fedsched.outlook.forecast import DRAWS, SHARE, ranged
 from fedsched.outlook.limited import in_turn, picture_within
 from fedsched.outlook.past import Past
 from fedsched.outlook.replays import Replays
-from fedsched.outlook.unknown import not_modelled, without_forecast
+from fedsched.outlook.unknown import not_modelled, without_forecast, without_unmodelled
 from fedsched.text import counted
 from fedsched.twin import Site, read_site
 
@@ -210,8 +210,7 @@ def _rows(
     replays = Replays(picture, habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
     by_limits = picture.starts(picture.rows_of(order))
-    unknown = {job.number for job in queue.waiting if not_modelled(job)}
-    starts = {number: found for number, found in replays.starts(order).items() if number not in unknown}
+    starts = without_unmodelled(queue, replays.starts(order))
     both = (ranged(queue, starts, by_limits, share, one) for one in (calibration, None))
     for one, drawn in zip(*both, strict=True):
         begun = past.starts[one.job.number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fedsched.outlook.room import Room
 from fedsched.steer.picture import are_read
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedsched.steer import Queue, SlurmJob
+
+Starts = TypeVar("Starts")
 
 RESOURCES = "RESOURCES"
 PASSES = 300.0  # seconds in which Slurm looks at a job several times
@@ -28,10 +30,16 @@ def not_modelled(job: SlurmJob) -> str:
     return " and ".join(asked)
 
 
+def without_unmodelled(queue: Queue, starts: Mapping[int, Starts]) -> dict[int, Starts]:
+    """Return the starts, by number, of the jobs that ask for nothing that replays do not have."""
+    unknown = {job.number for job in queue.waiting if not_modelled(job)}
+    return {number: found for number, found in starts.items() if number not in unknown}
+
+
 def kept_by_unknown(queue: Queue, job: SlurmJob, by_limits: float) -> str:
     """Return what keeps a job of the replays that is not in them, in words; "" if nothing does."""
     if asked := not_modelled(job):
-        return f"it asks for {asked}: who has these, and until when, is not modelled"
+        return f"it asks for {asked}: which jobs have these, and until when, is not modelled"
     if not job.waits_its_turn(queue.now):
         return ""
     room = Room(queue, job)

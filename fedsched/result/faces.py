@@ -116,8 +116,7 @@ def remarks(result: Result) -> list[str]:
         lines.append(unmodelled.sentence(facts))
     if facts := result.assumed:
         lines.append(assumed.sentence(facts))
-    if facts := implausible.implausible(result.workload, result.federation):
-        lines.append(implausible.sentence(facts))
+    lines += implausible.lines(result.workload, result.federation)
     if result.unverified:
         lines.append(from_file(result))
     return lines

@@ -15,6 +15,7 @@ from fedsched.io.slurm_json import NOTHING, count, number, signed, text, texts, 
 from fedsched.io.slurm_values import seconds_of
 from fedsched.steer.beside import beside_of
 from fedsched.steer.queue import HOLDING, SlurmJob, Unread, wait
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +25,6 @@ SCONTROL = ("scontrol", "-o", "show", "job")
 NO_LIMIT = ("", "unlimited", "partition_limit")
 NO_JOBS = "no jobs in the system"
 REVOKED = "REVOKED"  # a job of a federation that another cluster has; here it may have no number any more
-DIGITS = 20  # which no number of Slurm's has
 LATEST = 1e12  # seconds since 1970 that no clock shows
 _LATER = re.compile(r"%\d+$")
 _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
@@ -175,7 +175,7 @@ def jobs_of_text(printed: str) -> Jobs:
 
 def _named(said: Mapping[str, str]) -> int | None:
     own = said.get("jobid", "")
-    return int(own) if own.isdecimal() and len(own) < DIGITS else None
+    return digits_of(own)
 
 
 def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
@@ -187,19 +187,17 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
 
     def whole(name: str, *, signed: bool = False) -> int:
         said = text(name, needed=True)
-        said = said if signed else said.partition("-")[0]
-        try:
-            if len(said) < DIGITS:
-                return int(said)
-            raise ValueError
-        except ValueError:
-            raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.") from None
+        below = signed and said.startswith("-")
+        found = digits_of(said[1:] if below else said.partition("-")[0])
+        if found is None:
+            raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.")
+        return -found if below else found
 
     def moment(name: str) -> float:
         value = text(name)
-        if value and not (value.isdecimal() and len(value) < DIGITS):
+        if (found := digits_of(value or "0")) is None:
             raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
-        return _moment(int(value or 0), name, where)
+        return _moment(found, name, where)
 
     states = words(text("JobState", needed=True))
     waits = wait(states)

@@ -11,8 +11,9 @@ from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
 from fedsched.io.slurm_json import NOTHING, count, table, text, texts, words
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.steer.jobs_read import DIGITS, document_of, rows_of
+from fedsched.steer.jobs_read import document_of, rows_of
 from fedsched.steer.queue import SlurmNode, SlurmPartition, SlurmReservation
+from fedsched.values import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,13 +111,13 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
             continue
         nodes = said.get("nodes", "")
         tier = said.get("prioritytier", "1")
-        if not (tier.isdecimal() and len(tier) < DIGITS):
+        if (number := digits_of(tier)) is None:
             raise SteerError(f"{command}, line {line}: PriorityTier={shortened(tier)} is no whole number.")
         found.append(
             SlurmPartition(
                 said["partitionname"],
                 frozenset() if nodes in ("", "(null)") else frozenset(hosts_of(nodes, f"{command}, line {line}")),
-                int(tier),
+                number,
                 said.get("default", "NO").upper() == "YES",
                 said.get("state", "UP").upper() == "UP",
                 _told(said, "qos"),

@@ -135,8 +135,7 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     named = on_their_nodes(dump, machine.federation, zero) if down else ()
     reserved, said_of_reserved = reservations_of(dump, machine.federation, zero)
     notes = [f"left out: {note}" for note in records.notes]
-    if records.beyond:
-        notes.append(said_of_jobs(records))
+    notes += said_of_jobs(records)
     if left := _of_machine(machine):
         notes.append(f"not modelled of the machine: {', '.join(left)}")
     notes += [f"assumed of the accounts: {', '.join(added)}"] * bool(added)
@@ -147,9 +146,9 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     return Site(dump, machine, records, accounts, down, named, reserved, zero, dump.since, tuple(notes))
 
 
-def said_of_jobs(records: Records) -> str:
-    """Return what a replay does not have of the runs, as one line."""
-    return f"not modelled of the jobs: {'; '.join(records.beyond)}"
+def said_of_jobs(records: Records) -> list[str]:
+    """Return a line that names what replays leave out of the runs; no line if they leave nothing out."""
+    return [f"not modelled of the jobs: {'; '.join(records.beyond)}"] if records.beyond else []
 
 
 def _of_machine(machine: Machine) -> list[str]:
