@@ -76,7 +76,10 @@ def federation_of(call: str, field: str, given: object) -> Federation:
         from fedsched.io import read_federation
 
         if isinstance(given, str) and digits_of(given) and not Path(given).exists():
-            raise TypeError(f"{call}: {field}={given!r} is a text; for so many nodes give the number, {field}={given}.")
+            raise TypeError(
+                f"{call}: {field}={given!r} is a string; for a machine of {given} nodes, pass the number: "
+                f"{field}={given}."
+            )
         return read_federation(given)
     if _is_whole(given):
         return Federation.homogeneous(whole(call, field, given, least=1, most=MOST_NODES))

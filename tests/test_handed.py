@@ -179,7 +179,7 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
     "an instance's objectives": (lambda: fs.Instance("i", JOBS, 4, objectives=3),  # type: ignore[arg-type]
                                  r"objectives=3 must name metrics, as \('makespan', 'energy'\)"),
     "nodes as a text": (lambda: fs.simulate(JOBS, "128"),
-                        "cluster='128' is a text; for so many nodes give the number, cluster=128"),
+                        "cluster='128' is a string; for a machine of 128 nodes, pass the number: cluster=128."),
     "a file": (lambda: fs.read(5), "read: path=5 is no path; give the file of a workload"),  # type: ignore[arg-type]
     "gangs' jobs": (lambda: gang.simulate(5, SITES),  # type: ignore[arg-type]
                     r"simulate: workload=5 is no table of jobs; give a Workload"),

@@ -54,7 +54,7 @@ def page(
 
 
 def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
-    """Return what the page comes to, a line each measure: the best method by ranks, and whom it is ahead of."""
+    """Return the verdict, a line for each measure: the best method by ranks, and the methods that it is ahead of."""
     rows = []
     for measure in measures_of(comparison):
         ranks = comparison.ranks(measure, by=by)

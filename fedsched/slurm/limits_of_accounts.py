@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
     @property
     def is_over_alone(self) -> bool:
-        """Return whether the limit lets no such job start, whoever else runs."""
+        """Return whether the limit never lets such a job start, even if no other job runs."""
         return self.binds and self.weight > self.amount
 
     def __str__(self) -> str:

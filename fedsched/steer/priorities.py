@@ -47,7 +47,7 @@ class Priorities:
         return (-self.queue.tier(job), -self.natural(job), job.submit, job.number)
 
     def drift(self, jobs: Sequence[SlurmJob], seconds: float, *, shares: bool) -> dict[str, int]:
-        """Return by how much each weight may move the priorities of jobs apart in so many seconds.
+        """Return, for each weight, the most that it can change the difference of two priorities in this time.
 
         `shares`: whether what users have used counts, too, which may change by all of its weight at any tick.
         """

@@ -83,7 +83,7 @@ def check_clock(before: float, there: float, after: float) -> None:
 
 
 def _checked(queue: Queue, took: float) -> Queue:
-    """Return the queue without jobs whose nodes are not known, and with nodes that only such jobs can have as away."""
+    """Return the queue without jobs on unknown nodes; a busy node that no readable job uses counts as away."""
     there = {node.name for node in queue.nodes}
     # Of a requeued job that is still completing, Slurm may say when it is to start again.
     jobs = tuple(

@@ -38,7 +38,7 @@ class Case:
     notes
         What was left out or assumed on the way here.
     began
-        When jobs began on record, in seconds like submits; NaN: not in the span of the record. None: nobody tells.
+        When jobs began on record, in seconds like submits; NaN: not in the span of the record. None: no record.
     """
 
     workload: Workload

@@ -216,7 +216,7 @@ def _within_limits(
 ) -> tuple[NDArray[np.int64], Slurm]:
     """Return which jobs stay, and the policy that lets in those that began though a limit of today has no room.
 
-    Whoever never began waits for such a limit for ever. On nodes that jobs share, limits count the CPUs of jobs.
+    A run that never began would wait for such a limit for ever. On shared nodes, limits count the CPUs of jobs.
     """
     records = site.records
     if site.machine.shared:

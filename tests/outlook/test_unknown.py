@@ -66,7 +66,7 @@ def test_what_is_not_modelled_has_no_forecast(others: dict[str, Any], told: str)
     assert f"no forecast: 1 job asks for what is not modelled ({told})" in found.notes
     asked = why(here, 9, draws=2)
     assert asked.causes[0].kind == "not modelled"
-    assert asked.causes[0].what == f"it asks for {told}: who has these, and until when, is not modelled"
+    assert asked.causes[0].what == f"it asks for {told}: which jobs have these, and until when, is not modelled"
     assert asked.forecast is None
     assert asked.causes[0].without is not None
     assert asked.causes[0].without.latest == NOW

@@ -40,7 +40,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 
 def test_priorities_that_tick_in_between_are_not_set_by_hand(tmp_path: Path) -> None:
-    """A job whose priority Slurm raises between the look and its new Nice follows that Nice all the same."""
+    """A job is steered as usual if Slurm raises its priority after the queue is read and before its Nice is changed."""
     fake = crowd(1)
     found = planned(fake)
 
