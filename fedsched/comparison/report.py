@@ -59,7 +59,8 @@ def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
     for measure in measures_of(comparison):
         ranks = comparison.ranks(measure, by=by)
         best, rank = next(iter(ranks.items()))
-        said = f"{best} has the best average rank ({rank:.3g})"
+        first = [name for name, value in ranks.items() if value == rank]
+        said = f"{', '.join(first)} {'has' if len(first) == 1 else 'share'} the best average rank ({rank:.3g})"
         others = [name for name in ranks if name != best]
         if others:
             try:
@@ -68,8 +69,9 @@ def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
                 said += f"; {error}"
             else:
                 ahead = [name for name in others if pairs.verdict(best, name) == "ahead"]
-                level = [name for name in others if name not in ahead]
-                said += f"; ahead of {', '.join(ahead)}" if ahead else ""
+                level = [name for name in others if name not in (*ahead, *first)]
+                lead = "" if len(first) == 1 else f"{best} is "
+                said += f"; {lead}ahead of {', '.join(ahead)}" if ahead else ""
                 said += f"; no difference shown from {', '.join(level)}" if level else ""
         rows.append((measure.replace("_", " "), said))
     return table("The verdict", (), rows, numbers=False)

@@ -105,7 +105,10 @@ class Study:
     @property
     def lines(self) -> tuple[str, ...]:
         """Return what was left out or assumed, and of single scenarios alone under their names."""
-        own = [f"{one.name}: {note}" for one in self.outcomes for note in one.notes if note not in self.notes]
+        own = [
+            f"{one.name}: {note.removeprefix(f'{one.name}: ')}"
+            for one in self.outcomes for note in one.notes if note not in self.notes
+        ]  # fmt: skip
         return tuple(dict.fromkeys([*self.notes, *own]))
 
     @property

@@ -121,6 +121,13 @@ def test_the_verdict_stands_before_all_tables(text: str, single: Comparison) -> 
     assert "good has the best average rank (1); no test: one instance" in alone
 
 
+def test_methods_that_share_the_best_rank_are_named_together(makespans: Callable[..., Comparison]) -> None:
+    """Of methods with equal ranks the verdict prefers none."""
+    worse = {"good": 0.0, "level": 0.0, "bad": 5.0}
+    values = {(f"i{k}", name): [10.0 + k + more] for k in range(8) for name, more in worse.items()}
+    assert "good, level share the best average rank (1.5); good is ahead of bad" in read(page(makespans(values))).text
+
+
 def test_the_page_says_how_to_repeat_it(single: Comparison) -> None:
     """Tests that methods, seeds, budget, versions and fingerprints are there, or the command that was given."""
     text = read(page(single)).text

@@ -304,6 +304,13 @@ def test_nodes_of_a_slurm_conf_change_in_proportion_or_as_chosen(
     assert changed.notes == (f"nodes={size}: {told}",)
 
 
+def test_a_note_names_its_scenario_once(under_slurm: Case) -> None:
+    """A note begins with the scenario's name, which is not said twice where the note itself begins with it."""
+    said = fs.study(under_slurm, {"nodes=+4": "nodes=+4"}, bounds=False).lines
+    assert [line for line in said if "like n1" in line] == ["nodes=+4: 3 more like n1, 1 more like g1"]
+
+
+
 def test_nodes_of_one_cluster_can_be_chosen() -> None:
     """Tests that a cluster's name before a size leaves the others as they are."""
     groups = (fs.NodeGroup(6), fs.NodeGroup(2))
