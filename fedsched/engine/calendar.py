@@ -254,8 +254,15 @@ def place_from_now(
     """Fill `state.scratch.chosen` with nodes that a job may have from now to its planned end; return whether any."""
     if extras is None or extra_state is None:
         return place(problem, plan, j, state.free, state.load, state)
+    return _place_before_closures(extras.calendar.lookout, extra_state.closed, problem, plan, state, j)
+
+
+@part
+def _place_before_closures(
+    lookout: Floats, closed: Closed, problem: Problem, plan: Plan, state: State, j: int
+) -> bool:
     # Mostly nothing closes soon: then what is free now is free all the time.
-    lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
+    now = state.clock[Clock.NOW]
     end, closing = end_after(now + state.shortest[j], now), closed.time[ClosedTime.LOOKOUT]
     if state.free.size == 1:  # on which a job is always as short as it can be
         placed = end <= closed.time[ClosedTime.UNTIL] and place(problem, plan, j, state.free, state.load, state)

@@ -25,7 +25,7 @@ from fedsched.engine.moldable import begin_instant, may_choose
 from fedsched.engine.molding import choose_shape
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import ends_as_planned, pop_finish, update_rates, vacate
-from fedsched.jit import inlined
+from fedsched.jit import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
@@ -84,6 +84,19 @@ def _finish_first(problem: Problem, state: State) -> None:
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
+    if more_is(problem.extras):
+        _join_with_extras(problem, plan, state, j, mend)
+    else:
+        _enter_queue(problem, plan, state, j, mend)
+
+
+@part
+def _join_with_extras(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
+    _enter_queue(problem, plan, state, j, mend)
+
+
+@inlined
+def _enter_queue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
     more = more_than_closing(problem.extras)
     choose_shape(more, state.extras, problem, plan, state, j)
     state.counter[Counter.QUEUED] += 1 if limits.joins(more, state.extras, state, j) else 0

@@ -185,7 +185,7 @@ def fill_demand(
     return communicates
 
 
-@inlined
+@part
 def _links_bear(
     extras: Extras | None, groups: Groups, j: int, tasks: int, bandwidth: float, load: Floats, scratch: Scratch
 ) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOBODY = flag(False)
 
 
-@inlined
+@part
 def come_back(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Let a job that was in the queue join it again."""
     state.start[j] = np.nan

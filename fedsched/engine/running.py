@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.engine import calendar, ceilings, limits, pools, power
-from fedsched.engine.beyond import more_than_closing
+from fedsched.engine.beyond import more_is, more_than_closing
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
 from fedsched.engine.fair import share_fairly
@@ -206,12 +206,18 @@ def release(extras: Extras | None, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] += used
         state.counter[Counter.FREE] += used
+    if more_is(extras):
+        _release_extras(extras, state, j)
+    calendar.end_with(extras, state.extras, state, j)
+
+
+@part
+def _release_extras(extras: Extras | None, state: State, j: int) -> None:
     more = more_than_closing(extras)
     pools.give_back(more, state.extras, j)
     ceilings.give_back(more, state.extras, j, state.counts[j])
     power.give_back(more, state.extras, state.counts[j], state.clock[Clock.NOW])
     limits.give_back(more, state.extras, state, j)
-    calendar.end_with(extras, state.extras, state, j)
 
 
 @inlined
@@ -222,10 +228,8 @@ def enter(problem: Problem, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] -= used
         counter[Counter.FREE] -= used
-    more = more_than_closing(problem.extras)
-    pools.take(more, state.extras, j)
-    ceilings.take(more, state.extras, j, state.counts[j])
-    limits.take(more, state.extras, state, j)
+    if more_is(problem.extras):
+        _take_extras(problem.extras, state, j)
     calendar.start_with(problem.extras, state.extras, state.counts[j], state.planned_end[j])
     state.heap.sequence[j] = counter[Counter.STARTED]
     counter[Counter.STARTED] += 1
@@ -251,6 +255,14 @@ def enter(problem: Problem, state: State, j: int) -> None:
         state.rates.spanning[counter[Counter.SPANNING]] = j
         counter[Counter.SPANNING] += 1
         counter[Counter.LOADS_STALE] = 1
+
+
+@part
+def _take_extras(extras: Extras | None, state: State, j: int) -> None:
+    more = more_than_closing(extras)
+    pools.take(more, state.extras, j)
+    ceilings.take(more, state.extras, j, state.counts[j])
+    limits.take(more, state.extras, state, j)
 
 
 @inlined

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.jit import by_reference, inlined
+from fedsched.jit import by_reference, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Floats, Groups, Ints, Problem
@@ -61,7 +61,7 @@ def _on_a_node(standing: Standing, j: int, g: int) -> int:
     return standing.each[j]
 
 
-@inlined
+@part
 def fill_demand(
     extras: Extras | None, groups: Groups, j: int, bandwidth: float, counts: Ints, demand: Floats
 ) -> bool:
