@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A log's schedule, what the log is called beside others, and the seconds that simulating took."""
+    """A log's schedule, what the log is called beside others, and the seconds that simulating took.
+
+    `notes` is what Slurm's scheduler has assumed of its files, and does not model of them.
+    """
 
     label: str
     schedule: Schedule
     seconds: float
+    notes: Sequence[str] = ()
 
     @property
     def values(self) -> Mapping[str, float]:
@@ -80,14 +84,9 @@ def print_costs(run: Run, free: Run | None = None) -> None:
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")
     if partly := of_some(schedule):
         say(partly)
-    for line in (*_of_slurm(schedule), *schedule.remarks):
+    for line in (*run.notes, *schedule.remarks):
         say(line)
     say(run.ending)
-
-
-def _of_slurm(schedule: Schedule) -> tuple[str, ...]:
-    """Return what a site's scheduler has assumed of its files, and does not model of them."""
-    return schedule.notes if schedule.policy.startswith("slurm (") and schedule.complete else ()
 
 
 def print_side_by_side(runs: Sequence[Run]) -> None:
@@ -102,7 +101,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
             say(line)
         say(f"reading of {run.label}: {run.schedule.question}")
         say(f"machine of {run.label}: {run.schedule.federation}")
-        for line in (*_of_slurm(run.schedule), *run.schedule.remarks):
+        for line in (*run.notes, *run.schedule.remarks):
             say(f"{run.label}: {line}")
     found = [(run.values, run.recorded) for run in runs]
     heads = [

@@ -72,7 +72,7 @@ def command(
     fedsched simulate sample figure-1-6 --nodes 128
     """
     from fedsched.scenario.policy_choice import NotOfPolicyError
-    from fedsched.simulate import simulate
+    from fedsched.simulate import is_slurm, simulate
 
     if more:
         _refuse_of_one({"out": out, "gantt": gantt, "checkpoint": checkpoint}, 1 + len(more))
@@ -105,7 +105,8 @@ def command(
             schedule = simulate(
                 workload, cluster, rules, sharing=sharing, submits=submits, reading=one.reading, progress=progress
             )
-            runs.append(Run(label, schedule, taken()))
+            notes = schedule.notes if is_slurm(rules) and schedule.complete else ()
+            runs.append(Run(label, schedule, taken(), notes))
         if not schedule.complete:
             break
     free = None if more or not schedule.complete else _otherwise(asked[0], submits, workload, recorded, cluster, rules)
