@@ -53,11 +53,11 @@ def tool() -> ModuleType:
 @pytest.mark.parametrize(
     ("name", "shipped"),
     [
-        ("fedsched.engine.loop.run.0123456789abcdef01234567", True),
-        ("unbox.State_0123456789abcdef.0123456789abcdef01234567", True),
-        ("self-test.0123456789abcdef01234567", True),
-        ("fedsched.engine.queue.at.0123456789abcdef01234567", False),  # inlined
-        ("fedsched.jit.probe.difference.locals.part.0123456789abcdef01234567", False),
+        ("fedsched.engine.loop.run.0123456789abcdef.0123456789abcdef01234567", True),
+        ("unbox.State_0123456789abcdef.0123456789abcdef.0123456789abcdef01234567", True),
+        ("self-test.0123456789abcdef.0123456789abcdef01234567", True),
+        ("fedsched.engine.queue.at.0123456789abcdef.0123456789abcdef01234567", False),  # inlined
+        ("fedsched.jit.probe.difference.locals.part.0123456789abcdef.0123456789abcdef01234567", False),
         (".tmp1234", False),
         ("plain-0123456789abcdef", False),
     ],

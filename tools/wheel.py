@@ -160,7 +160,7 @@ def compiled(pure: Path, scratch: Path) -> Path:
     environment = inherited | where | FOR
     run(sys.executable, "-m", "fedsched.cli", "warmup", cwd=scratch, env=environment)
     (folder,) = (scratch / "cache" / "fedsched").iterdir()
-    names = [path.name.rpartition(".")[0] for path in folder.iterdir()]
+    names = [path.name.rsplit(".", 2)[0] for path in folder.iterdir()]
     asked = "\n".join(name for name in {*names} if name.startswith("fedsched.") and not name.startswith(NOT_READ))
     inlined = {*run(sys.executable, "-c", INLINED, cwd=scratch, env=environment, given=asked).split()}
     for path in folder.iterdir():
@@ -171,7 +171,7 @@ def compiled(pure: Path, scratch: Path) -> Path:
 
 def is_shipped(name: str, inlined: set[str]) -> bool:
     """Return whether a file of the cache goes into the wheel: not what its callers have in them, and nothing half."""
-    function = name.rpartition(".")[0]
+    function = name.rsplit(".", 2)[0]
     return not name.startswith((".", "plain-", *NOT_READ)) and function not in inlined
 
 

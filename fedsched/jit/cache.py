@@ -36,6 +36,8 @@ _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 Target = tuple[str, str, str]  # triple, processor, features
 _DIGEST = 16  # bytes of a file's own digest, before the rest
 _ABANDONED = 3600  # seconds after which a file that is not yet complete never will be
+_DAY = 86400
+_UNUSED = 30 * _DAY  # after which what was made of other text is removed
 
 
 def version() -> str:
@@ -133,7 +135,7 @@ class KernelCache(caching._Cache):
         write(self._named(sig), data.codegen.magic_tuple(), data._reduce())
 
     def _named(self, signature: Any) -> str:
-        return f"{self._name} {self.kind} {text_of(self._file)} {signature}"
+        return f"{self._name} {text_of(self._file)} {self.kind} {signature}"
 
     def enable(self) -> None:
         """Do nothing: it is always in use."""
@@ -146,13 +148,20 @@ class KernelCache(caching._Cache):
 
 
 def read(what: str, target: Target) -> Any:
-    """Return what is kept under a name for a machine; None if it is nowhere kept whole."""
+    """Return what is kept under a name for a machine; None if it is nowhere kept whole.
+
+    The name's second word, if it has one, stands for the text that it was made of.
+    """
     for folder, made_for in _folders(target):
+        file = folder / _file(what, made_for)
         try:
-            kept = (folder / _file(what, made_for)).read_bytes()
+            kept = file.read_bytes()
         except OSError:
             continue
         if _digest(kept[_DIGEST:]) == kept[:_DIGEST]:
+            with contextlib.suppress(OSError):  # as in a folder that may only be read
+                if _age(file) > _DAY:
+                    os.utime(file)  # a file's date is the day of its last use
             return pickle.loads(kept[_DIGEST:])
     return None
 
@@ -163,7 +172,7 @@ def write(what: str, target: Target, payload: Any) -> None:
         return
     kept = serialize.dumps(payload)  # type: ignore[no-untyped-call]
     try:
-        _remove_abandoned(FOLDER)
+        _tidy(FOLDER, *what.split(" ")[:2])
         with tempfile.NamedTemporaryFile(dir=FOLDER, prefix=".", delete=False) as file:
             try:
                 file.write(_digest(kept) + kept)
@@ -185,18 +194,48 @@ def keep_no_more(error: OSError) -> None:
     FOLDER = None
 
 
+def _tidy(folder: Path, name: str, text: str = "") -> None:
+    """Remove what was made of other text under a name, and has not been used for long."""
+    for file in _unused(folder).pop(name, ()):
+        if file.name.split(".")[-2] != text:
+            _remove(file, _UNUSED)
+
+
 @functools.cache
-def _remove_abandoned(folder: Path) -> None:
-    # What processes that were killed have left: files that were to be renamed when they were complete.
-    for file in folder.glob(".*"):
-        with contextlib.suppress(OSError):
-            if file.stat().st_mtime < time.time() - _ABANDONED:
-                file.unlink()
+def _unused(folder: Path) -> dict[str, list[Path]]:
+    """Return the files that have not been used for long, by name, and remove those that nobody can need.
+
+    That is what processes that were killed have left, to be renamed when it was complete; and all of other versions,
+    unless others may read it here, who cannot say that they did.
+    """
+    found: dict[str, list[Path]] = {}
+    others = [] if folder in READ_ONLY else folder.parent.glob("*-numba-*-llvmlite-*")
+    for file in (file for one in {folder, *others} for file in one.glob("*")):
+        if file.name.startswith("."):
+            _remove(file, _ABANDONED)
+        elif file.parent != folder:
+            _remove(file, _UNUSED)
+        else:
+            with contextlib.suppress(OSError):
+                if _age(file) > _UNUSED:
+                    found.setdefault(file.name.rsplit(".", 2)[0], []).append(file)
+    return found
+
+
+def _age(file: Path) -> float:
+    return time.time() - file.stat().st_mtime
+
+
+def _remove(file: Path, age: int) -> None:
+    with contextlib.suppress(OSError):  # another process may have removed it
+        if _age(file) > age:
+            file.unlink()
 
 
 def _file(what: str, target: Target) -> str:
+    name, _, rest = what.partition(" ")
     digest = hashlib.sha256("; ".join((what, *target)).encode()).hexdigest()
-    return f"{what.partition(' ')[0]}.{digest[:24]}"
+    return f"{name}.{rest.partition(' ')[0]}.{digest[:24]}"
 
 
 def _folders(target: Target) -> list[tuple[Path, Target]]:

@@ -114,6 +114,34 @@ def test_what_is_kept_is_read_where_no_more_can_be(folder: Path, monkeypatch: py
     assert cache.FOLDER is None
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_nothing_can_need_any_more_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool) -> None:
+    """Tests that files made of former text, or by other versions, go if they have not been used for a month.
+
+    What is current or was read stays; in a folder that others may read too, so does all of other versions.
+    """
+    folder, other = tmp_path / "0.1-numba-1-llvmlite-1", tmp_path / "0.1-numba-2-llvmlite-1"
+    monkeypatch.setattr(cache, "READ_ONLY", [folder] * shared)
+    month_ago = time.time() - cache._UNUSED - 1
+    for there in (other, tmp_path / "src", folder):
+        there.mkdir()
+        monkeypatch.setattr(cache, "FOLDER", there)
+        for what in ("one former int", "one now int", "one read int", "two former int"):
+            cache.write(what, TARGET, what)
+    for file in tmp_path.glob("*/*"):
+        os.utime(file, (month_ago, month_ago))
+    assert cache.read("one read int", TARGET) == "one read int"
+    cache._unused.cache_clear()  # as in another process
+    cache.write("one now float", TARGET, 1)
+    left = {there: sorted(file.name.rpartition(".")[0] for file in there.iterdir()) for there in tmp_path.iterdir()}
+    all_four = ["one.former", "one.now", "one.read", "two.former"]
+    assert left == {
+        folder: ["one.now", "one.now", "one.read", "two.former"],
+        other: all_four if shared else [],
+        tmp_path / "src": all_four,
+    }
+
+
 NOTHING_WRITABLE = """
 import tempfile
 
