@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from interpreted import INTERPRETED
+from tiers import INTERPRETED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files, mark the tests that read archive logs, and skip those that need the compiler where it is off."""
     items.sort(key=_turn)
     for item in items:
-        if {"tries", "some", "DEEP"} & vars(getattr(item, "module", None) or object).keys():
+        if getattr(item, "originalname", None) in _drawn(item.path):
             item.add_marker(pytest.mark.drawn)
         needed = [name for mark in item.iter_markers("needs") for name in mark.args]
         if needed or DAEMONS & set(getattr(item, "fixturenames", ())):
@@ -45,6 +47,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.deep)
         if INTERPRETED and item.get_closest_marker("compiled"):
             item.add_marker(pytest.mark.skip(reason="kernels are not compiled under NUMBA_DISABLE_JIT"))
+
+
+@functools.cache
+def _drawn(file: Path) -> set[str]:
+    """Return the names in a file of tests that stand for, or use, what is more in a deep run."""
+    text = file.read_text(encoding="utf-8")
+    body = ast.parse(text).body if file.suffix == ".py" and "from tiers import" in text else []
+    imports = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "tiers"]
+    more = {alias.name for node in imports for alias in node.names} & {"tries", "some", "DEEP"}
+    uses = {}
+    for node in body:
+        parts = [*ast.walk(node)]
+        named = [part for part in parts if isinstance(part, ast.Name)]
+        asked = {part.id for part in named} | {part.arg for part in parts if isinstance(part, ast.arg)}  # fixtures
+        made = [node.name] if isinstance(node, ast.FunctionDef) else []
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            made = [part.id for part in named if isinstance(part.ctx, ast.Store)]
+        uses |= dict.fromkeys(made, asked)
+    while found := {name for name, names in uses.items() if names & more} - more:
+        more |= found
+    return more
 
 
 def _turn(item: pytest.Item) -> int:

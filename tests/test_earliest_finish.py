@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds

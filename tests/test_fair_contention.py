@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from fair_cases import CURE, built, case, ends_in_simgrid
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import strategies
 from held_cases import MACHINE, log, starts
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.choices import possible_shapes

@@ -8,8 +8,8 @@ import naive_lists
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
 from test_list_heuristics import assert_same
+from tiers import tries
 
 import fedsched as fs
 from fedsched.comparison.entrants import PolicyEntrant

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.model.matched_gaps import is_concave, spared

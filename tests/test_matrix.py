@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from interpreted import INTERPRETED
+from tiers import INTERPRETED
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds

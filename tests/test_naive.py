@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from interpreted import tries
 from naive import Group, Job, Machine, Result, Running, metrics, place, simulate
 from strategies import Scenario, random_scenario, scenarios, to_package
+from tiers import tries
 
 from fedsched.model.admission import open_groups
 

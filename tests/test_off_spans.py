@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import strategies
 from engine.test_against_naive import run_engine
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.model.closed_spans import numbered

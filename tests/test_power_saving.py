@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import strategies
 from engine.test_against_naive import run_engine
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError

@@ -7,7 +7,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 

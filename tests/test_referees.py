@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.batch import Evaluator

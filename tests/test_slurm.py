@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from interpreted import tries
 from slurm_cases import case, differences
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from interpreted import tries
 from slurm_cases import case as tied_case
 from slurm_cases import differences
 from slurm_naive_shared import Ask, SharedPlay
 from slurm_naive_site import Job, Site
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from interpreted import tries
 from slurm_cases import case, differences
 from slurm_naive_sizes import SizedPlay
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError

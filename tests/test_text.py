@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interpreted import some
+from tiers import some
 
 import fedsched as fs
 from fedsched import market as markets

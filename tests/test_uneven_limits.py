@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 from whole_node_cases import against, machine, work
 
 import fedsched as fs

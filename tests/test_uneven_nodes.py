@@ -10,7 +10,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 from whole_node_cases import against, machine, nodes_of, work
 
 import fedsched as fs

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import strategies
 from deciding import by_engine, first_waiting
-from interpreted import tries
+from tiers import tries
 from whole_node_cases import EIGHT, against, machine, nodes_of, work
 
 import fedsched as fs

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import strategies
 from engine.test_against_naive import run_engine
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.model.metrics import OF_A_SCHEDULE

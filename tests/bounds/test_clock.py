@@ -9,8 +9,8 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
 from strategies import EPOCH
+from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds

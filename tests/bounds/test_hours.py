@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import strategies
 from engine.test_against_naive import run_engine
-from interpreted import tries
 from scipy.optimize import linprog
+from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds.hour_prices import Room, room_prices

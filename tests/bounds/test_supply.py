@@ -10,7 +10,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched import bounds

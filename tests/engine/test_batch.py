@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.batch import Evaluator

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import strategies
 from grouped import scanned
-from interpreted import tries
 from plain import arrived, clusters, jobs, plain
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine import loop, states

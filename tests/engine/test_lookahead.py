@@ -8,8 +8,8 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
 from plain import plain
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow

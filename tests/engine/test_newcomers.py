@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from backfilled import outrunning, rules
 from engine.test_dispatch import started
-from interpreted import tries
 from plain import arrived, begun, clusters, jobs, plain
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.numbers import Clock, Counter

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import strategies
 from engine.test_against_naive import first_difference, run_engine
-from interpreted import tries
 from plain import arrived, clusters, jobs, plain
+from tiers import tries
 
 from fedsched.engine.numbers import Clock, Counter
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from backfilled import outrunning, rules
-from interpreted import tries
 from plain import arrived, begun, jobs, plain
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.numbers import ClassNumber, Counter

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from interpreted import tries
 from plain import begun, jobs, plain
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.queue import ABSENT

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from golden.cases import GROUPS, values
 from golden.record import changed, recorded
-from interpreted import DEEP, SHARE
+from tiers import DEEP, SHARE
 
-pytestmark = [pytest.mark.compiled, pytest.mark.drawn]
+pytestmark = pytest.mark.compiled
 VALUES = recorded()
 
 

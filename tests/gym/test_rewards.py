@@ -8,7 +8,7 @@ import deciding
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
+from tiers import tries
 
 import fedsched as fs
 from fedsched.gym import SchedulingEnv

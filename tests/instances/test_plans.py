@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from interpreted import some
+from tiers import some
 
 import fedsched as fs
 from fedsched.errors import FedschedError, ScheduleError

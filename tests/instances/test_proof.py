@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from interpreted import INTERPRETED, tries
+from tiers import INTERPRETED, tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds

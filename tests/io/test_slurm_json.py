@@ -8,8 +8,8 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from interpreted import tries
 from steer.fake import FakeSlurm, Job, running
+from tiers import tries
 
 from fedsched.errors import FedschedError
 from fedsched.io import read

@@ -7,7 +7,7 @@ import random
 import market_naive as naive
 import numpy as np
 import pytest
-from interpreted import tries
+from tiers import tries
 
 from fedsched import market
 from fedsched.errors import UnknownNameError

@@ -8,8 +8,8 @@ from dataclasses import replace
 import market_naive as naive
 import numpy as np
 import pytest
-from interpreted import tries
 from market_cases import batch_of, environment_of, request_of
+from tiers import tries
 
 from fedsched import market
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import market_naive as naive
 import numpy as np
 import pytest
-from interpreted import tries
 from market_cases import batch_of, environment_of
+from tiers import tries
 
 from fedsched import market
 

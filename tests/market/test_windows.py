@@ -7,8 +7,8 @@ from itertools import pairwise
 import market_naive as naive
 import numpy as np
 import pytest
-from interpreted import tries
 from market_cases import cases, environment_of, request_of
+from tiers import tries
 
 from fedsched import market
 from fedsched.errors import InfeasibleError, UnknownNameError

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from interpreted import tries
 from outlook.history import seen
 from steer.fake import Job, running
+from tiers import tries
 
 from fedsched.errors import FedschedError
 from fedsched.outlook import forecast, present

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import strategies
-from interpreted import tries
 from rolling_cases import Watching, crowd, unlike
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from interpreted import tries
 from sharing_cases import BOUND, case
+from tiers import tries
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement

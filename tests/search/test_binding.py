@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import strategies
-from interpreted import tries
 from plain import plain
+from tiers import tries
 
 import fedsched as fs
 from fedsched.search.objectives import Objectives

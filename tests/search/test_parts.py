@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import tries
 from search.test_problem import of_scenario, some_rows
+from tiers import tries
 
 import fedsched as fs
 from fedsched.io.trees import pack

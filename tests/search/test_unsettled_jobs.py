@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from interpreted import some, tries
+from tiers import some, tries
 from unsettled_cases import COURSE, KINDS, check, crowd
 
 import fedsched as fs

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from interpreted import tries
 from sharing_cases import BOUND, case, same_as_naive
+from tiers import tries
 
 
 @pytest.mark.parametrize("seed", range(tries(100)))

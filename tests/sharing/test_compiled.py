@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import signatures
-from interpreted import tries
 from sharing_cases import BOUND, case, same_as_naive
+from tiers import tries
 
 EVERYTHING = (*BOUND, "held", "tiers", "reserved", "downtimes", "counted", "taking")
 

@@ -7,10 +7,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from interpreted import tries
 from naive_measures import Steps
 from naive_sharing import priced
 from sharing_cases import BOUND, Case, case
+from tiers import tries
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError

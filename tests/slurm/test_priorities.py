@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import signatures
-from interpreted import tries
 from slurm.priority_naive import Machine, Node, Waiting
+from tiers import tries
 
 from fedsched.slurm.asked import Asked, Scales
 from fedsched.slurm.associations import Association, Associations, Qos

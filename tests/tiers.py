@@ -1,6 +1,6 @@
-"""Whether kernels run uncompiled, and how many of many cases are tried.
+"""How many of many cases a test tries: a few in `make test`, all in `make test-deep`, a quarter in `make nojit`.
 
-`make test` tries a few, `make test-deep` all. The pass without the compiler tries a quarter of random ones: kernels are
+The pass without the compiler tries a quarter of random ones: kernels are
 a hundred times slower there, under coverage two hundred times. It shows that every branch is taken, and that plain
 numpy, which warns of what a compiler passes over, has nothing to say.
 """
