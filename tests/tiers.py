@@ -1,8 +1,7 @@
-"""How many of many cases a test tries: a few in `make test`, all in `make test-deep`, a quarter in `make nojit`.
+"""How many of many cases a test tries: a few in `make test` and `make nojit`, all in `make test-deep`.
 
-The pass without the compiler tries a quarter of random ones: kernels are
-a hundred times slower there, under coverage two hundred times. It shows that every branch is taken, and that plain
-numpy, which warns of what a compiler passes over, has nothing to say.
+Without the compiler kernels are a hundred times slower, under coverage two hundred times. That pass shows that every
+branch is taken, and that plain numpy, which warns of what a compiler passes over, has nothing to say.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ SHARE = 4
 
 def tries(number: int, few: int | None = None) -> int:
     """Return how many random cases to try: all in `make test-deep`, else `few`, by default a quarter."""
-    quarter = -(-number // SHARE)
-    return number if DEEP else quarter if INTERPRETED or few is None else few
+    return number if DEEP else -(-number // SHARE) if few is None else few
 
 
 def some(cases: Sequence[T], every: int = 10) -> Sequence[T]:
     """Return which of many cases of one kind to try: all in `make test-deep`, else every tenth unless said."""
-    return cases if DEEP or INTERPRETED else cases[::every]
+    return cases if DEEP else cases[::every]

@@ -214,7 +214,7 @@ def test_brute_force_on_small_instances_finds_nothing_below_the_bound() -> None:
     """Of all starts and places of a few jobs on two clusters, by a deadline or not, none costs less than its bound."""
     rng = random.Random(5)
     tight = closer = 0
-    for _ in range(tries(500, 12)):
+    for _ in range(tries(160, 12)):
         groups = [
             fs.NodeGroup(rng.randint(1, 2), rng.choice([1.0, 2.0]), 300.0 + rng.choice([0, 100]), rng.choice([0, 100]))
             for _ in range(2)

@@ -293,6 +293,7 @@ def test_of_named_nodes_all_three_ways_hit_the_same_jobs(first: int) -> None:
     assert found[0][1]
 
 
+@pytest.mark.compiled
 def test_a_search_does_not_win_by_losing_jobs() -> None:
     """Whoever kills fewer ranks first; bounds hold where jobs are queued again, of killed ones nothing is proven."""
     queue = jobs([2, 2, 2], [20.0, 10.0, 5.0], estimate=[8.0, 10.0, 5.0])

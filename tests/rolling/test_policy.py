@@ -100,6 +100,7 @@ def test_the_same_seed_gives_the_same_schedule(method: str) -> None:
     assert any(fs.simulate(workload, unlike(), replace(policy, seed=seed)) != first for seed in (1, 2, 3))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("machine", [EIGHT, unlike()], ids=["one group", "two clusters"])
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "mpso-fga"])
 def test_every_method_plans(method: str, machine: fs.Federation) -> None:

@@ -32,6 +32,7 @@ def test_five_hundred_jobs_go_as_recorded(name: str) -> None:
     assert (played.start - played.jobs.submit > 600.0).mean() >= 0.25
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "most"), [("multifactor_500", 1.0), ("limits_500", 1.3)])
 def test_ours_is_about_as_far_as_slurm_is_from_itself(name: str, most: float) -> None:
     """With drawn clocks, from either of two recordings of the same jobs, in the mean of twenty runs."""
@@ -83,6 +84,7 @@ def test_nodes_are_slurm_s(name: str) -> None:
     assert [{node + 1 for node in schedule.nodes_of(row)} for row in range(len(played.start))] == list(played.nodes)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "share"),
     [("backfill", 0.83), ("multifactor", 0.9), ("limits", 0.9), *((name, 0.9) for name in LONG_LOGS)],
