@@ -41,6 +41,7 @@ def test_forecasts_of_recorded_days_beat_starts_by_limits(name: str, tmp_path: P
     assert f"{row}{found.as_drawn.covered:.0%} |" in PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.compiled
 def test_a_day_without_backfilling_is_forecast_within_minutes(tmp_path: Path) -> None:
     """Where the first in the queue is always the next, four of five ranges hold, and medians are off by minutes."""
     found = score(site_of("log builtin", tmp_path), moments=4, draws=8)
