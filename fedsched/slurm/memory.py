@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MEMORY = "memory"
 NAMES = ("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode")
+FORMS = ("percpu", "pernode")  # two ways to say one thing: a partition that says it in either has none of the conf's
 
 
 def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
@@ -84,7 +85,9 @@ def _refuse_more(
 def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
     line = slurm.conf.partitions.get(partition)
     said = {} if line is None else line.words
-    text = said.get(name.lower()) or slurm.conf.parameters.get(name.lower()) or "0"
+    what = name.lower().removesuffix(FORMS[0]).removesuffix(FORMS[1])
+    own = any(said.get(what + form) for form in FORMS)
+    text = (said if own else slurm.conf.parameters).get(name.lower()) or "0"
     if text.upper() == "UNLIMITED":
         return 0
     return whole_of(text, slurm.conf.path if line is None else line.where, name)
