@@ -52,7 +52,8 @@ def _unknown_command(name: str, known: Iterable[str]) -> str:
 
 def _unknown_option(given: str, known: ArgumentCollection) -> str:
     given = given.partition("=")[0]
-    names = {name for argument in known if argument.parse for name in argument.names if name.startswith("--")}
+    shown = [argument for argument in known if argument.parse and argument.show]
+    names = {name for argument in shown for name in argument.names if name.startswith("--")}
     names = {name for name in names if given.startswith("--no-") or not name.startswith("--no-")}
     return str(unknown_name("option", given, {*names, *EVERYWHERE}))
 

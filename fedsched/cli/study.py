@@ -11,7 +11,6 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import again, check_apart, check_output, print_json, print_table, refuse_sharing, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from fedsched.study import Study
 
@@ -58,12 +57,14 @@ def command(
     fedsched study sample --scenario nodes=+20% --scenario "no backfilling: policy=fcfs" --out study.html
     fedsched study sample --sweep nodes=100%..140%:20
     """
-    from fedsched.study import study
+    from fedsched.study import scenarios_of, study, sweep_of
 
     refuse_sharing("study", sharing)
     check_output(out, (".html", ".htm"), what="a report")
     check_apart((source, *more), {"--out": out})
-    scenarios = named(scenario, sweep)
+    scenarios = scenarios_of(scenario)
+    for text in sweep:
+        scenarios |= sweep_of(text)
     if not scenarios:
         raise ValueError("study needs --scenario or --sweep: fedsched study sample --scenario nodes=+20%.")
     found = study(
@@ -80,22 +81,6 @@ def command(
     if out is not None:
         say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
     return 0
-
-
-def named(scenario: Sequence[str], sweep: Sequence[str]) -> dict[str, str]:
-    """Return the scenarios that are asked for, by name."""
-    from fedsched.study import sweep_of
-
-    found: dict[str, str] = {}
-    for text in scenario:
-        name, mark, change = text.partition(": ")
-        name, change = (name.strip(), change.strip()) if mark else (text.strip(), text.strip())
-        if name in found:
-            raise ValueError(f"--scenario {name!r} stands there twice; give one of them another name.")
-        found[name] = change
-    for text in sweep:
-        found |= sweep_of(text)
-    return found
 
 
 def _print(found: Study) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FederationError, FieldError, unknown_name
+from fedsched.errors import FederationError, FieldError, shown, unknown_name
 from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_keys import GLOBAL, KEYS, SECTION_OF, Standing
 from fedsched.io.slurm_values import is_on
@@ -21,7 +22,7 @@ from fedsched.slurm.parameters import SWITCHES
 from fedsched.study.machines import resized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from fedsched.study.case import Case
 
@@ -34,6 +35,33 @@ OF_FILES = ("clustername", "slurm_version")  # which no scenario sets
 FEDERATE = {"home": "home", "single": "single", "co": "fastest"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
 _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def scenarios_of(given: object) -> dict[str, Change]:
+    """Return what changes by the name of each scenario; a text or function without one is called by what it says."""
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        pairs = [_named(one) for one in listed]
+    found: dict[str, Change] = {}
+    for name, change in pairs:
+        if not isinstance(name, str) or not (isinstance(change, str) or callable(change)):
+            raise TypeError(
+                f"study: scenarios={shown(given)} must be words or functions, by name or not: fs.study(base, "
+                "{'more nodes': 'nodes=+20%'}) or fs.study(base, ['nodes=+20%', 'policy=fcfs'])."
+            )
+        if name in found:
+            raise ValueError(f"The scenario {name!r} stands there twice; give one of them another name.")
+        found[name] = change
+    return found
+
+
+def _named(change: object) -> tuple[object, object]:
+    if not isinstance(change, str):
+        return getattr(change, "__name__", None), change
+    name, mark, words = change.partition(": ")
+    return name.strip(), (words if mark else name).strip()
 
 
 def change_of(change: Change) -> Callable[[Case], Case]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +16,13 @@ from fedsched.model.workload import Workload
 from fedsched.simulate import simulate
 from fedsched.slurm import Slurm
 from fedsched.study.case import Case, case_of, federated
-from fedsched.study.changes import change_of
+from fedsched.study.changes import change_of, scenarios_of
 from fedsched.study.record import Outcome, Recorded, Study, blocks_of, figures_of
 from fedsched.text import counted
 from fedsched.values import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ BOUND_SECONDS = 20.0
 
 def study(
     base: Base | Sequence[Base],
-    scenarios: Mapping[str, Change],
+    scenarios: Mapping[str, Change] | Iterable[Change] | Change,
     *,
     policy: str | None = None,
     bounds: bool = True,
@@ -56,7 +56,8 @@ def study(
         several of them, which are then clusters beside each other that scenarios may federate.
     scenarios
         By name what changes: words ("nodes=+20%", "policy=fcfs", "set.bf_interval=60 estimates=exact"), or a function
-        from a case to a case.
+        from a case to a case. Without names each is called by its words, as in a list of some; a name may stand before
+        them ("more nodes: nodes=+20%").
     policy
         In place of what is usual: a dump's own scheduler, easy for a log, a scenario's own.
     bounds
@@ -70,14 +71,15 @@ def study(
     -----
     Jobs that some scenario has no room for are left out of all of them, so that all are of the same jobs.
     """
-    if not scenarios:
+    changes = scenarios_of(scenarios)
+    if not changes:
         raise ValueError("study: there is no scenario; give some by name: {'more nodes': 'nodes=+20%'}.")
     seed = seed_of("study", seed)
     single = isinstance(base, str | Path | Workload | Case) or not isinstance(base, Sequence)
     given: Sequence[Base] = [base] if single else list(base)  # type: ignore[list-item,arg-type]
     start = federated([case_of(one, policy=policy) for one in given])
     cases = {"as it is": start}
-    for name, change in scenarios.items():
+    for name, change in changes.items():
         if name in cases:
             raise ValueError(f"study: the scenario {name!r} is there already; give it another name.")
         try:
@@ -92,7 +94,7 @@ def study(
     for name, case in cases.items():
         if told is not None:
             told(name)
-        outcomes.append(_outcome(name, scenarios.get(name, ""), case, bounds=bounds, energy=energy))
+        outcomes.append(_outcome(name, changes.get(name, ""), case, bounds=bounds, energy=energy))
     first = cases["as it is"]
     mine = np.flatnonzero(first.whose)
     submit = first.workload.submit[mine]

@@ -203,6 +203,7 @@ MISTAKES = {
     "simulate sample --same-time btach": "Did you mean 'batch'?",
     "simulate sample --heda 5": "Unknown option '--heda'. Did you mean '--head'?",
     "simulate sample -x": "Unknown option '-x'.",
+    "study sample --shring block": "--scenario, --seed, --sweep. See: fedsched study --help.",
     "optimize sample --seconds ten": "--seconds='ten' must be a number.",
     "generate lublim --out x.swf": "MODEL='lublim' must be one of 'lublin', 'poisson', 'planted'. Did you",
     "market --tasks 5": "--tasks takes 2 values; it has 1.",

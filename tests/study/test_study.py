@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -214,6 +215,26 @@ def test_a_change_that_cannot_be_is_refused(change: str, told: str, jobs: fs.Wor
     """Tests that the error names scenario and value, and the cure."""
     with pytest.raises(FieldError, match=rf"^Scenario mine: .*{told}"):
         fs.study(jobs, {"mine": change})
+
+
+def test_scenarios_without_names_are_called_by_their_words(jobs: fs.Workload) -> None:
+    """Tests that texts and functions alone, or in a list, are what they are under names; a text may say its name."""
+
+    def first_come(case: Case) -> Case:
+        return change_of("policy=fcfs")(case)
+
+    named = fs.study(jobs, {"nodes=+25%": "nodes=+25%", "quick": "policy=fcfs"}, bounds=False)
+    listed = fs.study(jobs, scenarios=["nodes=+25%", "quick: policy=fcfs"], bounds=False)
+    assert str(listed) == str(named)
+    for given in (first_come, [first_come]):
+        (one,) = fs.study(jobs, given, bounds=False).scenarios
+        assert (one.name, one.metrics) == ("first_come", named.scenarios[1].metrics)
+    for wrong in (5, [5], {"more": 5}, {3: "nodes=+25%"}, None):
+        told = f"study: scenarios={wrong} must be words or functions, by name or not: fs.study(base, {{'more nodes'"
+        with pytest.raises(TypeError, match=f"^{re.escape(told)}"):
+            fs.study(jobs, wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'policy=fcfs' stands there twice"):
+        fs.study(jobs, ["policy=fcfs"] * 2)
 
 
 def test_what_is_no_change_is_named(jobs: fs.Workload) -> None:
