@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ import strategies
 import fedsched as fs
 from fedsched.comparison.instances import Instance
 from fedsched.errors import FederationError, InfeasibleError
-from fedsched.model.power_cap import cap_over_time
+from fedsched.model.power_cap import cap_over_time, most_drawn
+from fedsched.model.signal import MOST_DRAWN
 from fedsched.plot.gantt import figure
 from fedsched.plot.load import power
 from fedsched.report.drawing import plan_of
@@ -245,6 +247,19 @@ def test_pictures_and_reports_draw_the_cap(tmp_path: Path) -> None:
     for ax in (power(schedule), *figure(schedule).axes):
         drawn = [line for line in ax.get_lines() if line.get_label() == "cap"]
         assert len(drawn) == ("power" in ax.get_ylabel())
+
+
+def test_a_cap_that_comes_again_for_ages_is_drawn_by_means() -> None:
+    """Two million steps are no more than a picture has: their mean, of what the cluster can draw at all."""
+    cap = fs.Signal((0.0, 5.0), (9e9, 100.0), "W", beyond="repeat", until=10.0)
+    tracemalloc.start()
+    try:
+        times, watts = cap_over_time(replace(NODES, signals=(cap,)), 0.0, 1e7)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert times.tolist() == [5000.0 * k for k in range(MOST_DRAWN)]
+    assert watts == pytest.approx((most_drawn(NODES) + 100.0) / 2)
 
 
 def test_a_rolling_run_goes_on_from_its_file_under_the_cap(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import again, check_apart, check_output, print_json, print_table, refuse_sharing, say
 
 if TYPE_CHECKING:
-
     from fedsched.study import Study
 
 

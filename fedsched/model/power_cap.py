@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import FederationError, shortened
-from fedsched.model.signal import CAP, WATTS, Curve
+from fedsched.model.signal import CAP, WATTS, Curve, drawn_over
 from fedsched.model.watts import drawn_watts, watts_of
 
 if TYPE_CHECKING:
@@ -97,19 +97,18 @@ def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Flo
     """Return times from `begin` on, before `end`, and from each on the watts that all may draw together.
 
     A cluster without a cap of its own counts with what its nodes draw when all are busy. None where nothing is capped.
+    Of very many steps the means of equal parts are told, as they are drawn.
     """
     caps = [signal for signal in federation.signals if signal.kind == CAP]
     if not caps:
         return np.zeros(0), np.zeros(0)
-    curves = {signal.cluster: Curve(signal) for signal in caps}
-    times = np.unique(np.concatenate([[begin], *(curve.changes(begin, end) for curve in curves.values())]))
-    own = np.zeros(times.size)
-    for cluster in federation.clusters:
-        most = most_drawn(federation, cluster.name)
-        curve = curves.get(cluster.name)
-        own += most if curve is None else np.minimum(most, curve.at(times) * WATTS[curve.signal.unit])
-    whole = curves.get("")
-    return times, own if whole is None else np.minimum(own, whole.at(times) * WATTS[whole.signal.unit])
+    names = [cluster.name for cluster in federation.clusters]
+    most = {name: most_drawn(federation, name) for name in ("", *names)}
+    watts = {cap.cluster: np.minimum(np.array(cap.values) * WATTS[cap.unit], most[cap.cluster]) for cap in caps}
+    curves = [Curve(replace(cap, unit="W", values=tuple(watts[cap.cluster].tolist()))) for cap in caps]
+    times, values = drawn_over(curves, begin, end)
+    drawn = {name: np.full(times.size, most[name]) for name in most} | dict(zip(watts, values, strict=True))
+    return times, np.minimum(drawn[""], np.add.reduce([drawn[name] for name in names]))
 
 
 def most_drawn(federation: Federation, cluster: str = "") -> float:

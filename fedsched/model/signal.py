@@ -29,6 +29,7 @@ KIND_OF = {"cost": PRICE, "carbon": CARBON}  # the metrics that signals make of 
 JOULES = {"kWh": 3.6e6, "MWh": 3.6e9}
 KILOGRAMS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
 WATTS = {"W": 1.0, "kW": 1e3, "MW": 1e6}
+MOST_DRAWN = 2000  # steps; curves of more are drawn by the means of so many equal parts
 _UNIT = re.compile(r"([^/\s]+)/(kWh|MWh)")
 
 
@@ -236,6 +237,16 @@ class Curve:
             first, last = (math.floor((time - times[0]) / self.period) for time in (begin, end))
             times = np.concatenate([times + n * self.period for n in range(first, last + 1)])
         return times[(times > begin) & (times < end)]
+
+
+def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Floats, list[Floats]]:
+    """Return times from `begin` on, before `end`, and from each on every curve's value; of many steps parts' means."""
+    if all(curve.times.size * ((end - begin) / curve.period) <= MOST_DRAWN for curve in curves):
+        times = np.unique(np.concatenate([[begin], *(curve.changes(begin, end) for curve in curves)]))
+        if times.size <= MOST_DRAWN:
+            return times, [curve.at(times) for curve in curves]
+    edges = np.linspace(begin, end, MOST_DRAWN + 1)
+    return edges[:-1], [np.diff(curve.integral(edges)) / np.diff(edges) for curve in curves]
 
 
 def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str]) -> None:

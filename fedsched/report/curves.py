@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.model.signal import CAP, Curve
+from fedsched.model.signal import CAP, Curve, drawn_over
 
 if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
     from fedsched.model.signal import Signal
-
-MOST = 2000  # steps of a curve; one of more is drawn by the means of so many equal parts
 
 
 def curves_of(schedule: Schedule) -> list[dict[str, object]]:
@@ -31,10 +27,5 @@ def curves_of(schedule: Schedule) -> list[dict[str, object]]:
 
 
 def _steps(signal: Signal, begin: float, end: float) -> dict[str, list[float]]:
-    curve = Curve(signal)
-    times = np.concatenate([[begin], curve.changes(begin, end)])
-    values = curve.at(times)
-    if times.size > MOST:
-        edges = np.linspace(begin, end, MOST + 1)
-        times, values = edges[:-1], np.diff(curve.integral(edges)) / np.diff(edges)
+    times, (values,) = drawn_over([Curve(signal)], begin, end)
     return {"at": (times - begin).tolist(), "value": values.tolist()}

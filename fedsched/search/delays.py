@@ -35,6 +35,7 @@ NEAR = 0.4  # of these: how many by little more or less than before
 AT_ONCE = 0.2  # and how many not at all
 REACH = 0.1  # how much is little: this share of the slack
 MANY = 1000  # jobs whose begins are looked at together
+MOST_STEPS = 1_000_000  # of a signal that comes again, for these: of more, those of one period
 STREAM = 71  # of random numbers, beside those of the kernels
 CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --put-off 0)"
 
@@ -121,12 +122,19 @@ def _cheapest_begins(
     end = first + slack + length
     jobs, begins = [np.arange(first.size)] * 2, [np.zeros(first.size), slack.astype(np.float64)]
     for curve, may in zip(curves, open_to.T, strict=True):
-        steps = curve.changes(float(first.min()), float(end.max()))
-        begun, ended = np.searchsorted(steps, first, side="right"), np.searchsorted(steps, end, side="left")
-        ended = np.where(may, ended, begun)
-        job = np.repeat(np.arange(first.size), ended - begun)
-        step = steps[np.arange(job.size) + (begun - np.cumsum(ended - begun) + (ended - begun))[job]] - first[job]
-        jobs, begins = [*jobs, job, job], [*begins, step, step - length[job]]
+        reach = max(float(end.max() - first.min()), float((end - first)[may].sum()))
+        if curve.times.size * (reach / curve.period) > MOST_STEPS:  # the first time that a step comes stands for all
+            job = np.repeat(np.flatnonzero(may), curve.times.size)
+            begun = np.mod(np.resize(curve.times, job.size) - first[job], curve.period)
+            ended = np.mod(begun - length[job], curve.period)
+        else:
+            steps = curve.changes(float(first.min()), float(end.max()))
+            low, high = np.searchsorted(steps, first, side="right"), np.searchsorted(steps, end, side="left")
+            count = np.where(may, high - low, 0)
+            job = np.repeat(np.arange(first.size), count)
+            begun = steps[np.arange(job.size) + (low - np.cumsum(count) + count)[job]] - first[job]
+            ended = begun - length[job]
+        jobs, begins = [*jobs, job, job], [*begins, begun, ended]
     job, begin = np.concatenate(jobs), np.concatenate(begins)
     able = (begin >= 0.0) & (begin <= slack[job])
     job, begin = job[able], np.rint(begin[able])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.report.curves import MOST, curves_of
+from fedsched.model.signal import MOST_DRAWN as MOST
+from fedsched.report.curves import curves_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +50,19 @@ def test_curves_of_very_many_steps_are_drawn_by_means() -> None:
     assert len(found["at"]) == len(found["value"]) == MOST  # type: ignore[arg-type]
     carbon = schedule.metrics().carbon
     assert 2e6 * 8000.0 / 3.6e9 * np.mean(found["value"]) == pytest.approx(carbon, rel=1e-9)  # type: ignore[arg-type]
+
+
+def test_curves_that_come_again_for_ages_are_drawn_by_means() -> None:
+    """Tests that a million periods are not listed: each of the curve's parts has their mean."""
+    schedule = priced(fs.Signal((0.0, 5.0), (100.0, 300.0), "g/kWh", until=10.0, beyond="repeat"), runtime=1e7)
+    tracemalloc.start()
+    try:
+        (found,) = curves_of(schedule)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert found["at"] == pytest.approx([5000.0 * k for k in range(MOST)])
+    assert found["value"] == pytest.approx([200.0] * MOST)
 
 
 @pytest.mark.compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.errors import InfeasibleError, TraceError
 from fedsched.model.delays import counted_from, put_off
 from fedsched.model.metrics import Column
+from fedsched.search import delays as search_delays
 from fedsched.search.delays import cheapest_delays
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
@@ -294,3 +296,35 @@ def test_seeds_look_at_the_signals_of_those_clusters_alone_that_a_job_may_run_on
         jobs, fs.Federation(sites, signals=(noon, dusk)), Objectives.of(("carbon",)), submits="keep", delays=True
     )
     assert [delays.tolist() for delays in cheapest_delays(problem)] == [[HOUR, 2 * HOUR, 2 * HOUR]]
+
+
+def one_job(slack: float, signal: fs.Signal, runtime: float = 3.0) -> SearchProblem:
+    """Return the problem to put off one job of one node."""
+    jobs = fs.Workload(submit=[4.0], tasks=[1], runtime=[runtime], slack=[slack])
+    return SearchProblem(
+        jobs, replace(SITE, signals=(signal,)), Objectives.of(("carbon",)), submits="keep", delays=True
+    )
+
+
+def test_seeds_look_at_one_period_of_a_signal_that_comes_again_for_ages() -> None:
+    """Tests that a slack of a million periods takes no room for them: the first cheap stretch is as good as any."""
+    problem = one_job(1e7, fs.Signal((0.0, 5.0), (300.0, 100.0), "g/kWh", until=10.0, beyond="repeat"))
+    tracemalloc.start()
+    try:
+        assert [delays.tolist() for delays in cheapest_delays(problem)] == [[1]]
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_one_period_has_what_all_have(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the first cheapest begin is the same whether all steps are looked at or those of one period."""
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.choice(30, size=5, replace=False)).astype(float)
+    values = tuple(rng.integers(1, 9, 5).astype(float))
+    signal = fs.Signal(tuple(times), values, "g/kWh", until=times[-1] + 7.0, beyond="repeat")
+    problem = one_job(float(rng.integers(1, 200)), signal, float(rng.integers(1, 60)))
+    listed = cheapest_delays(problem)
+    monkeypatch.setattr(search_delays, "MOST_STEPS", 0)
+    assert [one.tolist() for one in cheapest_delays(problem)] == [one.tolist() for one in listed]
