@@ -244,7 +244,7 @@ class Parser:
                     number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
                     table[name] = values_of(texts[column], number)
         table["demands"] = demands_of(texts, len(at))
-        table |= self.texts.read(texts)
+        table |= self.texts.read(texts, nodes=self.unit == "nodes")
         told = {name: texts[name] for name in ("licenses", "alloctres", "reqtres") if name in texts}
         table |= named(PoolNeeds, licences_of((told | self.texts.licences(table)).values()))
         if self.unit == "nodes":  # which jobs have whole

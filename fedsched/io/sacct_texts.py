@@ -47,6 +47,7 @@ MAY_ASK = {*ASKED, *OF_FIELDS}
 COLUMNS = {*LABELS, *MAY_ASK}
 PREFIX = "text."
 BEYOND, LICENSES = "beyond", "licences asked"  # of the command line: what is not modelled, and licences
+OF_NODES = frozenset({"--ntasks-per-node", "--tasks-per-node"})  # of the command line: what the number of nodes tells
 ALONE = PREFIX + "exclusive"  # whether a job asks for whole nodes
 TOLD = PREFIX + "told"  # whether a job's command line is known
 
@@ -69,18 +70,21 @@ class Texts:
         self.kept = frozenset(kept)
         self.codes: dict[str, _Codes] = defaultdict(_Codes)
 
-    def read(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
-        """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for."""
+    def read(self, texts: Mapping[str, list[str]], *, nodes: bool = False) -> dict[str, NDArray[Any]]:
+        """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for.
+
+        `nodes`: whether a job's size is that of its nodes, which tells how many of its tasks stand on each.
+        """
         columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
         found = {column: self._coded(column, texts[column]) for column in columns if column in texts}
         if not texts.keys().isdisjoint(MAY_ASK):
-            found |= self._asked(texts)
+            found |= self._asked(texts, OF_NODES if nodes else frozenset())
         return {PREFIX + column: values for column, values in found.items()}
 
     def _coded(self, column: str, texts: list[str]) -> NDArray[Any]:
         return np.fromiter(map(self.codes[column].__getitem__, texts), dtype=np.int32, count=len(texts))
 
-    def _asked(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
+    def _asked(self, texts: Mapping[str, list[str]], sized: frozenset[str]) -> dict[str, NDArray[Any]]:
         jobs = len(next(iter(texts.values())))
         names = ("dependency", "begin", "together", "nice", "maybe", "exclusive", LICENSES, BEYOND, "told")
         found = {name: np.zeros(jobs, dtype=np.int32) for name in names}
@@ -96,8 +100,8 @@ class Texts:
             found["maybe"][k] |= Demand.PARTITIONS * asked.partitions
             found["exclusive"][k] = asked.exclusive
             found[LICENSES][k] = self.codes[LICENSES][asked.licenses]
-            if asked.beyond:
-                beyond[k] = set(asked.beyond)
+            if more := set(asked.beyond) - sized:
+                beyond[k] = more
         for field, option in OF_FIELDS.items():
             for k, text in enumerate(texts.get(field, ())):
                 if text.strip().lower() not in NOTHING:

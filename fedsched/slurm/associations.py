@@ -94,7 +94,7 @@ class Associations:
         if partition in found or "" in found:
             return found[partition] if partition in found else found[""]
         accounts = sorted({one.account for one in self.members if one.user == user})
-        told = f"he is in {', '.join(accounts)}" if accounts else "no file tells of him"
+        told = f"it is in {', '.join(accounts)}" if accounts else "no file tells of it"
         raise TraceError(f"user {user!r} is not in the account {account!r}: {told}; {GIVE}.")
 
     def quality(self, name: str) -> Qos:

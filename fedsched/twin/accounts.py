@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.slurm.associations import Association, Associations, Qos
 from fedsched.text import counted, first_of
 from fedsched.twin.commands import ACCOUNTS, QOS
@@ -26,7 +28,8 @@ def accounts_of(dump: Dump, records: Records, cluster: str) -> tuple[Association
     members = list(known.members)
     place = {one.account: k for k, one in enumerate(members) if not one.user}
     there = {(one.user, one.account) for one in members if one.user}
-    asked = dict.fromkeys(zip(records.labels["user"].tolist(), records.labels["account"].tolist(), strict=True))
+    called = np.where(records.labels["user"] == "", records.user.astype(np.str_), records.labels["user"])  # by number
+    asked = dict.fromkeys(zip(called.tolist(), records.labels["account"].tolist(), strict=True))
     users, accounts = [], []
     for user, account in asked:
         named = account or known.default_accounts.get(user, "")
@@ -42,7 +45,8 @@ def accounts_of(dump: Dump, records: Records, cluster: str) -> tuple[Association
     qualities = dict(known.qos)
     strange = [name for name in dict.fromkeys(records.labels["qos"].tolist()) if name and name.lower() not in qualities]
     qualities |= {name.lower(): Qos(name) for name in strange}
-    said = [f"{counted(len(users), 'user')} whom sacctmgr no longer has ({first_of(users)}) with one share each"]
+    users = list(dict.fromkeys(users))
+    said = [f"{counted(len(users), 'user')} that sacctmgr no longer has ({first_of(users)}) with one share each"]
     said = said * bool(users)
     said += [f"{counted(len(accounts), 'account')} likewise ({first_of(accounts)})"] * bool(accounts)
     said += [f"priority 0 of {counted(len(strange), 'QOS', '')} that it no longer has ({first_of(strange)})"] * bool(

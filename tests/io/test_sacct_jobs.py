@@ -449,6 +449,21 @@ def test_users_keep_their_names(tmp_path: Path) -> None:
     for workload in (jobs, again):
         assert fs.simulate(workload, machine, fs.policies.Slurm(conf, assoc=assoc)).complete
         assoc.write_text(names)
-        with pytest.raises(TraceError, match="user 'bob' is not in the account 'phys': no file tells of him"):
+        with pytest.raises(TraceError, match="user 'bob' is not in the account 'phys': no file tells of it"):
             fs.simulate(workload, machine, fs.policies.Slurm(conf, assoc=assoc))
         assoc.write_text(names + "c|phys|bob||1\n")
+
+
+def test_how_many_tasks_stand_on_a_node_is_told_by_how_many_nodes_a_job_has(tmp_path: Path) -> None:
+    """Tests that --ntasks-per-node is no fact that jobs lack whose size is their nodes; of CPUs it is."""
+    path = tmp_path / "jobs.sacct"
+    path.write_text(
+        "JobID|Submit|ElapsedRaw|AllocCPUS|NNodes|SubmitLine\n"
+        "1|2026-11-27T16:00:00|60|8|2|sbatch -N2 --ntasks-per-node=4 job\n"
+        "2|2026-11-27T16:01:00|60|8|2|sbatch -N2 --tasks-per-node 4 --switches=1 job\n",
+        encoding="utf-8",
+    )
+    for unit, there in (("nodes", False), ("cpus", True)):
+        said = "; ".join(fs.read(path, unit=unit).unmodelled)
+        assert "1 job with --switches" in said
+        assert ("--ntasks-per-node" in said, "--tasks-per-node" in said) == (there, there)

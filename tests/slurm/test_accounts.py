@@ -93,7 +93,7 @@ def test_scripts_change_what_they_made(tmp_path: Path) -> None:
     assert (first.shares, first.qos, second.qos) == (9, ("extra",), ("extra",))
     assert first.limits == {"maxsubmit": 5.0}
     assert list(found.notes()) == [f"not modelled of the accounts: wckey ({path}, line 13)"]
-    with pytest.raises(TraceError, match="user 'u3' is not in the account '': no file tells of him"):
+    with pytest.raises(TraceError, match="user 'u3' is not in the account '': no file tells of it"):
         found.place("u3")
 
 
@@ -116,7 +116,7 @@ def test_what_no_file_tells_is_assumed_by_name(tmp_path: Path) -> None:
     ]
     with pytest.raises(TraceError, match=r"no file tells of the QOS 'hihg'.*Did you mean 'high'"):
         found.quality("hihg")
-    with pytest.raises(TraceError, match="he is in biology, common"):
+    with pytest.raises(TraceError, match="it is in biology, common"):
         found.place("lp", "physics")
 
 

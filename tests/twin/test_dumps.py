@@ -7,6 +7,7 @@ import stat
 import subprocess
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import fedsched as fs
@@ -234,6 +235,21 @@ def test_what_only_command_lines_ask_for_is_said_wherever_a_dump_is_shown(tmp_pa
     outlook = forecast(present(folder), draws=1)
     assert said in outlook.notes
     assert "not modelled: 1 job for one of several partitions (the first is taken)" in outlook.notes
+
+
+def test_runs_without_a_user_cost_no_dump(tmp_path: Path) -> None:
+    """Tests that Slurm's own policy takes runs without a user, as sacct prints those of removed ones, for one's."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, seed=3)
+    jobs = folder / "jobs.sacct"
+    head, *lines = jobs.read_text(encoding="utf-8").splitlines()
+    at = head.split("|").index("User")
+    rows = [line.split("|") for line in lines]
+    for row in rows[10:20]:
+        row[at] = ""
+    jobs.write_text("\n".join([head, *map("|".join, rows)]) + "\n", encoding="utf-8")
+    found = replay(folder)
+    assert "1 user that sacctmgr no longer has (0) with one share each" in "".join(found.notes)
+    assert len(found.schedule) == len(replay(made_dump(tmp_path / "same", jobs=60, nodes=8, seed=3)).schedule)
 
 
 def test_a_disguise_keeps_what_a_command_line_asks_for() -> None:
