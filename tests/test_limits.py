@@ -156,6 +156,27 @@ def test_limits_that_bind_nobody_are_said() -> None:
     assert ", 2 limits" in str(bound)
 
 
+def test_users_are_limited_and_called_by_their_names_where_these_are_known() -> None:
+    """A limit may name a user by name or number; it says the name, and the number where there is none."""
+    names = {"user": ["ada", "ada", "", "bob"]}
+    queue = fs.Workload(submit=[0.0] * 4, tasks=[2] * 4, runtime=[10.0] * 4, user=[7, 7, 8, 9], labels=names)
+    free = fs.simulate(queue, replace(MACHINE, limits=()), "fcfs")
+    for whose in ("ada", "7"):
+        one = replace(MACHINE, limits=(fs.Limit("user", jobs=1, names=whose),))
+        made = fs.simulate(queue, one, "fcfs")
+        assert made.start.tolist() == [0, 10, 0, 0]
+        assert not any("limit" in fact for fact in made.unmodelled)
+        assert "2 are in use under the limit of 1 of user 'ada'." in replace(free, federation=one).violations()[0]
+        nodes = fs.Cluster("c", fs.NodeGroup(8, resources={"cpu": 1}))
+        two = fs.Federation(nodes, limits=(fs.Limit("user", nodes=2, names=whose),))
+        shared = fs.simulate(queue, two, "fcfs", sharing="first")
+        assert shared.start.tolist() == [0, 10, 0, 0]
+        shared.verify()
+    for user, called in ((2, "8"), (3, "bob")):
+        with pytest.raises(InfeasibleError, match=f"its 2 nodes are over the limit of 1 of user '{called}'"):
+            fs.simulate(queue.take([user]), replace(MACHINE, limits=(fs.Limit("user", nodes=1),)), "fcfs")
+
+
 def test_arrays_of_different_logs_are_different() -> None:
     """Merged, each log's arrays have the limits that they had."""
     log = fs.Workload(submit=[0.0] * 4, tasks=[1] * 4, runtime=[10.0] * 4, labels={"array": ["1%2"] * 4}, name="a")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.limits import whose_of
+from fedsched.model.limits import bound_by
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -26,11 +26,10 @@ def broken_node_limits(use: NodeUse) -> Iterator[str]:
     for limit in use.federation.limits:
         if limit.nodes is None:
             continue
-        whose = whose_of(use.workload, use.federation, limit.of)[use.job]
+        whose = bound_by(limit, use.workload, use.federation)[use.job]
         for name in sorted(set(whose.tolist()) - {""}):
-            if not limit.names or name in limit.names:
-                called = f"{limit.of} {one_line(name)!r}"
-                yield from _too_many(use, np.flatnonzero(whose == name), limit.nodes, called)
+            called = f"{limit.of} {one_line(name)!r}"
+            yield from _too_many(use, np.flatnonzero(whose == name), limit.nodes, called)
 
 
 def _too_many(use: NodeUse, rows: NDArray[np.int64], most: int, called: str) -> Iterator[str]:

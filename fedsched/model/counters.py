@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError
 from fedsched.model.layout import own_tasks
-from fedsched.model.limits import whose_of
+from fedsched.model.limits import bound_by, whose_of
 from fedsched.model.texts import distinct
 from fedsched.model.uneven import are_uneven, counted_tasks, fits_of, most_nodes
 from fedsched.text import one_line
@@ -94,9 +94,9 @@ _Counter = tuple[str, str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
 def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
     parts = _parts(workload)
     for limit in federation.limits:
-        names, rows_of = _grouped(whose_of(workload, federation, limit.of))
+        names, rows_of = _grouped(bound_by(limit, workload, federation))
         for name, rows in zip(names, rows_of, strict=True):
-            if name and (not limit.names or name in limit.names):
+            if name:
                 called = f"{limit.of} {one_line(name)!r}"
                 for what, most in limit.most:
                     if most is not None:

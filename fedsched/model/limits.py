@@ -31,13 +31,13 @@ class Limit:
     Parameters
     ----------
     of
-        "user" (by the jobs' `user`), or "account", "qos", "partition" (by their labels). Jobs that say none have no
-        limit.
+        "user" (by the jobs' label "user", else the number `user`), or "account", "qos", "partition" (by their labels).
+        Jobs that say none have no limit.
     jobs, nodes, cpus
         The most jobs that run at a time, and the most nodes, and CPUs, that they have together; give at least one. The
         CPUs of a job are those that it demands of each of its nodes, one where it says nothing of them.
     names
-        Whose limit it is; none (default) = that of each.
+        Whose limit it is, users by name or number; none (default) = that of each.
     """
 
     of: str
@@ -102,13 +102,39 @@ def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
             raise FederationError(f"Federation {federation!r}: the limit of {limit} stands there twice.")
 
 
+def users_of(workload: Workload) -> NDArray[np.object_]:
+    """Return who sent each job: its label "user", or else its user's number; "" where nobody knows."""
+    names = workload.label("user")
+    return np.where(names == "", _numbers(workload), names)
+
+
+def _numbers(workload: Workload) -> NDArray[np.object_]:
+    return np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
+
+
 def whose_of(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
     """Return a text of each job, '' where it says none: whose it is."""
     if of == "user":
-        return np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
+        return users_of(workload)
     texts = workload.label(of)
     usual = next((one.name for one in federation.partitions if one.default), "") if of == "partition" else ""
     return np.where(texts == "", usual, texts) if usual else texts  # who asks for none is in the default one [37]
+
+
+def bound_by(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
+    """Return whose limit it is of each job, '' of those that it does not bind; users go by name, or by number."""
+    whose = whose_of(workload, federation, limit.of)
+    if not limit.names:
+        return whose
+    bound = _among(whose, limit.names)
+    if limit.of == "user":
+        bound |= _among(_numbers(workload), limit.names)
+    return np.where(bound, whose, "")
+
+
+def _among(texts: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
+    found, which = distinct(texts)
+    return np.array([one in names for one in found], dtype=np.bool_)[which]
 
 
 def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
@@ -116,7 +142,8 @@ def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
     said = []
     for limit in federation.limits:
         there = set(distinct(whose_of(workload, federation, limit.of))[0]) - {""}
-        away = [name for name in limit.names if name not in there]
+        numbers = set(distinct(_numbers(workload))[0]) if limit.of == "user" else set()
+        away = [name for name in limit.names if name not in there | numbers]
         if not there or away:
             who = ", ".join(map(repr, map(one_line, away[:5]))) if there else f"no job says its {limit.of}"
             said.append(f"a limit of {limit.of} that binds nobody ({who})")

@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.calendar import RESERVATION, closures_of, reserved_names
 from fedsched.model.feedback import followers_of
+from fedsched.model.limits import users_of
 from fedsched.model.log import Demand
 from fedsched.model.texts import distinct
 from fedsched.text import counted, first_of, one_line
@@ -199,13 +200,6 @@ def strangers(workload: Workload, federation: Federation) -> Iterator[tuple[int,
             if may and not (what == "user" and unchecked(one, workload)):
                 for row in rows[~np.isin(texts[rows].astype(np.str_), may)].tolist():
                     yield row, f"{what} {str(texts[row])!r} may not use reservation {one.name!r}"
-
-
-def users_of(workload: Workload) -> NDArray[np.object_]:
-    """Return who sent each job: its label "user", or else its user's number; "" where nobody knows."""
-    names = workload.label("user")
-    numbers = np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
-    return np.where(names == "", numbers, names)
 
 
 def unchecked(one: Reservation, workload: Workload) -> bool:

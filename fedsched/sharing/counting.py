@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.admission import partition_of_jobs
-from fedsched.model.limits import whose_of
+from fedsched.model.limits import bound_by
 from fedsched.model.texts import distinct
 from fedsched.sharing.arrays import Counted
 
@@ -82,8 +82,8 @@ def _counters(workload: Workload, federation: Federation) -> tuple[list[int], In
     limits = [limit for limit in federation.limits if limit.nodes is not None]
     of_jobs = np.full((len(workload), len(limits)), -1)
     for i, limit in enumerate(limits):
-        names, which = distinct(whose_of(workload, federation, limit.of))
-        bound = np.array([bool(name) and (not limit.names or name in limit.names) for name in names])
+        names, which = distinct(bound_by(limit, workload, federation))
+        bound = np.array([name != "" for name in names])
         counter = np.where(bound, len(amount) + np.cumsum(bound) - 1, -1)
         of_jobs[:, i] = counter[which]
         amount += [limit.nodes] * int(bound.sum())  # type: ignore[list-item]

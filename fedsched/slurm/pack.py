@@ -13,8 +13,9 @@ from fedsched.io.slurm_machine import job_factor_of
 from fedsched.model.admission import partition_of_jobs
 from fedsched.model.calendar import RESERVATION, takes_nodes
 from fedsched.model.layout import nodes_asked
+from fedsched.model.limits import users_of
 from fedsched.model.pools import needs_on
-from fedsched.model.reservations import earliest_starts, reservation_of_jobs, users_of
+from fedsched.model.reservations import earliest_starts, reservation_of_jobs
 from fedsched.slurm.arrays import Jobs, Machine, Passes, Problem, Setting
 from fedsched.slurm.asked import Asked
 from fedsched.slurm.limits_of_accounts import over_alone, with_accounts

@@ -7,7 +7,6 @@ import stat
 import subprocess
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 import fedsched as fs
