@@ -122,7 +122,7 @@ def _with_nodes(queue: Queue) -> tuple[Queue, list[str]]:
         taken |= set(given)
         found[job.number] = replace(job, hosts=given)
     jobs = tuple(found.get(job.number, job) for job in queue.jobs)
-    return replace(queue, jobs=jobs), [f"assumed: which nodes {counted(len(without), 'running job')} have"]
+    return replace(queue, jobs=jobs), [f"assumed: the nodes of {counted(len(without), 'running job')}"]
 
 
 def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, last: bool) -> SlurmJob:
