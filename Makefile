@@ -80,9 +80,13 @@ contract: $(READY) ## Check that imports go one way
 checks: $(READY) ## Check style, types and imports and build the documentation, two at a time: each needs one core
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint types contract docs
 
-nojit: $(READY) ## Run the kernels' tests without the compiler, under coverage of the kernels' branches with a floor
+.PHONY: build/coverage.ini
+build/coverage.ini: $(READY)
+	@mkdir -p build; $(BIN)/python tools/coverage_settings.py > $@
+
+nojit: $(READY) build/coverage.ini ## Run the kernels' tests without the compiler, under coverage of the kernels' branches with a floor
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not slow and not needs_traces and not compiled' $(KERNELS) $(BESIDE:%=--deselect=%) \
-	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
+	  --cov --cov-config=build/coverage.ini --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
 boundscheck: $(READY) ## Run the kernels' tests with every array index checked
 	NUMBA_BOUNDSCHECK=1 FEDSCHED_DEEP=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) $(BESIDE:%=--deselect=%)

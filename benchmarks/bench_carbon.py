@@ -20,7 +20,7 @@ import numpy as np
 from measuring import LOGS, optional_log, record
 
 import fedsched as fs
-from fedsched.io.signals import read_signal
+from fedsched.io.tables.signals import read_signal
 from fedsched.optimize.shifting import shifts
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.run.batch import Evaluator
 from fedsched.model.reading import Reading
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

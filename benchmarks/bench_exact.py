@@ -9,7 +9,7 @@ from measuring import Report, arguments, record
 
 import fedsched as fs
 from fedsched.bounds import exact
-from fedsched.bounds.exact_task import require_solver
+from fedsched.bounds.exact_answers.task import require_solver
 
 TWELVE = fs.Federation(
     tuple(

@@ -21,7 +21,7 @@ from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare
-from fedsched.executors import Processes, executor_named
+from fedsched.core.executors import Processes, executor_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

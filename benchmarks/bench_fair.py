@@ -12,9 +12,9 @@ import numpy as np
 from measuring import Report, arguments, best_of
 
 import fedsched as fs
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.run.batch import Evaluator
 from fedsched.generate import communication
 from fedsched.model.reading import Reading
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from measuring import ROOT
 from rivals import at_hand
 
+from fedsched.bench import scoring
 from fedsched.compare import Budget, compare
-from fedsched.errors import TooFewRunsError
+from fedsched.core.errors import TooFewRunsError
 from fedsched.gang.presets import NAMED
-from fedsched.instances import scoring
 from fedsched.market.methods import METHODS as METASCHEDULERS
 
 if TYPE_CHECKING:

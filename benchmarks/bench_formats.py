@@ -12,7 +12,7 @@ import numpy as np
 from measuring import Report, arguments
 
 from fedsched.io import read, write
-from fedsched.model.workload import Workload
+from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,15 +9,15 @@ import numpy as np
 from bench_evaluation import instance
 from measuring import Report, arguments
 
-from fedsched.search import genetic, moga, mpso_fga, swarm
-from fedsched.search.driver import drive
-from fedsched.search.memetic import Memetic
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.seeds import structured_seeds
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.methods import genetic, moga, mpso_fga, swarm
+from fedsched.search.methods.memetic import Memetic
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.driver import drive
+from fedsched.search.run.run import Run
+from fedsched.search.run.seeds import structured_seeds
+from fedsched.search.run.stopping import MaxEvaluations
 
 POPULATION = 200
 TARGETS = {"ga": 15.0, "moga": 15.0, "pso-ea": 15.0, "mpso-fga": 15.0}

@@ -19,13 +19,13 @@ from instances import hungry_federation, thesis_packages
 import fedsched as fs
 from fedsched.compare import Budget
 from fedsched.comparison.fronts import Reference
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import Objectives
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import Objectives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fedsched.engine.arrays import Floats
+    from fedsched.engine.arrays.structs import Floats
 
     Aim: TypeAlias = str | Callable[[Mapping[str, Floats]], Floats]
 

@@ -24,7 +24,7 @@ from fedsched.simulate import prepare
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.model.switching import PowerSaving
+    from fedsched.model.power.switching import PowerSaving
 
 MONTH = 30 * 86_400.0
 STATES = {"boot_seconds": 240.0, "shutdown_seconds": 60.0}

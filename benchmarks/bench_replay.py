@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CHILD = """
 import json, resource, sys, time
 from fedsched.io import read
-from fedsched.model.federation import Federation
+from fedsched.model.machine.federation import Federation
 from fedsched.simulate import prepare, simulate
 path, nodes, policy = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 begun = time.perf_counter()

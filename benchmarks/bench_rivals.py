@@ -23,7 +23,7 @@ from rivals import FRAMEWORKS, SOLVERS, at_hand
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, compare
-from fedsched.errors import TooFewRunsError
+from fedsched.core.errors import TooFewRunsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

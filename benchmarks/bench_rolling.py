@@ -17,13 +17,13 @@ import numpy as np
 from measuring import ROOT, Report, optional_log, record
 
 import fedsched as fs
-from fedsched.model.schedule import Schedule
+from fedsched.model.schedule.schedule import Schedule
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
 OUT = ROOT / "out"
 RUNS = OUT / "rolling.jsonl"

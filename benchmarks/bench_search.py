@@ -17,8 +17,8 @@ from instances import guillotine_instances, hungry_federation, packages, planted
 from measuring import ROOT, Report, record
 
 from fedsched.compare import Budget, Comparison, Instance, compare
-from fedsched.errors import TooFewRunsError
-from fedsched.search.methods import METHODS
+from fedsched.core.errors import TooFewRunsError
+from fedsched.search.methods.methods import METHODS
 
 if TYPE_CHECKING:
     from pathlib import Path

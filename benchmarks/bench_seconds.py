@@ -19,9 +19,9 @@ from instances import FOUR_SPEEDS
 from measuring import Report, optional_log, record
 
 import fedsched as fs
-from fedsched.executors import Processes
+from fedsched.core.executors import Processes
 from fedsched.generate import lublin
-from fedsched.search.methods import METHODS
+from fedsched.search.methods.methods import METHODS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

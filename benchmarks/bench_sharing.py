@@ -6,10 +6,10 @@ import numpy as np
 from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
+from fedsched.engine.sharing import loop
+from fedsched.engine.sharing.pack import pack
 from fedsched.model.reading import USUAL
 from fedsched.policies import POLICIES
-from fedsched.sharing import loop
-from fedsched.sharing.pack import pack
 
 NODES = 215
 LOAD = 0.95  # of the cores

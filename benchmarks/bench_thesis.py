@@ -16,8 +16,8 @@ from instances import hungry_federation, of_policies, thesis_packages
 from measuring import arguments, record
 
 import fedsched as fs
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 from fedsched.simulate import POLICIES
 
 JOBS = 100

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from measuring import Report, arguments, record
 
-from fedsched.twin import made_dump, read_site, replay
+from fedsched.site.twin import made_dump, read_site, replay
 
 JOBS, NODES = 600_000, 5_860  # of a year or so of ARCHER2
 ALLOWED = 300.0  # seconds; HPE FastSim takes 7 h 20 min for as many

@@ -22,18 +22,18 @@ from past_end import best_filled
 from priced_lists import best_list
 
 import fedsched as fs
-from fedsched.instances import load, names, sharing
-from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
-from fedsched.instances.certificates import certified_bound
-from fedsched.instances.gangs import GangDocument
-from fedsched.instances.markets import MarketDocument
-from fedsched.instances.placing import placed, replaced
-from fedsched.instances.plans import FOLDER, Plan, judged, known_path, read_plan, values_of
-from fedsched.instances.standing import standings
+from fedsched.bench import load, names, sharing
+from fedsched.bench.catalogue import PLANTED, planted_name, planted_pieces
+from fedsched.bench.certificates import certified_bound
+from fedsched.bench.gangs import GangDocument
+from fedsched.bench.markets import MarketDocument
+from fedsched.bench.placing import placed, replaced
+from fedsched.bench.plans import FOLDER, Plan, judged, known_path, read_plan, values_of
+from fedsched.bench.standing import standings
 
 if TYPE_CHECKING:
-    from fedsched.instances import Document
-    from fedsched.model.schedule import Schedule
+    from fedsched.bench import Document
+    from fedsched.model.schedule.schedule import Schedule
 
 PER_JOB, MOST = 10_000_000, 100_000
 CLOSING = 1.0099  # times what is proven: the end that is wished for of lists that fill holes

@@ -7,12 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import fedsched as fs
+from fedsched.bench import load
+from fedsched.bench.gangs import RULES, GangDocument, GangPlan
+from fedsched.bench.markets import MarketDocument
+from fedsched.bench.plans import Plan
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ORDERS, ROUTINGS
 from fedsched.gang.presets import NAMED
-from fedsched.instances import load
-from fedsched.instances.gangs import RULES, GangDocument, GangPlan
-from fedsched.instances.markets import MarketDocument
-from fedsched.instances.plans import Plan
 from fedsched.market.methods import Backfilling, Bsf, Slicer, schedule
 
 if TYPE_CHECKING:

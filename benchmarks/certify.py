@@ -2,7 +2,7 @@
 
 python benchmarks/certify.py [NAME …] [--missing] [--objective makespan]
 
-Each is proven by fedsched/instances/proof.py, which knows nothing of how it was found. One that proves no more than
+Each is proven by fedsched/bench/proof.py, which knows nothing of how it was found. One that proves no more than
 what is kept in fedsched/data/bench/certificates is left out.
 """
 
@@ -11,16 +11,10 @@ from __future__ import annotations
 import argparse
 import time
 
-from fedsched.instances import load, names
-from fedsched.instances.certificates import (
-    FOLDER,
-    PROVABLE,
-    certificate,
-    certificate_path,
-    certified_bound,
-)
-from fedsched.instances.plans import known_values
-from fedsched.instances.proof import proven
+from fedsched.bench import load, names
+from fedsched.bench.certificates import FOLDER, PROVABLE, certificate, certificate_path, certified_bound
+from fedsched.bench.plans import known_values
+from fedsched.bench.proof import proven
 
 
 def main() -> None:

@@ -69,13 +69,13 @@ def _exchange(function: Function, other: Function) -> None:
 
 
 def _count(cases: Sequence[Case]) -> list[int]:
-    from fedsched.engine import dispatch, reservation
+    from fedsched.engine.dispatch import greedy, head_reservation
     from fedsched.simulate import prepare
 
     tally, found = _Tally(), []
-    for test in (dispatch.fits_now, reservation.place_beside_reservation):
+    for test in (greedy.fits_now, head_reservation.place_beside_reservation):
         _exchange(test, tally.each(test))
-    _exchange(dispatch.start_from_head, tally.larger_heads(dispatch.start_from_head))
+    _exchange(greedy.start_from_head, tally.larger_heads(greedy.start_from_head))
     for case in cases:
         before = tally.tests
         prepare(*case).advance()

@@ -9,14 +9,14 @@ import numpy as np
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.search.archive import non_dominated
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.archive import non_dominated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.objectives import Objectives
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.search.problem.objectives import Objectives
 
 AT_ONCE = 20_000  # plans
 

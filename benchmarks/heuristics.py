@@ -21,9 +21,9 @@ from measuring import ROOT, record
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, Outcome, compare
 from fedsched.comparison.statistics import critical_difference
-from fedsched.errors import TooFewRunsError
+from fedsched.core.errors import TooFewRunsError
 from fedsched.optimize.baselines import BASELINES, DEAR_BASELINES
-from fedsched.search.methods import METHODS
+from fedsched.search.methods.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from measuring import ROOT, optional_log
 
 import fedsched as fs
 from fedsched.compare import Instance
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 from fedsched.generate import lublin, planted
 from fedsched.optimize.baselines import baseline_schedule
 

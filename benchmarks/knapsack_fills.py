@@ -18,7 +18,7 @@ from past_end import problem_to_fill, shared_out
 if TYPE_CHECKING:
     from past_end import Filled
 
-    from fedsched.instances import Document
+    from fedsched.bench import Document
 
 TASTES = 8  # fill, long, wide, waited for, width from which jobs straddle first, loss then, loss afterwards, end
 DRAWN = 0.3  # of the tries: tastes are drawn, with other numbers each time

@@ -19,7 +19,7 @@ from measuring import ROOT, record
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, compare
-from fedsched.search.methods import METHODS
+from fedsched.search.methods.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,11 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fedsched as fs
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.pack import pack
 from fedsched.model.reading import Reading
 from fedsched.simulate import prepare
+
+try:
+    from fedsched.engine.pack.problem import pack
+    from fedsched.engine.run.batch import Evaluator
+except ImportError:  # a tree from before the folders
+    from fedsched.engine.batch import Evaluator  # type: ignore[no-redef]
+
+    from fedsched.engine.pack import pack  # type: ignore[no-redef]
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from priced_lists import first_orders, list_of, place_around, problem_of, some_o
 if TYPE_CHECKING:
     from free_blocks import Lists
 
-    from fedsched.instances import Document
-    from fedsched.model.schedule import Schedule
+    from fedsched.bench import Document
+    from fedsched.model.schedule.schedule import Schedule
 
 MOST_PARTED = 6  # groups of which each part is a room
 EVERY = 8  # jobs of a list, after which what is free is kept

@@ -15,16 +15,16 @@ import numba
 import numpy as np
 from free_blocks import Blocks, Lines, Lists, planned
 
-from fedsched.instances import proof as checker
-from fedsched.instances.certificates import certificate_path
-from fedsched.instances.forms import rate_of
-from fedsched.model.admission import open_groups
-from fedsched.model.calendar import closures_of
+from fedsched.bench import proof as checker
+from fedsched.bench.certificates import certificate_path
+from fedsched.bench.forms import rate_of
+from fedsched.model.jobs.admission import open_groups
+from fedsched.model.time.downtimes import closures_of
 
 if TYPE_CHECKING:
-    from fedsched.instances import Document
-    from fedsched.model.federation import Federation
-    from fedsched.model.schedule import Schedule
+    from fedsched.bench import Document
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
 
 
 PERIODS = 40  # of a cap that comes and goes, of which lists know

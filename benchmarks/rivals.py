@@ -22,7 +22,7 @@ from instances import of_policies
 
 from fedsched.compare import Budget, Instance, Outcome
 from fedsched.engine.codes import Dispatch
-from fedsched.model.metrics import BOUND_SECONDS
+from fedsched.model.schedule.metrics import BOUND_SECONDS
 from fedsched.optimize.baselines import BASELINES, DEAR_BASELINES, values_of
 from fedsched.search import Objectives, SearchProblem, pymoo_problem
 

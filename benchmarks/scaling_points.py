@@ -17,9 +17,9 @@ import numpy as np
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, RunRecord, compare
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.run.batch import Evaluator
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.simulate import prepare
 

@@ -15,7 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import fedsched as fs
-from fedsched.compilation import compiling
+
+try:
+    from fedsched.core.compilation import compiling
+except ImportError:  # a tree from before the folders
+    from fedsched.compilation import compiling  # type: ignore[no-redef]
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli import COMMANDS
+from fedsched.cli import COMMANDS, module_of
 from fedsched.cli.app import arguments_of, build_app, examples_of, shown_default, typed
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def page(text: str) -> str:
 
 def section(app: App, name: str) -> str:
     """Return what there is to say about a command: what it does, examples, arguments and options."""
-    function = import_module(f"fedsched.cli.{name}").command
+    function = import_module(module_of(name)).command
     paragraphs = (function.__doc__ or "").partition("Parameters\n")[0].partition("Examples\n")[0].strip().split("\n\n")
     told = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     examples = "\n".join(typed(example) for example in examples_of(function))

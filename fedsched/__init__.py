@@ -7,9 +7,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from fedsched.core import moved
+
 if TYPE_CHECKING:
     from fedsched import bounds as bounds
-    from fedsched import errors as errors
     from fedsched import gang as gang
     from fedsched import generate as generate
     from fedsched import market as market
@@ -18,61 +19,62 @@ if TYPE_CHECKING:
     from fedsched.compare import Budget as Budget
     from fedsched.compare import Instance as Instance
     from fedsched.compare import compare as compare
+    from fedsched.core import errors as errors
+    from fedsched.engine.sharing import NodeSharing as NodeSharing
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
-    from fedsched.model.calendar import Downtime as Downtime
-    from fedsched.model.federation import Cluster as Cluster
-    from fedsched.model.federation import Federation as Federation
-    from fedsched.model.federation import NodeGroup as NodeGroup
-    from fedsched.model.federation import Pool as Pool
-    from fedsched.model.job import Job as Job
-    from fedsched.model.limits import Limit as Limit
-    from fedsched.model.partition import Partition as Partition
+    from fedsched.model.jobs.job import Job as Job
+    from fedsched.model.jobs.workload import Workload as Workload
+    from fedsched.model.machine.federation import Cluster as Cluster
+    from fedsched.model.machine.federation import Federation as Federation
+    from fedsched.model.machine.federation import NodeGroup as NodeGroup
+    from fedsched.model.machine.federation import Pool as Pool
+    from fedsched.model.machine.limits import Limit as Limit
+    from fedsched.model.machine.partition import Partition as Partition
     from fedsched.model.reading import Reading as Reading
-    from fedsched.model.schedule import Schedule as Schedule
-    from fedsched.model.signal import Signal as Signal
-    from fedsched.model.workload import Workload as Workload
+    from fedsched.model.schedule.schedule import Schedule as Schedule
+    from fedsched.model.time.downtimes import Downtime as Downtime
+    from fedsched.model.time.signal import Signal as Signal
     from fedsched.optimize import optimize as optimize
+    from fedsched.optimize.result import Result as Result
+    from fedsched.optimize.rolling import Rolling as Rolling
     from fedsched.policies import ListHeuristic as ListHeuristic
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
-    from fedsched.result import Result as Result
-    from fedsched.rolling import Rolling as Rolling
-    from fedsched.scenario import Scenario as Scenario
-    from fedsched.sharing import NodeSharing as NodeSharing
     from fedsched.simulate import simulate as simulate
+    from fedsched.site.tuning import tune as tune
     from fedsched.study import study as study
-    from fedsched.tuning import tune as tune
+    from fedsched.study.scenario import Scenario as Scenario
 
 __version__ = "0.1.0"
 
-# Public name -> the module that holds it, imported when the name is first used; None: the name is a module itself.
+# Public name -> the module or package that holds it, imported when the name is first used. None: a package itself.
 _HOME: dict[str, str | None] = {
     "Budget": "compare",
-    "Cluster": "model.federation",
-    "Downtime": "model.calendar",
-    "Federation": "model.federation",
+    "Cluster": "model.machine.federation",
+    "Downtime": "model.time.downtimes",
+    "Federation": "model.machine.federation",
     "Instance": "compare",
-    "Job": "model.job",
-    "Limit": "model.limits",
+    "Job": "model.jobs.job",
+    "Limit": "model.machine.limits",
     "ListHeuristic": "policies",
-    "NodeGroup": "model.federation",
-    "NodeSharing": "sharing",
+    "NodeGroup": "model.machine.federation",
+    "NodeSharing": "engine.sharing",
     "Policy": "policies",
-    "Partition": "model.partition",
-    "Pool": "model.federation",
+    "Partition": "model.machine.partition",
+    "Pool": "model.machine.federation",
     "Reading": "model.reading",
-    "Result": "result",
-    "Rolling": "rolling",
+    "Result": "optimize.result",
+    "Rolling": "optimize.rolling",
     "Rules": "policies",
-    "Scenario": "scenario",
-    "Schedule": "model.schedule",
-    "Signal": "model.signal",
-    "Workload": "model.workload",
+    "Scenario": "study.scenario",
+    "Schedule": "model.schedule.schedule",
+    "Signal": "model.time.signal",
+    "Workload": "model.jobs.workload",
     "bounds": None,
     "compare": "compare",
-    "errors": None,
+    "errors": "core",
     "gang": None,
     "generate": None,
     "market": None,
@@ -83,7 +85,7 @@ _HOME: dict[str, str | None] = {
     "search": None,
     "simulate": "simulate",
     "study": "study",
-    "tune": "tuning",
+    "tune": "site.tuning",
     "write": "io",
 }
 
@@ -139,6 +141,7 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+moved.install()
 
 
 def __getattr__(name: str) -> object:
@@ -146,7 +149,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'fedsched' has no attribute {name!r}")
     home = _HOME[name]
     module = import_module(f"fedsched.{home or name}")
-    return module if home is None else getattr(module, name)
+    if home is None:
+        return module
+    return getattr(module, name, None) or import_module(f"fedsched.{home}.{name}")
 
 
 def __dir__() -> list[str]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.generate.communication import communication
-from fedsched.handed import nouns_of
+from fedsched.io.handed import nouns_of
 from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
 
 
 def calibrate_bandwidth(

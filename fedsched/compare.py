@@ -20,8 +20,8 @@ from fedsched.comparison.instances import Budget, Comparable, Instance
 from fedsched.comparison.markets import MarketEntrant, MarketInstance
 from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
-from fedsched.errors import FedschedError
-from fedsched.executors import LEFT, ended_of, unknown_to_workers
+from fedsched.core.errors import FedschedError
+from fedsched.core.executors import LEFT, ended_of, unknown_to_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence

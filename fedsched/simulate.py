@@ -6,24 +6,24 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
-from fedsched.engine.arrays import RunningJobs
-from fedsched.engine.capped import refuse_cap
-from fedsched.engine.caps import checked_caps
-from fedsched.engine.choices import possible_shapes
-from fedsched.engine.pack import pack
+from fedsched.core.errors import TraceError
+from fedsched.core.values import origin
+from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.engine.pack.choices import possible_shapes
+from fedsched.engine.pack.node_caps import checked_caps
+from fedsched.engine.pack.power_cap_arrays import refuse_cap
+from fedsched.engine.pack.power_state_refusals import refuse_power
+from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
-from fedsched.engine.simulation import Simulation, start_of
-from fedsched.engine.switching import refuse_power
-from fedsched.errors import TraceError
-from fedsched.handed import nouns_of
-from fedsched.model.admission import as_asked, in_nodes
+from fedsched.engine.run.simulation import Simulation, start_of
+from fedsched.io.handed import nouns_of
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.shaping import shaped, with_shapes
+from fedsched.model.jobs.uneven import counted_tasks
+from fedsched.model.jobs.waiting import submitted
 from fedsched.model.reading import USUAL, Reading
-from fedsched.model.shaping import shaped, with_shapes
-from fedsched.model.uneven import counted_tasks
-from fedsched.model.waiting import submitted
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.policies.list_heuristics import OpenShapes
-from fedsched.values import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Problem
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.federation import Federation
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
-    from fedsched.sharing import NodeSharing
+    from fedsched.engine.arrays.structs import Problem
+    from fedsched.engine.sharing import NodeSharing
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
     from fedsched.slurm import Slurm
 
 __all__ = [
@@ -146,7 +146,7 @@ def to_the_end(run: Simulation, progress: Callable[[int, int], None] | None = No
 
 def is_slurm(policy: object) -> TypeGuard[Slurm]:
     """Return whether a policy is Slurm's own scheduler, without importing that for others."""
-    return type(policy).__module__ == "fedsched.slurm.noun"
+    return type(policy).__module__ == "fedsched.slurm.conf.policy"
 
 
 def _on_slurm(
@@ -158,7 +158,7 @@ def _on_slurm(
     given: Mapping[str, object],
     progress: Callable[[int, int], None] | None,
 ) -> Schedule:
-    from fedsched.slurm.run import scheduled
+    from fedsched.slurm.loop.run import scheduled
 
     for name, value in given.items():
         if value is not None:
@@ -173,7 +173,7 @@ def _on_slurm(
     if sharing is None:
         workload = in_nodes(workload, cluster)
         return scheduled(shaped(as_asked(workload, cluster), cluster, reading), cluster, policy, reading, progress)
-    from fedsched.sharing import NodeSharing
+    from fedsched.engine.sharing import NodeSharing
 
     workload = shaped(as_asked(workload, cluster), cluster, reading)
     return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
@@ -190,8 +190,8 @@ def _on_shared_nodes(
     t0: float | None,
     progress: Callable[[int, int], None] | None,
 ) -> Schedule:
-    from fedsched.sharing import NodeSharing
-    from fedsched.sharing.run import scheduled
+    from fedsched.engine.sharing import NodeSharing
+    from fedsched.engine.sharing.run import scheduled
 
     for name, value in given.items():
         if value is not None:

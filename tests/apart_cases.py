@@ -9,14 +9,14 @@ import numpy as np
 
 import fedsched as fs
 from fedsched.model.reading import KNOWLEDGE, SATURATION, Reading
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.run import Run
+from fedsched.search.run.stopping import MaxEvaluations
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from fedsched.search.packed import PackedProblem
+    from fedsched.search.problem.packed import PackedProblem
 
 
 def federation(rng: np.random.Generator, *, groups: int = 2, least: int = 2) -> fs.Federation:

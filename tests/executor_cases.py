@@ -90,7 +90,7 @@ def mortals(executor: Executor | None, entrant: Mortal, **options: Any) -> Compa
 
 def under_mpi() -> None:
     """Do what the command line says on MPI's workers: `found`, or the runs of a mortal that kills its rank."""
-    from fedsched.executors import executor_named
+    from fedsched.core.executors import executor_named
 
     with executor_named("mpi", 0) as executor:
         if sys.argv[1] == "found":

@@ -7,8 +7,8 @@ from plain import arrived, clusters, jobs, plain
 
 from fedsched.engine.numbers import Counter
 
-class_tables = plain("fedsched.engine.class_tables")
-classes = plain("fedsched.engine.classes")
+class_tables = plain("fedsched.engine.queue.class_tables")
+classes = plain("fedsched.engine.queue.classes")
 JOBS = 150  # some blocks of positions
 MACHINE = clusters(((8, 1.0),), ((5, 2.0), (3, 1.0)), ((10, 0.5),))
 

@@ -13,19 +13,19 @@ import numpy as np
 from numba.core import config
 
 import fedsched
-from fedsched.engine.arrays import Calendar, Closed
+from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.arrays.structs import Calendar, Closed
 from fedsched.engine.codes import SameTime, Saturation
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.rules import needs_of
-from fedsched.engine.states import new_state
 from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.engine.arrays.structs import Plan, Problem, State
 
 NO_CALENDAR = Calendar(*(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.zeros(0) for _ in range(4)),
                        *(np.zeros(0, dtype=np.int64) for _ in range(2)), np.zeros(0),
@@ -108,14 +108,14 @@ def begun(
     problem = pack(workload, federation, reading=reading, t0=t0, running=running)
     plan = plan_of_rules(workload, federation, fedsched.Rules(**rules), problem, caps=caps)
     state = new_state(problem, needs=needs_of(plan.dispatch), separate_backfill=plan.separate_backfill)
-    plain("fedsched.engine.loop").begin(problem, plan, state)
+    plain("fedsched.engine.loop.event_loop").begin(problem, plan, state)
     return problem, plan, state
 
 
 def arrived(workload: fedsched.Workload, federation: fedsched.Federation, **options: object):
     """Return problem, plan and state at t0, the jobs of that instant queued and nothing started yet."""
     problem, plan, state = begun(workload, federation, **options)
-    plain("fedsched.engine.events").arrive_all(problem, plan, state)
+    plain("fedsched.engine.loop.events").arrive_all(problem, plan, state)
     return problem, plan, state
 
 
@@ -148,5 +148,5 @@ def nodes_given(
     free = np.array(problem.groups.nodes if free is None else free)
     load = np.zeros(problem.groups.uplink.size) if load is None else np.array(load)
     state.scratch.chosen[:] = 99  # what the job before has left there
-    fits = plain("fedsched.engine.placement").place(problem, plan, 0, free, load, state)
+    fits = plain("fedsched.engine.placement.node_choice").place(problem, plan, 0, free, load, state)
     return state.scratch.chosen.tolist() if fits else None

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import fedsched as fs
+from fedsched.bench.scoring import write_page
 from fedsched.compare import Comparison, RunRecord
-from fedsched.instances.scoring import write_page
 from fedsched.optimize.shifting import shifts
 from fedsched.report import of_schedules, write
+from fedsched.site.twin import explain, made_dump, read_site
+from fedsched.site.twin.page import write as write_twin
 from fedsched.study import Case
-from fedsched.twin import explain, made_dump, read_site
-from fedsched.twin.page import write as write_twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedsched as fs
-from fedsched.rolling.planner import RollingPlanner
+from fedsched.optimize.rolling.planner import RollingPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.simulation import Simulation
-    from fedsched.rolling import Rolling
+    from fedsched.engine.run.simulation import Simulation
+    from fedsched.optimize.rolling import Rolling
 
 
 def crowd(jobs: int, seed: int, *, nodes: int = 8, spread: int = 60, exact: bool = False) -> fs.Workload:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from numba import types
 
-from fedsched.engine.arrays import Extras, ExtraState
-from fedsched.engine.shapes import Shapes
-from fedsched.jit.structs import Reference
-from fedsched.slurm.node_sizes import Sizes
-from fedsched.slurm.shared_arrays import Shared
+from fedsched.core.jit.structs import Reference
+from fedsched.engine.arrays.structs import Extras, ExtraState
+from fedsched.engine.pack.shape_arrays import Shapes
+from fedsched.slurm.nodes.node_sizes import Sizes
+from fedsched.slurm.nodes.shared_arrays import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def functions_of(*names: str) -> list[Any]:
     """Return every compiled function that these modules, and all modules of these packages, have of their own."""
     modules = [importlib.import_module(name) for name in names]
     for package in [module for module in modules if hasattr(module, "__path__")]:
-        inner = (f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__))
+        inner = (found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
         modules += [importlib.import_module(name) for name in inner]
     values = ((module.__name__, value) for module in modules for value in vars(module).values())
     return [value for home, value in values if hasattr(value, "signatures") and value.__module__ == home]

@@ -14,7 +14,7 @@ from slurm_naive_sizes import SizedPlay
 
 import fedsched as fs
 from fedsched.slurm import Clocks
-from fedsched.slurm.associations import Association, Associations, Qos
+from fedsched.slurm.priority.associations import Association, Associations, Qos
 
 if TYPE_CHECKING:
     from pathlib import Path

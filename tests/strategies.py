@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
 SPEEDS = (1.0, 2.0, 0.5, 1.5, 3.0, 0.7)
 UPLINKS = (math.inf, 0.3, 1.0, 2.5, 10.0)
@@ -901,7 +901,7 @@ def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> b
 
 def signal_of(cap: naive.Cap, machine: naive.Machine) -> Any:
     """Return a cap as the package takes it."""
-    from fedsched.model.signal import Signal
+    from fedsched.model.time.signal import Signal
 
     [*others] = {machine.groups[g].cluster for g in cap.groups}
     whose = "" if len(cap.groups) == len(machine.groups) else f"C{others[0] + 1}"
@@ -920,12 +920,12 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     """Return the package's workload and federation for naive jobs, and the caps as an int64 array [n, G]."""
     import numpy as np
 
-    from fedsched.model.calendar import Downtime
-    from fedsched.model.federation import Cluster, Federation, NodeGroup
-    from fedsched.model.limits import Limit
-    from fedsched.model.partition import Partition
-    from fedsched.model.switching import Reserve, Timeout
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
+    from fedsched.model.machine.limits import Limit
+    from fedsched.model.machine.partition import Partition
+    from fedsched.model.power.switching import Reserve, Timeout
+    from fedsched.model.time.downtimes import Downtime
 
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
     clusters = []
@@ -1023,7 +1023,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
 
 def pools_of(machine: naive.Machine, clusters: Sequence[str]) -> tuple[Any, ...]:
     """Return a machine's pools as the package takes them."""
-    from fedsched.model.federation import Pool
+    from fedsched.model.machine.federation import Pool
 
     whose = [None if k is None else clusters[k] for k in machine.pool_clusters or [None for _ in machine.pools]]
     return tuple(Pool(f"P{p}", amount, whose[p]) for p, amount in enumerate(machine.pools))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import OutputError, ScheduleError, TraceError
-from fedsched.model.alternatives import Alternatives, Shape, chosen, shapes_of
-from fedsched.model.assumed import assumptions
+from fedsched.core.errors import OutputError, ScheduleError, TraceError
+from fedsched.model.jobs.alternatives import Alternatives, Shape, chosen, shapes_of
+from fedsched.model.jobs.assumed import assumptions
+from fedsched.model.jobs.shaping import every_shape, shaped, with_shapes
 from fedsched.model.reading import CLAIRVOYANT, USUAL
-from fedsched.model.shaping import every_shape, shaped, with_shapes
-from fedsched.rolling import Rolling
+from fedsched.optimize.rolling import Rolling
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ import pytest
 
 import fedsched as fs
 from fedsched.io import read_federation
-from fedsched.model.assumed import WATTS_MARK, are_assumed, assumptions, marked
-from fedsched.result import Result
+from fedsched.model.jobs.assumed import WATTS_MARK, are_assumed, assumptions, marked
+from fedsched.optimize.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ import outside
 import pytest
 
 import fedsched as fs
-from fedsched.search.objectives import Objectives
+from fedsched.search.problem.objectives import Objectives
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from fedsched.engine.arrays import Floats
+    from fedsched.engine.arrays.structs import Floats
 
 VECTORS = (("makespan", "energy"), ("makespan", "energy", "mean_wait"))
 

@@ -12,11 +12,11 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, OutputError, UnknownNameError
+from fedsched.core.errors import FederationError, InfeasibleError, OutputError, UnknownNameError
 from fedsched.io import read_federation
-from fedsched.io.calendar import read_calendar, write_calendar
-from fedsched.model.calendar import closures_of
-from fedsched.model.closed_spans import closed_spans
+from fedsched.io.tables.downtimes import read_calendar, write_calendar
+from fedsched.model.schedule.closed_spans import closed_spans
+from fedsched.model.time.downtimes import closures_of
 
 if TYPE_CHECKING:
     from pathlib import Path

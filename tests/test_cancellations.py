@@ -13,7 +13,7 @@ from cancellation_cases import jobs, run
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from tiers import some
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, Outcome, compare, read_records
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 
 if TYPE_CHECKING:
     from pathlib import Path

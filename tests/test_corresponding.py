@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.io.sacct import read_sacct
+from fedsched.io.slurm_files.sacct import read_sacct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def test_tasks_need_numbers(array: list[str], task: list[str], said: str) -> Non
 
 def test_there_are_not_more_conditions_than_can_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of which no numbers meet would wait each for all of the other."""
-    monkeypatch.setattr("fedsched.model.corresponding.MOST", 8)
+    monkeypatch.setattr("fedsched.model.constraints.corresponding.MOST", 8)
     labels = {"array": ["a"] * 3 + ["b"] * 3, "task": ["0", "1", "2", "7", "8", "9"]}
     jobs = fs.Workload(submit=[0.0] * 6, tasks=[1] * 6, runtime=[1.0] * 6, labels=labels)
     waiting = dict.fromkeys((4, 5, 6), "aftercorr:1")

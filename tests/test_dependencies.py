@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.bounds.lower import lower_bounds
-from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.model.dependencies import Kind, conditions_of, edges_of, never_start, unmet
+from fedsched.bounds.lower.lower_bounds import lower_bounds
+from fedsched.core.errors import InfeasibleError, UnknownNameError
+from fedsched.model.constraints.dependencies import Kind, conditions_of, edges_of, never_start, unmet
 from fedsched.model.reading import CLAIRVOYANT
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ import pytest
 import fedsched as fs
 from fedsched import cli, policies
 from fedsched.cli.app import arguments_of, build_app
-from fedsched.model.metrics import METRICS
+from fedsched.model.schedule.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

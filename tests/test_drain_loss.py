@@ -12,7 +12,7 @@ from engine.test_against_naive import run_engine
 from tiers import tries
 
 import fedsched as fs
-from fedsched.model.eligible import eligible_since
+from fedsched.model.schedule.eligible import eligible_since
 
 FOUR = fs.NodeGroup(4)
 

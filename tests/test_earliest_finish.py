@@ -14,11 +14,11 @@ import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
 from fedsched.comparison.entrants import PolicyEntrant
 from fedsched.comparison.instances import Budget, Instance
-from fedsched.errors import InfeasibleError
-from fedsched.model.alternatives import chosen
-from fedsched.rolling import Rolling
-from fedsched.scenario import Scenario
+from fedsched.core.errors import InfeasibleError
+from fedsched.model.jobs.alternatives import chosen
+from fedsched.optimize.rolling import Rolling
 from fedsched.simulate import prepare
+from fedsched.study.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

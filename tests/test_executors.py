@@ -21,15 +21,15 @@ from executor_cases import EVALUATIONS, Mortal, broken_within, found, mortals, s
 
 from fedsched import cli
 from fedsched.compare import read_records
-from fedsched.errors import FedschedError
-from fedsched.executors import LateError, Processes, executor_named, result_of, unknown_to_workers
+from fedsched.core.errors import FedschedError
+from fedsched.core.executors import LateError, Processes, executor_named, result_of, unknown_to_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Executor
     from contextlib import AbstractContextManager
 
-    from fedsched.search.run import Run
+    from fedsched.search.run.run import Run
 
 pytestmark = pytest.mark.needs("distributed", "mpi4py")
 
@@ -203,7 +203,7 @@ def test_processes_replace_their_dead(tmp_path: Path) -> None:
 
 ORPHANS = """
 import os, signal, sys, time
-from fedsched.executors import Processes
+from fedsched.core.executors import Processes
 
 if __name__ == "__main__":
     executor = Processes(1, start=sys.argv[1])
@@ -439,7 +439,7 @@ def test_a_search_ends_where_the_client_is_closed() -> None:
 NOTEBOOK = """
 import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare
-from fedsched.executors import Processes
+from fedsched.core.executors import Processes
 
 class Own:
     name = "own"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io import read_federation
-from fedsched.model.features import alternatives
+from fedsched.model.machine.node_features import alternatives
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import strategies
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.errors import FieldError, InfeasibleError, TraceError
+from fedsched.core.errors import FieldError, InfeasibleError, TraceError
 from fedsched.generate.feedback import feedback_named
 
 if TYPE_CHECKING:

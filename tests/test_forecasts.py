@@ -10,7 +10,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.compare import Instance
-from fedsched.errors import FederationError
+from fedsched.core.errors import FederationError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,12 +15,12 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, compare
+from fedsched.core.errors import TraceError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import unpacked
-from fedsched.errors import TraceError
-from fedsched.model.metrics import NAMES
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

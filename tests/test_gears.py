@@ -15,14 +15,14 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.io.platforms.toml import federation_of_data, federation_text
 from fedsched.io.schedules import read_csv
-from fedsched.io.toml import federation_of_data, federation_text
-from fedsched.model.alternatives import chosen
-from fedsched.model.metrics import NAMES, OF_A_SCHEDULE
-from fedsched.model.shaping import with_shapes
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.shaping import with_shapes
+from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

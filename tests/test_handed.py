@@ -10,7 +10,7 @@ import pytest
 import fedsched as fs
 from fedsched import gang, generate, market
 from fedsched.bounds import exact, exact_front, lower_bounds
-from fedsched.errors import nearest, unknown_name
+from fedsched.core.errors import nearest, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ def test_a_rate_has_one_reader_for_python_files_and_the_command(tmp_path: Path) 
     file = tmp_path / "machine.toml"
     file.write_text('[[cluster]]\nname = "north"\nuplink = "1.25G"\n[[cluster.group]]\ncount = 4\n')
     assert fs.read_federation(file).clusters[0].uplink == 1.25e9
-    from fedsched.scenario.parts import with_uplinks
+    from fedsched.study.scenario.scenario_parts import with_uplinks
 
     assert with_uplinks(fs.Federation.of(4), ["1.25G"]).clusters[0].uplink == 1.25e9
     jobs = fs.Workload(submit=[0, 0], tasks=[1, 2], runtime=[1, 2])

@@ -13,8 +13,8 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.errors import InfeasibleError, ScheduleError
-from fedsched.model.held import Hold
+from fedsched.core.errors import InfeasibleError, ScheduleError
+from fedsched.model.constraints.holds import Hold
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedsched as fs
-from fedsched.model.implausible import implausible
+from fedsched.model.jobs.implausible import implausible
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,13 +12,13 @@ import pytest
 
 import fedsched as fs
 from fedsched.comparison.instances import Instance
-from fedsched.errors import OutputError, TraceError
+from fedsched.core.errors import OutputError, TraceError
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
-from fedsched.io.frame import cell_of, field_of, optional_in
-from fedsched.model.job import EXTRAS, OPTIONAL, Job
-from fedsched.model.job_columns import JobColumns
-from fedsched.result.files import as_data, of_data
+from fedsched.io.tables.frame import cell_of, field_of, optional_in
+from fedsched.model.jobs.columns import JobColumns
+from fedsched.model.jobs.job import EXTRAS, OPTIONAL, Job
+from fedsched.optimize.result.files import as_data, of_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

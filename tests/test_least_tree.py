@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedsched.jit import kernel
-from fedsched.least_tree import NOBODY, next_within, places_for, put
+from fedsched.core.jit import kernel
+from fedsched.core.least_tree import NOBODY, next_within, places_for, put
 
 NONE = 2**62  # is asked for where nobody stands
 

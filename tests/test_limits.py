@@ -10,7 +10,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.comparison.instances import Instance
-from fedsched.errors import FederationError, InfeasibleError
+from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.io import read_federation
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from tiers import tries
 
 import fedsched as fs
-from fedsched.engine.choices import possible_shapes
-from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.model.admission import in_nodes
-from fedsched.model.uneven import are_uneven, counted_tasks
+from fedsched.core.errors import InfeasibleError, UnknownNameError
+from fedsched.engine.pack.choices import possible_shapes
+from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks
 from fedsched.policies import DISPATCH, POLICIES
 from fedsched.policies.list_heuristics import HEURISTICS, OpenShapes, assign
 from fedsched.simulate import prepare

@@ -13,18 +13,18 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io import read_federation
-from fedsched.io.calendar import read_calendar, write_calendar
-from fedsched.io.toml import write_federation
+from fedsched.io.platforms.toml import write_federation
+from fedsched.io.tables.downtimes import read_calendar, write_calendar
 from fedsched.market import Environment
-from fedsched.model.closed_spans import numbered
-from fedsched.model.lost import LostRuns, held
+from fedsched.model.schedule.closed_spans import numbered
+from fedsched.model.schedule.lost import LostRuns, held
+from fedsched.optimize.result.files import _plan_data, _plan_of
+from fedsched.optimize.result.record import PlannedQueue
 from fedsched.plot import gantt
 from fedsched.report.drawing import plan_of
 from fedsched.report.sums import sums_of
-from fedsched.result.files import _plan_data, _plan_of
-from fedsched.result.record import PlannedQueue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from tiers import tries
 
 import fedsched as fs
-from fedsched.model.matched_gaps import is_concave, spared
+from fedsched.model.schedule.matched_gaps import is_concave, spared
 from fedsched.policies import Planned
 
 FRUGAL = {"off_watts": 5.0, "boot_watts": 20.0, "shutdown_watts": 10.0, "boot_seconds": 20.0, "shutdown_seconds": 10.0}

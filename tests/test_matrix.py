@@ -15,15 +15,15 @@ from tiers import INTERPRETED
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.cli import run
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 from fedsched.generate import gears
 from fedsched.generate.feedback import Sessions, feedback
 from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
 from fedsched.io.schedules import write_csv
-from fedsched.model.metrics import NAMES
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.optimize.result.files import as_data, of_data
 from fedsched.policies import Planned, Reserve, Slurm, Timeout
-from fedsched.result.files import as_data, of_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,10 +9,10 @@ import pytest
 from plain import plain
 
 import fedsched as fs
-from fedsched.model.integrals import NOTHING_WASTED, Eligible, Integrals, Wasted
-from fedsched.model.metrics import FIRST_INTEGRAL, METRICS, NAMES, OF_A_SCHEDULE, Column, Metrics
+from fedsched.model.schedule.integrals import NOTHING_WASTED, Eligible, Integrals, Wasted
+from fedsched.model.schedule.metrics import FIRST_INTEGRAL, METRICS, NAMES, OF_A_SCHEDULE, Column, Metrics
 
-metrics = plain("fedsched.model.metrics")
+metrics = plain("fedsched.model.schedule.metrics")
 MEASURED = metrics.Measured(
     submit=np.array([0.0, 10.0, 20.0]),
     tasks=np.array([2, 1, 3]),

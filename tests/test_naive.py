@@ -17,7 +17,7 @@ from naive import Group, Job, Machine, Result, Running, metrics, place, simulate
 from strategies import Scenario, random_scenario, scenarios, to_package
 from tiers import tries
 
-from fedsched.model.admission import open_groups
+from fedsched.model.jobs.admission import open_groups
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
+from fedsched.core.errors import FederationError
 from fedsched.io import read_federation
-from fedsched.model.nice import SLURM_ALONE
+from fedsched.model.jobs.nice import SLURM_ALONE
 from fedsched.policies import Slurm
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError, ScheduleError
+from fedsched.core.errors import FederationError, ScheduleError
 from fedsched.io.recorded_nodes import recorded_nodes
-from fedsched.model.node_use import NodeUse
+from fedsched.model.schedule.node_use import NodeUse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.model.nodes import node_runs, number_nodes
+from fedsched.model.schedule.node_numbers import node_runs, number_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,8 @@ from engine.test_against_naive import run_engine
 from tiers import tries
 
 import fedsched as fs
-from fedsched.model.closed_spans import numbered
-from fedsched.model.off_spans import bands
+from fedsched.model.schedule.closed_spans import numbered
+from fedsched.model.schedule.off_spans import bands
 from fedsched.policies import Planned, Reserve, Timeout
 from fedsched.report.drawing import plan_of
 

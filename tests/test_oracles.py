@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.io.swf import read_swf
-from fedsched.known import plan_checks, read_raw, run_checks
+from fedsched.bench.known_schedules import plan_checks, read_raw, run_checks
+from fedsched.io.swf.log import read_swf
 
 if TYPE_CHECKING:
     from pathlib import Path

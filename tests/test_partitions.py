@@ -10,12 +10,12 @@ import pytest
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.errors import FederationError, InfeasibleError, UnknownNameError
+from fedsched.core.errors import FederationError, InfeasibleError, UnknownNameError
 from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
-from fedsched.model.admission import as_asked, tiers_of_jobs
-from fedsched.model.assumed import assumptions
-from fedsched.rolling import Rolling
+from fedsched.model.jobs.admission import as_asked, tiers_of_jobs
+from fedsched.model.jobs.assumed import assumptions
+from fedsched.optimize.rolling import Rolling
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import pytest
 import strategies
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, OutputError
+from fedsched.core.errors import FederationError, InfeasibleError, OutputError
 from fedsched.generate import lublin
-from fedsched.io.sacct_demands import licences_in
-from fedsched.model.pools import PoolNeeds
-from fedsched.result import Result
-from fedsched.search.checkpoint import _key as search_key
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.io.slurm_files.sacct_demands import licences_in
+from fedsched.model.jobs.pool_demands import PoolNeeds
+from fedsched.optimize.result import Result
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.checkpoint import _key as search_key
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,9 @@ import strategies
 
 import fedsched as fs
 from fedsched.comparison.instances import Instance
-from fedsched.errors import FederationError, InfeasibleError
-from fedsched.model.power_cap import cap_over_time, most_drawn
-from fedsched.model.signal import MOST_DRAWN
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.model.power.power_cap import cap_over_time, most_drawn
+from fedsched.model.time.signal import MOST_DRAWN
 from fedsched.plot.gantt import figure
 from fedsched.plot.load import power
 from fedsched.report.drawing import plan_of

@@ -14,9 +14,9 @@ from engine.test_against_naive import run_engine
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError
-from fedsched.model.promises import Promises
-from fedsched.model.switching import power_saving_named
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.model.power.switching import power_saving_named
+from fedsched.model.schedule.promises import Promises
 from fedsched.policies import Planned, Reserve, Timeout
 
 if TYPE_CHECKING:

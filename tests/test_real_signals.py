@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.io.signals import read_signal
+from fedsched.io.tables.signals import read_signal
 
 if TYPE_CHECKING:
     from pathlib import Path

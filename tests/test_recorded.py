@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.model.log import LogColumns
-from fedsched.model.metrics import BOUND_SECONDS
-from fedsched.model.recorded import BOUND_SECONDS as SAME_SECONDS
-from fedsched.model.recorded import of_some, recorded, simulated_beside
-from fedsched.result import Result
+from fedsched.model.jobs.log import LogColumns
+from fedsched.model.jobs.recorded import BOUND_SECONDS as SAME_SECONDS
+from fedsched.model.jobs.recorded import of_some, recorded, simulated_beside
+from fedsched.model.schedule.metrics import BOUND_SECONDS
+from fedsched.optimize.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path

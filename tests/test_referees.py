@@ -17,12 +17,12 @@ import pytest
 from tiers import tries
 
 import fedsched as fs
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.pack import pack
-from fedsched.model.calendar import closures_of
-from fedsched.model.metrics import Column
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.run.batch import Evaluator
 from fedsched.model.reading import CLAIRVOYANT
+from fedsched.model.schedule.metrics import Column
+from fedsched.model.time.downtimes import closures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

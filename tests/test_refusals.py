@@ -12,7 +12,7 @@ import pytest
 import fedsched as fs
 from fedsched import gang, generate, market
 from fedsched.bounds import exact, exact_front, lower_bounds
-from fedsched.search.stopping import GapReached, MaxEvaluations, MaxSeconds, NoProgress, Target
+from fedsched.search.run.stopping import GapReached, MaxEvaluations, MaxSeconds, NoProgress, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,14 +14,14 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.bounds.heads import those_who_start
-from fedsched.engine.pack import pack
-from fedsched.errors import FederationError, InfeasibleError
+from fedsched.bounds.lower.longest_paths import those_who_start
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.engine.pack.problem import pack
 from fedsched.gym.episodes import Episodes
-from fedsched.io.calendar import read_calendar, write_calendar
-from fedsched.io.toml import read_federation
+from fedsched.io.platforms.toml import read_federation
+from fedsched.io.tables.downtimes import read_calendar, write_calendar
 from fedsched.model.reading import Reading
-from fedsched.model.reservations import kept_nodes, reservations_of
+from fedsched.model.time.reservations import kept_nodes, reservations_of
 
 if TYPE_CHECKING:
     from pathlib import Path

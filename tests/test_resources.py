@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io import read_federation
 from fedsched.policies import Rules
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.io.toml import federation_text, read_federation
+from fedsched.core.errors import FederationError
+from fedsched.io.platforms.toml import federation_text, read_federation
 from fedsched.market.environment import Environment
-from fedsched.model.calendar import closures_of
-from fedsched.model.node_ranges import ranges_text
-from fedsched.model.node_use import NodeUse
-from fedsched.model.nodes import by_their_numbers, node_runs, number_nodes
+from fedsched.model.machine.node_ranges import ranges_text
+from fedsched.model.schedule.node_numbers import by_their_numbers, node_runs, number_nodes
+from fedsched.model.schedule.node_use import NodeUse
+from fedsched.model.time.downtimes import closures_of
 from fedsched.plot.gantt import figure
 from fedsched.study.machines import _scaled
 

@@ -10,10 +10,10 @@ import pytest
 
 import fedsched as fs
 from fedsched.cli import describe
-from fedsched.errors import ConfigError, FieldError
+from fedsched.core.errors import ConfigError, FieldError
 from fedsched.model.reading import Reading
-from fedsched.scenario import Log, Machine, Made, PolicyChoice, Scenario
-from fedsched.scenario.files import read_scenario, write_scenario
+from fedsched.study.scenario import Log, Machine, Made, PolicyChoice, Scenario
+from fedsched.study.scenario.files import read_scenario, write_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable

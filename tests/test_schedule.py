@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.model.integrals import Integrals
 from fedsched.model.reading import Reading
-from fedsched.result.files import _plan_data as plan_data
-from fedsched.result.files import _plan_of as plan_of
-from fedsched.result.record import PlannedQueue
+from fedsched.model.schedule.integrals import Integrals
+from fedsched.optimize.result.files import _plan_data as plan_data
+from fedsched.optimize.result.files import _plan_of as plan_of
+from fedsched.optimize.result.record import PlannedQueue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,9 @@ from engine.test_against_naive import run_engine
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError
-from fedsched.io.signals import read_signal
-from fedsched.model.signal import Curve
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.io.tables.signals import read_signal
+from fedsched.model.time.signal import Curve
 
 if TYPE_CHECKING:
     from pathlib import Path

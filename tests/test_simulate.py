@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.policies import DISPATCH, ORDERS, POLICIES
 
 JOBS = fs.Workload(submit=[0, 0, 1], tasks=[2, 3, 1], runtime=[5, 4, 3], estimate=[6, 4, 9])

@@ -11,10 +11,10 @@ from slurm_cases import case, differences
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError
 from fedsched.slurm import Clocks, SlurmSchedule
-from fedsched.slurm.associations import Association, Associations, Qos
-from fedsched.slurm.clocks import seconds_to_clear
+from fedsched.slurm.priority.associations import Association, Associations, Qos
+from fedsched.slurm.result.clocks import seconds_to_clear
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from slurm_naive_site import Job, Site
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError
-from fedsched.slurm.associations import Association, Associations, Qos
-from fedsched.slurm.result import SharedSlurmSchedule
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.slurm.priority.associations import Association, Associations, Qos
+from fedsched.slurm.result.schedule import SharedSlurmSchedule
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from slurm_naive_sizes import SizedPlay
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
-from fedsched.slurm.associations import Association, Associations
+from fedsched.core.errors import InfeasibleError
+from fedsched.slurm.priority.associations import Association, Associations
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,10 @@ from engine.test_against_naive import run_engine
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.model.lost import held
-from fedsched.model.switched import spans_of
-from fedsched.model.switching import power_saving_named
+from fedsched.core.errors import FederationError
+from fedsched.model.power.switching import power_saving_named
+from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.switched import spans_of
 from fedsched.policies import Timeout
 
 if TYPE_CHECKING:

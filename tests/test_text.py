@@ -20,32 +20,32 @@ from tiers import some
 
 import fedsched as fs
 from fedsched import market as markets
-from fedsched import text
+from fedsched.bench.standing import Standing
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.comparison.statistics import Pair, Pairs
 from fedsched.comparison.table import Row, Table
-from fedsched.errors import FedschedError, FieldError, TraceError
+from fedsched.core import text
+from fedsched.core.errors import FedschedError, FieldError, TraceError
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
-from fedsched.instances.standing import Standing
 from fedsched.io.fetch import Fetched
-from fedsched.io.slurm_conf import SlurmConf
-from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
-from fedsched.model.labels import Labels
-from fedsched.model.node_use import NodeUse
-from fedsched.model.pools import PoolNeeds
-from fedsched.model.schedule import Schedule
-from fedsched.model.workload import Workload
+from fedsched.io.slurm_files.slurm_conf import SlurmConf
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.pool_demands import PoolNeeds
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import Cluster, Federation, NodeGroup, Pool
+from fedsched.model.schedule.node_use import NodeUse
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.optimize.shifting import Shift, Shifts
 from fedsched.plot import attainment, convergence, cycle, gantt, load, pareto, profile, ranks, saving, style, surface
 from fedsched.plot import result as result_plots
 from fedsched.policies import Rules
 from fedsched.report import of_schedules, write
-from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.search.run import Moment
+from fedsched.search.run.run import Moment
+from fedsched.site.tuning.record import Tuned, Tuning
 from fedsched.slurm import Slurm
 from fedsched.study.record import Outcome, Study
-from fedsched.tuning.record import Tuned, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -372,5 +372,5 @@ def test_names_leave_by_one_door() -> None:
                 imported = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
                 if "html" in imported and not str(getattr(node, "module", None)).startswith("fedsched."):
                     escaping.add(name)
-    assert printing == {"cli/shared.py", "cli/announcing.py"}  # the latter moves a line of its own words
-    assert escaping == {"text.py"}
+    assert printing == {"cli/shared/shared.py", "cli/shared/announcing.py"}  # the latter moves a line of its own words
+    assert escaping == {"core/text.py"}

@@ -9,12 +9,12 @@ import pytest
 
 import fedsched as fs
 from fedsched.cli import run
-from fedsched.errors import InfeasibleError, TraceError
-from fedsched.io.slurm_conf import read_slurm_conf
+from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
+from fedsched.site.tuning import GENES
+from fedsched.site.tuning.confs import changed, changed_texts, diff_of, value_in
+from fedsched.site.twin import made_dump
 from fedsched.slurm import Slurm
-from fedsched.tuning import GENES
-from fedsched.tuning.confs import changed, changed_texts, diff_of, value_in
-from fedsched.twin import made_dump
 
 MACHINE = (
     "SelectType=select/linear PriorityType=priority/basic\nNodeName=n[1-8]\nPartitionName=p Nodes=ALL Default=YES\n"

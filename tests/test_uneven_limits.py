@@ -11,8 +11,8 @@ from tiers import tries
 from whole_node_cases import against, machine, work
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
-from fedsched.model.schedule import Schedule
+from fedsched.core.errors import InfeasibleError
+from fedsched.model.schedule.schedule import Schedule
 
 ALONE = {"exclusive": 1}
 TWO = machine((3, {"cpu": 4}), (2, {"cpu": 8}))

@@ -14,16 +14,16 @@ from tiers import tries
 from whole_node_cases import against, machine, nodes_of, work
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError, ScheduleError
-from fedsched.model.admission import in_nodes
-from fedsched.model.layout import own_tasks
-from fedsched.model.lost import LostRuns
-from fedsched.model.schedule import Schedule
-from fedsched.model.uneven import are_uneven, most_nodes
+from fedsched.core.errors import InfeasibleError, ScheduleError
+from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.layout import own_tasks
+from fedsched.model.jobs.uneven import are_uneven, most_nodes
+from fedsched.model.schedule.lost import LostRuns
+from fedsched.model.schedule.schedule import Schedule
 from fedsched.plot.gantt import link_load
 from fedsched.report.packing import jobs_of
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from tiers import tries
 from whole_node_cases import against, machine, work
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
-from fedsched.model.admission import in_nodes
-from fedsched.model.alternatives import chosen
-from fedsched.model.layout import own_tasks
+from fedsched.core.errors import InfeasibleError
+from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.layout import own_tasks
+from fedsched.model.jobs.shaping import every_shape, of_least_area, with_shapes
 from fedsched.model.reading import USUAL
-from fedsched.model.shaping import every_shape, of_least_area, with_shapes
-from fedsched.rolling import Rolling
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.optimize.rolling import Rolling
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import fedsched as fs
-from fedsched.io.sacct import read_sacct
-from fedsched.model.unmodelled import CPUS_AS_NODES, sentence, unmodelled
-from fedsched.result import Result
+from fedsched.io.slurm_files.sacct import read_sacct
+from fedsched.model.jobs.unmodelled import CPUS_AS_NODES, sentence, unmodelled
+from fedsched.optimize.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path

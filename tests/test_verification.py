@@ -13,10 +13,10 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
-from fedsched.model.integrals import NOT_KNOWN
-from fedsched.model.metrics import NAMES
-from fedsched.model.switching import Timeout
-from fedsched.model.verification import violations
+from fedsched.model.power.switching import Timeout
+from fedsched.model.schedule.integrals import NOT_KNOWN
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.model.verify.verification import violations
 
 
 def good() -> fs.Schedule:

@@ -13,8 +13,8 @@ import strategies
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.errors import InfeasibleError
-from fedsched.io.evalys import write_jobs
+from fedsched.core.errors import InfeasibleError
+from fedsched.io.batsim.evalys import write_jobs
 from fedsched.report.sums import sums_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 ABOUT = "Wheel-Version: 1.0\nGenerator: hatchling 1.18\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 KERNELS = """
-from fedsched.jit import inlined, kernel, part
+from fedsched.core.jit import inlined, kernel, part
 
 @inlined
 def twice(x):
@@ -37,7 +37,7 @@ def answer(x: int) -> int:
 """
 ASK = """
 from fedsched import kernels
-from fedsched.compilation import compiling
+from fedsched.core.compilation import compiling
 with compiling() as watch:
     print(kernels.answer(20))
 print(watch.functions)
@@ -53,18 +53,18 @@ def tool() -> ModuleType:
 @pytest.mark.parametrize(
     ("name", "shipped"),
     [
-        ("fedsched.engine.loop.run.0123456789abcdef.0123456789abcdef01234567", True),
+        ("fedsched.engine.loop.event_loop.run.0123456789abcdef.0123456789abcdef01234567", True),
         ("unbox.State_0123456789abcdef.0123456789abcdef.0123456789abcdef01234567", True),
         ("self-test.0123456789abcdef.0123456789abcdef01234567", True),
-        ("fedsched.engine.queue.at.0123456789abcdef.0123456789abcdef01234567", False),  # inlined
-        ("fedsched.jit.probe.difference.locals.part.0123456789abcdef.0123456789abcdef01234567", False),
+        ("fedsched.engine.queue.queue_tree.at.0123456789abcdef.0123456789abcdef01234567", False),  # inlined
+        ("fedsched.core.jit.probe.difference.locals.part.0123456789abcdef.0123456789abcdef01234567", False),
         (".tmp1234", False),
         ("plain-0123456789abcdef", False),
     ],
 )
 def test_what_is_shipped(tool: ModuleType, name: str, shipped: bool) -> None:
     """Tests that only what a call reads is shipped: not what its callers have in them, and no half-written file."""
-    assert tool.is_shipped(name, {"fedsched.engine.queue.at"}) is shipped
+    assert tool.is_shipped(name, {"fedsched.engine.queue.queue_tree.at"}) is shipped
 
 
 def test_the_wheel_is_for_this_python_and_numbas_systems(tool: ModuleType) -> None:

@@ -14,17 +14,17 @@ from tiers import tries
 from whole_node_cases import EIGHT, against, machine, nodes_of, work
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.core.errors import InfeasibleError, ScheduleError
 from fedsched.gym.episodes import Episodes
-from fedsched.model.admission import in_nodes
-from fedsched.model.alternatives import chosen as shape_of_each
-from fedsched.model.layout import tasks_on_nodes
+from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.alternatives import chosen as shape_of_each
+from fedsched.model.jobs.layout import tasks_on_nodes
+from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.reading import Reading
-from fedsched.model.schedule import Schedule
-from fedsched.model.shaping import with_shapes
+from fedsched.model.schedule.schedule import Schedule
 from fedsched.plot.gantt import link_load
 from fedsched.report.packing import jobs_of
-from fedsched.search.slowdown import time_costs
+from fedsched.search.problem.slowdown import time_costs
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from engine.test_against_naive import run_engine
 from tiers import tries
 
 import fedsched as fs
-from fedsched.model.metrics import OF_A_SCHEDULE
-from fedsched.model.workflows import Workflow
+from fedsched.model.schedule.metrics import OF_A_SCHEDULE
+from fedsched.model.schedule.workflows import Workflow
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import OutputError, TraceError, UnknownNameError
-from fedsched.model.log import CleaningReport, LogColumns
+from fedsched.core.errors import OutputError, TraceError, UnknownNameError
+from fedsched.model.jobs.log import CleaningReport, LogColumns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -30,7 +30,7 @@ FILES = {
     "slurm.conf": "NodeName=n[1-128]\nPartitionName=batch Nodes=ALL Default=YES\n",
     "shared.conf": "NodeName=n[1-128] CPUs=4 RealMemory=4000\nPartitionName=batch Nodes=ALL Default=YES\n",
 }
-NO_FUNCTIONS = ("unbox.", "noted.", "self-test.", "fedsched.jit.")  # what else is kept
+NO_FUNCTIONS = ("unbox.", "noted.", "self-test.", "fedsched.core.jit.")  # what else is kept
 
 
 def main() -> int:
@@ -41,7 +41,7 @@ def main() -> int:
         before = before or compiled
         table[call] = {"alone": len(compiled), "after": len(compiled - before)}
         print(call, table[call], flush=True)
-    from fedsched.warmup import KINDS
+    from fedsched.cli.warming import KINDS
 
     for kind in KINDS:
         compiled = compiled_by(f"warmup {kind}")

@@ -25,11 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNELS = "fedsched/_kernels"
 FOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
 V3 = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")  # as /proc/cpuinfo calls them
-NOT_READ = ("fedsched.jit.probe.",)  # of the first kernel, whose mark alone is read
+NOT_READ = ("fedsched.core.jit.probe.",)  # of the first kernel, whose mark alone is read
 COMPILERS = ("numba", "llvmlite")
 INLINED = """
 import importlib, sys
-from fedsched.jit.cache import KernelCache
+from fedsched.core.jit.cache import KernelCache
 for name in sys.stdin.read().split():
     module, _, function = name.rpartition(".")
     kept = getattr(getattr(importlib.import_module(module), function, None), "_cache", None)
@@ -41,7 +41,7 @@ CALLS = """
 import sys
 import numpy as np
 import fedsched as fs
-from fedsched.compilation import compiling
+from fedsched.core.compilation import compiling
 
 def jobs(**more):
     sample = fs.Workload.example().head(300)

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 from fedsched import Cluster, Federation, NodeGroup
-from fedsched.model.assumed import Assumed
+from fedsched.model.jobs.assumed import Assumed
 
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parent / "fedsched" / "data" / "federations"

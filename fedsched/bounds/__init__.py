@@ -1,6 +1,6 @@
 """Lower bounds that prove how good a schedule is, and exact answers for small problems."""
 
-from fedsched.bounds.exact import ExactAnswer, ExactFront, exact, exact_front
-from fedsched.bounds.lower import LowerBounds, lower_bounds
+from fedsched.bounds.exact_answers.exact import ExactAnswer, ExactFront, exact, exact_front
+from fedsched.bounds.lower.lower_bounds import LowerBounds, lower_bounds
 
 __all__ = ["ExactAnswer", "ExactFront", "LowerBounds", "exact", "exact_front", "lower_bounds"]

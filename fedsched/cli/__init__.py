@@ -8,7 +8,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from fedsched.cli.shared import FAILED, INTERRUPTED, option, say
+from fedsched.cli.shared.shared import FAILED, INTERRUPTED, option, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,10 @@ COMMANDS = {
     "warmup": "Compile ahead what calls need: for images, login nodes and caches that users share.",
     "demo": "Compare policies on the shipped trace; writes a report.",
 }
+FOLDERS = {
+    "data": "completion convert demo doctor fetch generate info warmup",
+    "slurm": "apply place plan sprio tune twin watch",
+}
 CURES = {
     errno.ENOENT: "; check the path",
     errno.EISDIR: "; give the name of a file in it",
@@ -56,12 +60,18 @@ SPELLED = dict(
 )  # fmt: skip
 
 
+def module_of(command: str) -> str:
+    """Return the name of the module that holds a command."""
+    folder = next((folder for folder, commands in FOLDERS.items() if command in commands.split()), "experiment")
+    return f"fedsched.cli.{folder}.{command}"
+
+
 def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
     from cyclopts import CycloptsError
 
-    from fedsched.cli.announcing import announced
     from fedsched.cli.app import build_app
+    from fedsched.cli.shared.announcing import announced
 
     # The parser takes a dash for an option without a name; this is a path, which comes out as - again.
     arguments = ["./-" if argument == "-" else argument for argument in arguments]
@@ -76,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
     except CycloptsError as error:
         if debug:
             raise
-        from fedsched.cli.misread import worded
+        from fedsched.cli.shared.misread import worded
 
         return _complain(f"{worded(error)} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:
@@ -98,7 +108,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def describe(error: BaseException) -> str:
     """Return an error in one line, for a person."""
-    from fedsched.errors import FedschedError, FieldError
+    from fedsched.core.errors import FedschedError, FieldError
 
     text = " ".join((error.told(option) if isinstance(error, FieldError) else str(error)).split())
     if isinstance(error, OSError) and error.strerror:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from cyclopts import App, Parameter
 
 from fedsched import __version__
-from fedsched.cli import COMMANDS, options
-from fedsched.cli import config as settings
-from fedsched.cli.lists import one_by_one
-from fedsched.cli.shared import NotTakenError
+from fedsched.cli import COMMANDS, module_of
+from fedsched.cli.shared import config as settings
+from fedsched.cli.shared import options
+from fedsched.cli.shared.lists import one_by_one
+from fedsched.cli.shared.shared import NotTakenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +41,10 @@ def build_app(named: str | None = None) -> App:
     )
     for name, summary in COMMANDS.items():
         if name == named:
-            function = import_module(f"fedsched.cli.{name}").command
+            function = import_module(module_of(name)).command
             app.command(function, name=name, help_epilogue=epilogue_of(function))
         else:
-            app.command(f"fedsched.cli.{name}:command", name=name, help=summary)
+            app.command(f"{module_of(name)}:command", name=name, help=summary)
 
     app.meta.suppress_keyboard_interrupt = False
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.entrants import Entrant
 from fedsched.comparison.instances import Budget
-from fedsched.errors import shown
-from fedsched.values import seed_of
+from fedsched.core.errors import shown
+from fedsched.core.values import seed_of
 
 if TYPE_CHECKING:
     from fedsched.comparison.instances import Comparable

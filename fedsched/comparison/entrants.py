@@ -7,24 +7,24 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from fedsched.comparison.instances import Instance
-from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.core.errors import InfeasibleError, unknown_name
+from fedsched.core.text import counted
 from fedsched.optimize import optimize
 from fedsched.optimize.baselines import baseline_schedule, bound_on, bounds_of, measured
 from fedsched.optimize.searching import versions
 from fedsched.optimize.verb import SEEDS
 from fedsched.policies import POLICIES, Rules
-from fedsched.search.driver import INTERRUPTED
-from fedsched.search.methods import ALIASES, METHODS, method_named
-from fedsched.search.objectives import Objectives, signs_of
-from fedsched.search.shared import problem_for
-from fedsched.text import counted
+from fedsched.search.methods.methods import ALIASES, METHODS, method_named
+from fedsched.search.problem.objectives import Objectives, signs_of
+from fedsched.search.problem.shared import problem_for
+from fedsched.search.run.driver import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.comparison.instances import Budget
-    from fedsched.result import Result
-    from fedsched.search.problem import SearchProblem
+    from fedsched.optimize.result import Result
+    from fedsched.search.problem.problem import SearchProblem
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.reading import FORMER
 from fedsched.comparison.record import RunRecord
-from fedsched.errors import FedschedError, OutputError
+from fedsched.core.errors import FedschedError, OutputError
 from fedsched.model.reading import SUBMITS, Reading
 
 if TYPE_CHECKING:

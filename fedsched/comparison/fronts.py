@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.objectives import signs_of
+from fedsched.search.problem.objectives import signs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

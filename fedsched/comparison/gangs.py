@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fedsched.comparison.entrants import Outcome
-from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.core.errors import InfeasibleError, unknown_name
 from fedsched.gang.presets import NAMED, Preset
 from fedsched.gang.run import simulate
 from fedsched.gang.schedule import CLASSES
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.instances import Budget
     from fedsched.gang.schedule import GangSchedule
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
 # What less of is better; and utilisation, which comparisons maximise.
 OBJECTIVES = (

@@ -9,19 +9,19 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
-from fedsched.errors import shown, unknown_name
-from fedsched.handed import nouns_of
-from fedsched.model import assumed, implausible, unmodelled
+from fedsched.core.errors import shown, unknown_name
+from fedsched.core.text import counted
+from fedsched.engine.sharing import NodeSharing
+from fedsched.io.handed import nouns_of
 from fedsched.model.foresight import foresight, known_beforehand
-from fedsched.model.node_use import unmodelled_when_shared
+from fedsched.model.jobs import assumed, implausible, unmodelled
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
-from fedsched.sharing import NodeSharing
-from fedsched.text import counted
+from fedsched.model.schedule.node_use import unmodelled_when_shared
 
 if TYPE_CHECKING:
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
 
 class Comparable(Protocol):

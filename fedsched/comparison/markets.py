@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from fedsched.comparison.entrants import Outcome
-from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.core.errors import InfeasibleError, unknown_name
 from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import METHODS, Method, schedule
 

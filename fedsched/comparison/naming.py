@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
 from fedsched.gang.presets import NAMED
 from fedsched.market.methods import METHODS as MARKET
 from fedsched.optimize.verb import SEEDS
 from fedsched.policies import POLICIES
-from fedsched.search.methods import ALIASES, METHODS
+from fedsched.search.methods.methods import ALIASES, METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.comparison.reading import FORMER, reading_of
-from fedsched.model.assumed import ENERGIES, WATTS_MARK
-from fedsched.search.objectives import MAXIMISED
-from fedsched.text import one_line
+from fedsched.core.text import one_line
+from fedsched.model.jobs.assumed import ENERGIES, WATTS_MARK
+from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
     from os import PathLike

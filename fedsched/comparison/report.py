@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from fedsched.comparison.instances import Budget
 from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
-from fedsched.errors import TooFewRunsError
+from fedsched.core.errors import TooFewRunsError
+from fedsched.core.text import counted
+from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.report.skeleton import document, scrolled, table
-from fedsched.text import counted
-from fedsched.text import html as escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

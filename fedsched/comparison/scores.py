@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.comparison.fronts import INDICATORS, indicator_values
-from fedsched.errors import unknown_name
-from fedsched.search.objectives import MAXIMISED
+from fedsched.core.errors import unknown_name
+from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.comparison.scores import levelled, rows_of
-from fedsched.errors import TooFewRunsError, unknown_name
-from fedsched.text import counted, one_line
+from fedsched.core.errors import TooFewRunsError, unknown_name
+from fedsched.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

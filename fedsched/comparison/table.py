@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.bounds.trivial import is_telling
+from fedsched.bounds.lower.trivial import is_telling
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
-from fedsched.errors import pandas_for
-from fedsched.result.faces import UNITS, number, share
-from fedsched.text import html as escape
-from fedsched.text import one_line
+from fedsched.core.errors import pandas_for
+from fedsched.core.text import html as escape
+from fedsched.core.text import one_line
+from fedsched.optimize.result.faces import UNITS, number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.jit import inlined
+from fedsched.core.jit import inlined
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats
+    from fedsched.engine.arrays.structs import Floats
 
 
 @inlined

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import QueueKey
-from fedsched.engine.queue import fill_keys
+from fedsched.engine.queue.queue_tree import fill_keys
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from fedsched.engine.arrays import Floats, Ints, Problem
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem
 
 CHANGING = {"xfactor": QueueKey.XFACTOR, "wfp3": QueueKey.WFP3, "unicef": QueueKey.UNICEF}
 BY_SUBMIT = {"fcfs": QueueKey.SUBMITTED, "f1": QueueKey.F1}  # they change where submits do

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine import capped
-from fedsched.engine.arrays import Plan
-from fedsched.engine.caps import caps_table, checked_caps
+from fedsched.engine.arrays.structs import Plan
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.orders import queue_order
-from fedsched.engine.switching import refuse_rule
+from fedsched.engine.pack import power_cap_arrays
+from fedsched.engine.pack.node_caps import caps_table, checked_caps
+from fedsched.engine.pack.power_state_refusals import refuse_rule
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Problem
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.engine.arrays.structs import Ints, Problem
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
     from fedsched.policies import Rules
 
 
@@ -48,7 +48,7 @@ def plan_of_rules(
 ) -> Plan:
     """Return the plan that these rules make of the jobs; caps bind beside the rules' own."""
     refuse_rule(federation, rules.dispatch)
-    capped.refuse_rule(federation, rules.dispatch)
+    power_cap_arrays.refuse_rule(federation, rules.dispatch)
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key
     if rules.backfill_order is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import IntFlag
 
+from fedsched.core.jit import constant, inlined
 from fedsched.engine.codes import Dispatch
-from fedsched.jit import constant, inlined
 
 
 class Needs(IntFlag):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedsched.core.jit import part
 from fedsched.gang.dispatching import (
     ANY,
     IDLE,
@@ -23,7 +24,6 @@ from fedsched.gang.waiting import (
     start_waiting,
     wait_at_queues,
 )
-from fedsched.jit import part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

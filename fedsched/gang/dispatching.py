@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedsched.core.jit import constant, inlined, part
 from fedsched.gang.state import NONE, Dispatch, Grid, LocalSite, Routing, remaining, uniform_of
-from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

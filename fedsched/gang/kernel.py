@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.jit import constant, kernel, part
 from fedsched.gang.disciplines import arrive_queued
 from fedsched.gang.migration import settle
 from fedsched.gang.multisite import arrive_multisite, freed_multisite
 from fedsched.gang.state import Clock, Counter, Grid, end_run, remove
-from fedsched.jit import constant, kernel, part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedsched.core.jit import constant, inlined, part
 from fedsched.gang.disciplines import discipline_pass
 from fedsched.gang.state import NONE, Counter, add_load, drop_load, note_gone
 from fedsched.gang.waiting import (
@@ -16,7 +17,6 @@ from fedsched.gang.waiting import (
     unlist_job,
     wait_at_queues,
 )
-from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedsched.core.jit import flag, part
 from fedsched.gang.dispatching import (
     ANY,
     choose_processor,
@@ -14,7 +15,6 @@ from fedsched.gang.dispatching import (
     weight_of,
 )
 from fedsched.gang.state import NONE, Counter, begin_run, enqueue, note_gone, note_waiting, unlink
-from fedsched.jit import flag, part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

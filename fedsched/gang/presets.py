@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
+from fedsched.core.text import counted
+from fedsched.core.values import is_number, whole
 from fedsched.gang.run import simulate
 from fedsched.gang.schedule import GangSchedule  # noqa: TC001 a public type of this module's functions
 from fedsched.gang.system import GangSystem
-from fedsched.model.workload import Workload
-from fedsched.text import counted
-from fedsched.values import is_number, whole
+from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

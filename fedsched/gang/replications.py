@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import shown
+from fedsched.core.errors import shown
+from fedsched.core.values import whole
 from fedsched.gang.schedule import CLASSES, GangMetrics
-from fedsched.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

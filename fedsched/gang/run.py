@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.core.text import counted
+from fedsched.core.values import whole
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
 from fedsched.gang.system import GangSystem
-from fedsched.handed import noun_of, workload_of
-from fedsched.text import counted
-from fedsched.values import whole
+from fedsched.io.handed import noun_of, workload_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.gang.state import Inputs, State
-    from fedsched.handed import AnyJobs
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs
+    from fedsched.model.jobs.workload import Workload
 
 STOPPED_AT = ("", "limit of completions", "time limit", "end of all events")
 

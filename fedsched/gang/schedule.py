@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import ScheduleError, unknown_name
-from fedsched.text import counted, one_line
-from fedsched.values import is_number
+from fedsched.core.errors import ScheduleError, unknown_name
+from fedsched.core.text import counted, one_line
+from fedsched.core.values import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.gang.system import GangSystem
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

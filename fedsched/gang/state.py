@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.jit import by_reference, constant, inlined, kernel, part
-from fedsched.random_numbers import STEP, mixed, unit
+from fedsched.core.jit import by_reference, constant, inlined, kernel, part
+from fedsched.core.random import STEP, mixed, unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import is_number, whole
 from fedsched.gang.names import (
     CLAIMS,
     DISCIPLINES,
@@ -19,7 +20,6 @@ from fedsched.gang.names import (
     PREEMPTS,
     ROUTINGS,
 )
-from fedsched.values import is_number, whole
 
 MOST_PROCESSORS = 1_000_000
 _NAMES = {

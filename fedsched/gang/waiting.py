@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.jit import constant, inlined, part
 from fedsched.gang.state import (
     NONE,
     Clock,
@@ -17,7 +18,6 @@ from fedsched.gang.state import (
     note_gone,
     note_waiting,
 )
-from fedsched.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State

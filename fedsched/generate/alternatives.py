@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.handed import workload_of
-from fedsched.model.alternatives import Alternatives
-from fedsched.model.layout import own_tasks
-from fedsched.values import seed_of, whole
+from fedsched.core.values import seed_of, whole
+from fedsched.io.handed import workload_of
+from fedsched.model.jobs.alternatives import Alternatives
+from fedsched.model.jobs.layout import own_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.handed import AnyJobs
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs
+    from fedsched.model.jobs.workload import Workload
 
 
 def alternatives(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.handed import workload_of
-from fedsched.values import bytes_a_second, is_number, seed_of
+from fedsched.core.values import bytes_a_second, is_number, seed_of
+from fedsched.io.handed import workload_of
 
 if TYPE_CHECKING:
-    from fedsched.handed import AnyJobs
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs
+    from fedsched.model.jobs.workload import Workload
 
 
 def communication(

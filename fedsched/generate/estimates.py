@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedsched.errors import shown, unknown_name
-from fedsched.handed import workload_of
-from fedsched.values import seed_of
+from fedsched.core.errors import shown, unknown_name
+from fedsched.core.values import seed_of
+from fedsched.io.handed import workload_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.handed import AnyJobs
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs
+    from fedsched.model.jobs.workload import Workload
 
 POPULAR = 20  # values that hold most of the jobs
 POPULAR_SHARE = 89.0  # per cent

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedsched.errors import FieldError, TraceError
-from fedsched.handed import workload_of
-from fedsched.model.feedback import Feedback
-from fedsched.values import is_number
+from fedsched.core.errors import FieldError, TraceError
+from fedsched.core.values import is_number
+from fedsched.io.handed import workload_of
+from fedsched.model.constraints.feedback import Feedback
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.handed import AnyJobs
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs
+    from fedsched.model.jobs.workload import Workload
 
 NOBODY = -1.0
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.handed import nouns_of
-from fedsched.model.alternatives import Alternatives
-from fedsched.model.gears import in_gear, speeds_of
-from fedsched.model.layout import own_tasks
+from fedsched.io.handed import nouns_of
+from fedsched.model.jobs.alternatives import Alternatives
+from fedsched.model.jobs.layout import own_tasks
+from fedsched.model.power.gears import in_gear, speeds_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.workload import Workload
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.jobs.workload import Workload
 
 
 def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Workload:

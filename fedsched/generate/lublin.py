@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedsched.errors import unknown_name
-from fedsched.model.workload import Workload
-from fedsched.values import is_number, seed_of, whole
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import is_number, seed_of, whole
+from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

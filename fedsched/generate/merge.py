@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.log import FROM_SLURM, IN_CPUS
-from fedsched.text import counted
+from fedsched.core.text import counted
+from fedsched.model.jobs.log import FROM_SLURM, IN_CPUS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
 
 def _with_own_arrays(workload: Workload, site: str) -> Workload:
     """Return the jobs with arrays that are those of this log alone."""
     from dataclasses import replace
 
-    from fedsched.model.labels import Labels
+    from fedsched.model.jobs.labels import Labels
 
     if workload.labels is None or "array" not in workload.labels.texts:
         return workload
@@ -30,8 +30,8 @@ def _with_own_arrays(workload: Workload, site: str) -> Workload:
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
     """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
-    from fedsched.model.job import OPTIONAL, UNKNOWN_USER
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.job import OPTIONAL, UNKNOWN_USER
+    from fedsched.model.jobs.workload import Workload
 
     names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
     _check(workloads, names)

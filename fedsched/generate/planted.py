@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import unknown_name
-from fedsched.handed import federation_of
-from fedsched.model.workload import Workload
-from fedsched.values import seed_of, whole
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import seed_of, whole
+from fedsched.io.handed import federation_of
+from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:
-    from fedsched.handed import AnyMachine
-    from fedsched.model.federation import Federation
+    from fedsched.io.handed import AnyMachine
+    from fedsched.model.machine.federation import Federation
 
 STEPS = 1 << 20  # the makespan's resolution: cuts fall on whole steps, so that they add up
 WITHIN = ("speed", "cluster")  # what no job reaches beyond

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from fedsched.errors import unknown_name
-from fedsched.model.workload import Workload
-from fedsched.values import LEAST_SECONDS, is_number, seed_of, whole
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import LEAST_SECONDS, is_number, seed_of, whole
+from fedsched.model.jobs.workload import Workload
 
 SIZES = ("uniform", "pow2", "serial")
 RUNTIMES = ("exponential", "uniform", "constant")

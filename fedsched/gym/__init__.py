@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedsched.errors import MissingExtraError
+from fedsched.core.errors import MissingExtraError
 
 try:
     import gymnasium

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.engine.arrays import Limits
-from fedsched.engine.shapes import seen
-from fedsched.engine.standing import Standing
-from fedsched.jit import by_reference, inlined
+from fedsched.core.jit import by_reference, inlined
+from fedsched.engine.arrays.structs import Limits
+from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.placement.tasks_per_node import Standing
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, Floats, Ints, State
-    from fedsched.engine.moldable import Moldable
+    from fedsched.engine.arrays.structs import Extras, Floats, Ints, State
+    from fedsched.engine.optional_features.moldable import Moldable
 
 
 @by_reference

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from fedsched.core.values import whole
 from fedsched.gym.episodes import Episodes
 from fedsched.gym.spaces import action_space, observation_of, observation_space
 from fedsched.model.reading import USUAL, Reading
-from fedsched.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import RunningJobs
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.gym.spaces import Observation
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.schedule import Schedule
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.schedule.schedule import Schedule
 
 
 class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):

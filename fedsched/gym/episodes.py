@@ -8,55 +8,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.capped import refuse_cap
-from fedsched.engine.caps import checked_caps
+from fedsched.core.errors import ScheduleError, unknown_name
+from fedsched.core.values import whole
+from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import QueueKey
-from fedsched.engine.meters import integrals
-from fedsched.engine.moldable import moldable_of
+from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features.moldable import moldable_of
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import frozen
+from fedsched.engine.pack.node_caps import checked_caps
+from fedsched.engine.pack.power_cap_arrays import refuse_cap
+from fedsched.engine.pack.power_state_refusals import refuse_power
+from fedsched.engine.pack.problem import frozen
+from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.placement.tasks_per_node import of_rows
 from fedsched.engine.rules import Needs
-from fedsched.engine.shapes import seen
-from fedsched.engine.simulation import (
-    refuse_strangers,
-    set_running,
-    submits_that_came_out,
-    who_is_gone,
-)
-from fedsched.engine.standing import of_rows
-from fedsched.engine.states import new_state
-from fedsched.engine.switching import refuse_power
-from fedsched.errors import ScheduleError, unknown_name
+from fedsched.engine.run.simulation import refuse_strangers, set_running, submits_that_came_out, who_is_gone
 from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
-from fedsched.handed import nouns_of
-from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.counters import someones
-from fedsched.model.dependencies import settled
-from fedsched.model.integrals import Integrals
-from fedsched.model.metrics import Column
+from fedsched.io.handed import nouns_of
+from fedsched.model.constraints.dependencies import settled
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.shaping import shaped, with_shapes
+from fedsched.model.machine.counters import someones
 from fedsched.model.reading import USUAL, Reading
-from fedsched.model.reservations import refuse_members
-from fedsched.model.schedule import Schedule
-from fedsched.model.shaping import shaped, with_shapes
+from fedsched.model.schedule.integrals import Integrals
+from fedsched.model.schedule.metrics import Column
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.model.time.reservations import refuse_members
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
-from fedsched.search.objectives import Objectives
+from fedsched.search.problem.objectives import Objectives
 from fedsched.simulate import prepare
-from fedsched.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Extras, Ints, Plan, Problem, RunningJobs, State
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
 
 class Episodes:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.jit import inlined
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.precedence import joined_until, submitted_at
-from fedsched.engine.standing import is_uneven
-from fedsched.jit import inlined
+from fedsched.engine.optional_features.dependencies import joined_until, submitted_at
+from fedsched.engine.placement.tasks_per_node import is_uneven
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, Ints, Problem, State
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Problem, State
     from fedsched.gym.runs import Bytes, Singles
 
 YEAR = 365.0 * 24.0 * 3600.0

@@ -5,18 +5,18 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from fedsched.core.jit import inlined, kernel
 from fedsched.engine.codes import Status
-from fedsched.engine.decisions import decide, end_pass, leave_places, look
-from fedsched.engine.loop import begin
+from fedsched.engine.loop.event_loop import begin
 from fedsched.engine.numbers import Counter
-from fedsched.engine.queue import FIRST
+from fedsched.engine.queue.queue_tree import FIRST
+from fedsched.engine.run.decisions import decide, end_pass, leave_places, look
 from fedsched.gym.features import see_running, see_waiting, see_whole
 from fedsched.gym.runs import plan_of, problem_of, state_of
 from fedsched.gym.tally import next_pass_counted, value_of
-from fedsched.jit import inlined, kernel
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.engine.arrays.structs import Plan, Problem, State
     from fedsched.gym.runs import Runs
 
 

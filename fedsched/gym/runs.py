@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from fedsched.engine.arrays import (
+from fedsched.core.jit import by_reference, inlined
+from fedsched.engine.arrays.structs import (
     Classes,
     Closed,
     Draw,
@@ -32,24 +33,23 @@ from fedsched.engine.arrays import (
     State,
     Waiting,
 )
-from fedsched.engine.breakpoints import Blocks
-from fedsched.engine.cancellations import Cancelled
-from fedsched.engine.ceilings import Beneath
-from fedsched.engine.holds import Held
-from fedsched.engine.moldable import Moldable, Molded
-from fedsched.engine.power import Powered
-from fedsched.engine.precedence import submitted_at
-from fedsched.engine.reserved import Apart
-from fedsched.engine.sleepers import Sleepers
+from fedsched.engine.optional_features.cancellations import Cancelled
+from fedsched.engine.optional_features.dependencies import submitted_at
+from fedsched.engine.optional_features.holds import Held
+from fedsched.engine.optional_features.moldable import Moldable, Molded
+from fedsched.engine.optional_features.power_caps import Beneath
+from fedsched.engine.optional_features.power_states import Powered
+from fedsched.engine.optional_features.reservation_queues import Apart
+from fedsched.engine.profile.breakpoints import Blocks
+from fedsched.engine.queue.parked_jobs import Sleepers
 from fedsched.gym.chosen import limits_as_chosen, standing_as_chosen, tasks_as_chosen, times_as_chosen
-from fedsched.jit import by_reference, inlined
-from fedsched.model.metrics import Measured
-from fedsched.model.node_stack import NodeStacks
+from fedsched.model.schedule.metrics import Measured
+from fedsched.model.schedule.node_stack import NodeStacks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.gym.chosen import ChosenShapes
 
     Singles = NDArray[np.float32]

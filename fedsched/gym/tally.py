@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.cancellations import is_gone
+from fedsched.core.jit import inlined, part
 from fedsched.engine.codes import SameTime
-from fedsched.engine.decisions import next_pass
-from fedsched.engine.events import next_time
-from fedsched.engine.lost import wasted
-from fedsched.engine.meters import integrals
+from fedsched.engine.loop.events import next_time
+from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Counter
-from fedsched.engine.precedence import DOOMED, eligible_times
+from fedsched.engine.optional_features.cancellations import is_gone
+from fedsched.engine.optional_features.dependencies import DOOMED, eligible_times
+from fedsched.engine.optional_features.lost_runs import wasted
+from fedsched.engine.run.decisions import next_pass
 from fedsched.gym.runs import measured_of
-from fedsched.jit import inlined, part
-from fedsched.model.integrals import Eligible, Integrals
-from fedsched.model.metrics import Column, fill_row
+from fedsched.model.schedule.integrals import Eligible, Integrals
+from fedsched.model.schedule.metrics import Column, fill_row
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, State
     from fedsched.gym.runs import Room
 
 

@@ -9,21 +9,21 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from fedsched.core.values import whole
 from fedsched.gym.environment import first_row, refuse_rendering, refuse_undecided
 from fedsched.gym.episodes import Episodes
 from fedsched.gym.spaces import action_space, observation_of, observation_space
 from fedsched.model.reading import USUAL, Reading
-from fedsched.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.arrays import RunningJobs
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.gym.spaces import Observation
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.schedule import Schedule
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.schedule.schedule import Schedule
 
 
 class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray[Any]"]):

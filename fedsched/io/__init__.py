@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.errors import OutputError, unknown_name
+from fedsched.core.errors import OutputError, unknown_name
 from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from os import PathLike
 
-    from fedsched.io.swf_table import RawLog
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.io.swf.swf_table import RawLog
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
 __all__ = ["read", "read_example", "read_federation", "write", "write_federation"]
 
@@ -60,19 +60,21 @@ def read(
     format
         "swf", "csv", "sacct", "batsim", "openb" or "events", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
-        How a log is cleaned: see `fedsched.io.swf.read_swf`. Tables of jobs or pods and submissions are clean, so that
+        How a log is cleaned: see `fedsched.io.swf.log.read_swf`. Tables of jobs or pods and submissions are clean, so
+        that
         for one these must be left alone.
     queues
-        Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.read_swf`.
+        Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.log.read_swf`.
     nodes, name
         The machine's size and the workload's name; default: what the file says.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     unit
-        Whether the tasks of Slurm's jobs are their "cpus" or their "nodes": see `fedsched.io.sacct.read_sacct`.
+        Whether the tasks of Slurm's jobs are their "cpus" or their "nodes": see
+        `fedsched.io.slurm_files.sacct.read_sacct`.
     descriptor
         What the fields beyond the eighteenth of an SWF log are, "host,queue" or "metacentrum": see
-        `fedsched.io.swf.read_swf`.
+        `fedsched.io.swf.log.read_swf`.
     """
     from fedsched.io.examples import workload_path
 
@@ -101,7 +103,7 @@ def read(
                 logs = ", ".join(_CLEANED)
                 raise ValueError(f"{option}={value!r}: it is for logs ({logs}); {path} is {_TABLES[kind]}.")
         return _read_table(file, kind, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
-    from fedsched.io.cleaning import Cleaning, workload_of_log
+    from fedsched.io.swf.cleaning import Cleaning, workload_of_log
 
     how = Cleaning(
         clean=clean,
@@ -131,8 +133,8 @@ def told_by_content(path: str | PathLike[str], kind: str) -> str:
         # Batsim's has profiles; sacct's puts each job's times under "time", and says in "meta" who wrote it.
         dumped = re.search(r'"(?:submission|slurm|Slurm)"\s*:', begin) and '"subtime"' not in begin
         return "sacct" if dumped else kind
-    from fedsched.io.openb import PODS
-    from fedsched.io.sacct_lines import is_dump
+    from fedsched.io.platforms.openb import PODS
+    from fedsched.io.slurm_files.sacct_lines import is_dump
 
     header = _header(begin)
     columns = _columns(header)
@@ -169,24 +171,24 @@ def _read_log(
     descriptor: str | None,
 ) -> RawLog:
     if kind == "sacct":
-        from fedsched.io import sacct
+        from fedsched.io.slurm_files import sacct
 
         return sacct.read_log(path, on_error=on_error, unit=unit)
     if kind == "batsim":
-        from fedsched.io import batsim
+        from fedsched.io.batsim import workloads
 
-        return batsim.read_log(path, on_error=on_error)
-    from fedsched.io import swf
+        return workloads.read_log(path, on_error=on_error)
+    from fedsched.io.swf import log
 
-    return swf.read_log(path, on_error=on_error, descriptor=descriptor)
+    return log.read_log(path, on_error=on_error, descriptor=descriptor)
 
 
 def _read_table(
     path: str | PathLike[str], kind: str, *, nodes: int | None, name: str | None, rebase: bool, renumber: bool
 ) -> Workload:
-    from fedsched.io.csv import read_csv
-    from fedsched.io.openb import read_pods
-    from fedsched.io.slurm_events import read_events
+    from fedsched.io.platforms.openb import read_pods
+    from fedsched.io.slurm_files.slurm_events import read_events
+    from fedsched.io.tables.csv import read_csv
 
     workload = {"csv": read_csv, "openb": read_pods, "events": read_events}[kind](path)
     if nodes is not None or name is not None:
@@ -199,15 +201,15 @@ def write(workload: Workload, path: str | PathLike[str], format: str | None = No
     """Write a workload to a file that `read` gives back unchanged; the suffix tells the format unless `format` does."""
     kind = _format(path, format)
     if kind == "swf":
-        from fedsched.io.swf import write_swf
+        from fedsched.io.swf.log import write_swf
 
         write_swf(workload, path)
     elif kind == "batsim":
-        from fedsched.io.batsim import write_batsim
+        from fedsched.io.batsim.workloads import write_batsim
 
         write_batsim(workload, path)
     elif kind == "csv":
-        from fedsched.io.csv import write_csv
+        from fedsched.io.tables.csv import write_csv
 
         write_csv(workload, path)
     else:
@@ -224,45 +226,45 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
     which may end in .csv, too. Where there is no file of that name, it may be that of a shipped federation: "example",
     "das-2", "grid5000-2026" and others, which the error for an unknown name lists.
     """
-    from fedsched.io.dump_files import dump_of
     from fedsched.io.examples import federation_path
+    from fedsched.io.slurm_files.dump_files import dump_of
 
     if format in (None, "slurm") and dump_of(path) is not None:
-        from fedsched.io import slurm_machine
+        from fedsched.io.slurm_files import slurm_machine
 
         return slurm_machine.read_federation(path)
     path = federation_path(path)
     kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
     if format is None and plain_suffix(path) == ".csv" and Path(path).is_file():
-        from fedsched.io.openb import NODES
+        from fedsched.io.platforms.openb import NODES
 
         kind = "openb" if _columns(_header(_begin(path))) >= set(NODES) else kind
     if kind not in FEDERATION_FORMATS.values():
         raise unknown_name("federation format", kind, FEDERATION_FORMATS.values())
     if kind == "simgrid":
-        from fedsched.io import simgrid
+        from fedsched.io.platforms import simgrid
 
         return simgrid.read_simgrid(path)
     if kind == "sacct":
-        from fedsched.io import sacct_machine
+        from fedsched.io.slurm_files import sacct_machine
 
         return sacct_machine.read_federation(path)
     if kind == "slurm":
-        from fedsched.io import slurm_machine
+        from fedsched.io.slurm_files import slurm_machine
 
         return slurm_machine.read_federation(path)
     if kind == "openb":
-        from fedsched.io import openb
+        from fedsched.io.platforms import openb
 
         return openb.read_nodes(path)
-    from fedsched.io import toml
+    from fedsched.io.platforms import toml
 
     return toml.read_federation(path)
 
 
 def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
     """Write a federation to a TOML file that `read_federation` gives back unchanged."""
-    from fedsched.io import toml
+    from fedsched.io.platforms import toml
 
     toml.write_federation(federation, path)
 

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
-from fedsched.errors import OutputError
+from fedsched.core.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

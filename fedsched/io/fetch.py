@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
-from fedsched.errors import FetchError, unknown_name
+from fedsched.core.errors import FetchError, unknown_name
+from fedsched.core.text import one_line
 from fedsched.io import guarded
 from fedsched.io.atomic import check_writable
-from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from fedsched.errors import TraceError
+from fedsched.core.errors import TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

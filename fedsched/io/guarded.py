@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from fedsched.errors import FetchError
+from fedsched.core.errors import FetchError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FederationError, ScheduleError, shortened
-from fedsched.io.hosts import hosts_from
-from fedsched.io.metacentrum import nodes_of
-from fedsched.model.further_fields import NODES
-from fedsched.model.log import Demand
-from fedsched.model.node_use import NodeUse
-from fedsched.model.recorded import recorded_rows
-from fedsched.text import counted
+from fedsched.core.errors import FederationError, ScheduleError, shortened
+from fedsched.core.text import counted
+from fedsched.io.platforms.metacentrum import nodes_of
+from fedsched.io.slurm_files.hosts import hosts_from
+from fedsched.model.jobs.further_fields import NODES
+from fedsched.model.jobs.log import Demand
+from fedsched.model.jobs.recorded import recorded_rows
+from fedsched.model.schedule.node_use import NodeUse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from fedsched.io.hosts import Hosts
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.io.slurm_files.hosts import Hosts
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
 
 def recorded_nodes(
@@ -38,7 +38,7 @@ def recorded_nodes(
         The machine; what its nodes have is what their jobs share.
     hosts
         Which nodes those of the log are: a table of host: (cluster, node), or a file, see
-        `fedsched.io.hosts.read_hosts`.
+        `fedsched.io.slurm_files.hosts.read_hosts`.
     """
     known = recorded_rows(workload) & (workload.label(NODES) != "")
     if not known.all():

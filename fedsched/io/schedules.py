@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import ScheduleError, shortened, unknown_name
+from fedsched.core.errors import ScheduleError, shortened, unknown_name
+from fedsched.core.text import counted
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
-from fedsched.io.swf import write_swf
-from fedsched.model.admission import as_asked, in_nodes
-from fedsched.model.alternatives import may_shift
-from fedsched.model.dependencies import settled
-from fedsched.model.feedback import submits_after
-from fedsched.model.gears import gears_of
-from fedsched.model.layout import ON_NODES, standing_on, tasks_on_nodes
-from fedsched.model.log import LOG_COLUMNS, LogColumns
-from fedsched.model.lost import LostRuns
-from fedsched.model.promises import Promises
+from fedsched.io.swf.log import write_swf
+from fedsched.model.constraints.dependencies import settled
+from fedsched.model.constraints.feedback import submits_after
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.alternatives import may_shift
+from fedsched.model.jobs.layout import ON_NODES, standing_on, tasks_on_nodes
+from fedsched.model.jobs.log import LOG_COLUMNS, LogColumns
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.power.gears import gears_of
 from fedsched.model.reading import UNRECORDED
-from fedsched.model.schedule import Schedule
-from fedsched.model.workload import Workload
-from fedsched.text import counted
+from fedsched.model.schedule.lost import LostRuns
+from fedsched.model.schedule.promises import Promises
+from fedsched.model.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.model.federation import Federation
+    from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
 CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # of runs that lost their nodes: the column, and what it says

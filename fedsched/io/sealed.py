@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 from fedsched.io.atomic import atomic_bytes, check_writable
 from fedsched.io.files import COMPRESSION_SUFFIXES
 

@@ -9,16 +9,17 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from fedsched.errors import FederationError, shortened
-from fedsched.io.sacct_values import UNKNOWN, WORDS, clock_of, day_of
+from fedsched.core.errors import FederationError, shortened
+from fedsched.io.slurm_files.sacct_values import UNKNOWN, WORDS, clock_of, day_of
 
 if TYPE_CHECKING:
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
 _ZERO = datetime(1970, 1, 1)  # without a zone: times as they stand
 _MOST = 1e11  # seconds from 1970 on that are still dates
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# As archives write it, and as `fedsched.io.sacct` does: Mon Sep 23 14:00:31 CEST 1996; 2027-01-12 08:00:00 (…).
+# As archives write it, and as `fedsched.io.slurm_files.sacct` does: Mon Sep 23 14:00:31 CEST 1996;
+# 2027-01-12 08:00:00 (…).
 _SPELLED = re.compile(
     r"(?:[A-Za-z]{3},? +)?([A-Za-z]{3}) +(\d{1,2}) +(\d\d:\d\d:\d\d)(?: +[A-Za-z+\-0-9]+)?? +(\d{4})\b", re.ASCII
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.jit import by_reference
+from fedsched.core.jit import by_reference
 from fedsched.market.codes import CRITERIA, Figure
 
 if TYPE_CHECKING:

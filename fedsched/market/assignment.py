@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import ScheduleError
+from fedsched.core.errors import ScheduleError
+from fedsched.core.text import counted, one_line
 from fedsched.market import metrics
 from fedsched.market.codes import Figure
 from fedsched.market.requests import name_of
 from fedsched.market.windows import Window, find_window
-from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

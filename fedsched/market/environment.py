@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.text import counted
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.tariff import paid
-from fedsched.model.closed_spans import numbered
-from fedsched.model.nodes import NodeRuns, by_their_numbers
-from fedsched.text import counted
+from fedsched.model.schedule.closed_spans import numbered
+from fedsched.model.schedule.node_numbers import NodeRuns, by_their_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.market.tariff import Prices, Tariff
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
 
     Floats = NDArray[np.float64]
 

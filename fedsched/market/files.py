@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import FedschedError, shortened, unknown_name
+from fedsched.core.errors import FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
-from fedsched.io.csv import guarded
 from fedsched.io.files import parse_toml, read_text
+from fedsched.io.tables.csv import guarded
 from fedsched.market.environment import WATTS, Environment
 from fedsched.market.requests import Request
 from fedsched.market.slots import Timetable

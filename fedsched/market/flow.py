@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
+from fedsched.core.text import counted
 from fedsched.market.codes import Figure
 from fedsched.market.environment import Environment
 from fedsched.market.methods import schedule
 from fedsched.market.requests import check_batch
 from fedsched.market.slots import Timetable
-from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

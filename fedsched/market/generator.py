@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.values import seed_of, whole
 from fedsched.market.codes import CRITERIA, code_of
 from fedsched.market.environment import Environment
 from fedsched.market.requests import Request
 from fedsched.market.slots import Timetable
-from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

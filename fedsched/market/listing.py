@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.jit import inlined, kernel, part
+from fedsched.core.jit import inlined, kernel, part
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Ints, Needs, SlotList

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import seed_of, whole
 from fedsched.market.arrays import needs_of, slot_list, with_spare
 from fedsched.market.assignment import Assignment, Builder
 from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, SELECTIONS, Figure, Selection, code_of
 from fedsched.market.combination import GRID, choose
 from fedsched.market.requests import check_batch
 from fedsched.market.windows import search_all
-from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

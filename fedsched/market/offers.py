@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.jit import constant, inlined, part
+from fedsched.core.jit import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch, SlotList

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.jit import kernel
+from fedsched.core.jit import kernel
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Bools, Floats, Ints

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.handed import noun_of
+from fedsched.core.values import seed_of
+from fedsched.io.handed import noun_of
 from fedsched.market.arrays import needs_of, scratch, slot_list
 from fedsched.market.codes import Figure
-from fedsched.values import seed_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.jit import constant, inlined, kernel
+from fedsched.core.jit import constant, inlined, kernel
 from fedsched.market.codes import Choice, Criterion, Figure, Rule
 from fedsched.market.listing import cut, forget, give_back
 from fedsched.market.scan import scan

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from fedsched.errors import InfeasibleError, shown
-from fedsched.handed import noun_of, workload_of
+from fedsched.core.errors import InfeasibleError, shown
+from fedsched.core.values import is_number
+from fedsched.io.handed import noun_of, workload_of
 from fedsched.market.codes import CRITERIA, code_of
-from fedsched.values import is_number
 
 if TYPE_CHECKING:
-    from fedsched.handed import AnyJobs
+    from fedsched.io.handed import AnyJobs
     from fedsched.market.environment import Environment
 
 

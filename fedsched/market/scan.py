@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.jit import constant, flag, inlined, kernel, part
+from fedsched.core.jit import constant, flag, inlined, kernel, part
 from fedsched.market.codes import Choice, Criterion, Figure, Rule
 from fedsched.market.offers import cost_from, find_offers, hold
 from fedsched.market.subwindow import choose_exact, choose_fast, choose_random, weight_of

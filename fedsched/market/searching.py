@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.jit import inlined, kernel
+from fedsched.core.jit import inlined, kernel
 from fedsched.market.codes import Choice, Figure, Place, Status
 from fedsched.market.listing import cut
 from fedsched.market.scan import scan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.text import counted
+from fedsched.core.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import LARGEST_SEED, whole
 from fedsched.market.codes import CRITERIA, code_of
 from fedsched.market.flow import schedule_flow
 from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import Method, schedule
 from fedsched.market.replay import replay
 from fedsched.market.windows import best_of, find_window, find_windows
-from fedsched.values import LARGEST_SEED, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

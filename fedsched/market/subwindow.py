@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.jit import inlined, part
+from fedsched.core.jit import inlined, part
+from fedsched.core.random import drawn, unit
 from fedsched.market.codes import Criterion
-from fedsched.random_numbers import drawn, unit
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch

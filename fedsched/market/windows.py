@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.values import seed_of, whole
 from fedsched.market.arrays import Found, Rounds, grown, needs_of, room, scratch, slot_list, with_spare
 from fedsched.market.codes import CHOICES, CRITERIA, RULES, Figure, Place, Status, code_of
 from fedsched.market.requests import check_batch
-from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,17 +6,17 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fedsched.model.metrics import NAMES, PRICED
-from fedsched.model.signal import KIND_OF
-from fedsched.model.switching import Planned
-from fedsched.text import counted
+from fedsched.core.text import counted
+from fedsched.model.power.switching import Planned
+from fedsched.model.schedule.metrics import NAMES, PRICED
+from fedsched.model.time.signal import KIND_OF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.model.federation import Federation
-    from fedsched.model.signal import Signal
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.time.signal import Signal
 
 WEIGHED = ("energy", "idle_energy", *PRICED)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
 SameTime = Literal["batch", "sequential"]
 Knowledge = Literal["estimate", "runtime"]

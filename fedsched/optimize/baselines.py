@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.grid import idling_of
-from fedsched.bounds.lower import LowerBounds, bounds_of_relaxation, lower_bounds
-from fedsched.bounds.relaxation import relax
-from fedsched.engine.caps import caps_table
-from fedsched.errors import InfeasibleError
-from fedsched.model.alternatives import chosen, may_shift
-from fedsched.model.calendar import kills, takes_nodes
-from fedsched.model.metrics import NAMES, Column
-from fedsched.model.power_cap import with_caps_alone
-from fedsched.model.schedule import Schedule
-from fedsched.model.uneven import are_uneven
-from fedsched.model.watts import draw_their_own
+from fedsched.bounds.exact_answers.grid import idling_of
+from fedsched.bounds.lower.lower_bounds import LowerBounds, bounds_of_relaxation, lower_bounds
+from fedsched.bounds.lower.relaxation import relax
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.model.jobs.alternatives import chosen, may_shift
+from fedsched.model.jobs.uneven import are_uneven
+from fedsched.model.power.power_cap import with_caps_alone
+from fedsched.model.power.watts import draw_their_own
+from fedsched.model.schedule.metrics import NAMES, Column
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.model.time.downtimes import kills, takes_nodes
+from fedsched.optimize.result import PlannedQueue, Result
 from fedsched.policies.list_heuristics import HEURISTICS
-from fedsched.result import PlannedQueue, Result
-from fedsched.search.clock import Clock, OutOfTimeError
-from fedsched.search.interruptible import LONG
-from fedsched.search.seeds import UNTIL, structured_seeds
-from fedsched.search.shared import SharedProblem
+from fedsched.search.problem.shared import SharedProblem
+from fedsched.search.run.clock import Clock, OutOfTimeError
+from fedsched.search.run.interruptible_evaluation import LONG
+from fedsched.search.run.seeds import UNTIL, structured_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from fedsched.bounds.shared_nodes import SharedBounds
-    from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.problem import SearchProblem
+    from fedsched.bounds.lower.shared_nodes import SharedBounds
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.search.problem.problem import SearchProblem
 
 BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy", "jpr",

@@ -10,36 +10,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.simulation import no_room
-from fedsched.errors import InfeasibleError
-from fedsched.model.calendar import takes_nodes
-from fedsched.model.feedback import submits_after
-from fedsched.model.power_cap import is_capped
-from fedsched.model.schedule import Schedule
+from fedsched.core.errors import InfeasibleError
+from fedsched.core.text import counted
+from fedsched.engine.run.simulation import no_room
+from fedsched.model.constraints.feedback import submits_after
+from fedsched.model.power.power_cap import is_capped
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.model.time.downtimes import takes_nodes
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
 from fedsched.optimize.parts import Before, last_submit, refuse_knots
+from fedsched.optimize.result import Front, PlannedQueue, Result
 from fedsched.optimize.scoring import baselines_of, comparable
 from fedsched.optimize.searching import Search, problem_of, search_once, undisturbed, versions
-from fedsched.result import Front, PlannedQueue, Result
-from fedsched.search.clock import AT_ONCE
-from fedsched.search.driver import INTERRUPTED, ended_early
-from fedsched.search.resting import saved_plans, saved_values
-from fedsched.search.run import history_of, history_state
-from fedsched.search.stopping import MaxSeconds
+from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
+from fedsched.search.run.clock import AT_ONCE
+from fedsched.search.run.driver import INTERRUPTED, ended_early
+from fedsched.search.run.run import history_of, history_state
+from fedsched.search.run.stopping import MaxSeconds
 from fedsched.simulate import prepare
-from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.engine.arrays import Ints
-    from fedsched.engine.simulation import Simulation
+    from fedsched.engine.arrays.structs import Ints
+    from fedsched.engine.run.simulation import Simulation
     from fedsched.io.trees import Plain, Saved
     from fedsched.optimize.searching import Found
-    from fedsched.search.checkpoint import Checkpoint
-    from fedsched.search.clock import Clock
-    from fedsched.search.problem import SearchProblem
-    from fedsched.search.run import Moment
+    from fedsched.search.problem.problem import SearchProblem
+    from fedsched.search.run.checkpoint import Checkpoint
+    from fedsched.search.run.clock import Clock
+    from fedsched.search.run.run import Moment
     from fedsched.simulate import RunningJobs
 
 

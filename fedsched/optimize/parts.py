@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import InfeasibleError
-from fedsched.model.dependencies import End, Kind, edges_of, ends_of
-from fedsched.model.feedback import followers_of
+from fedsched.core.errors import InfeasibleError
+from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of
+from fedsched.model.constraints.feedback import followers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.model.jobs.workload import Workload
     from fedsched.model.reading import Reading
-    from fedsched.model.workload import Workload
 
 WANTED = {Kind.AFTEROK: End.WELL, Kind.AFTERNOTOK: End.BADLY}
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.text import counted
+from fedsched.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fedsched.search.run import Run
+    from fedsched.search.run.run import Run
 
 
 class Line(NamedTuple):
@@ -34,7 +34,7 @@ def watched(
     from rich.live import Live
     from rich.text import Text
 
-    from fedsched.compilation import compiling
+    from fedsched.core.compilation import compiling
 
     with (
         Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live,
@@ -58,7 +58,7 @@ def _someone_watches() -> bool:
 
 def status(run: Run, seconds: float | None) -> str:
     """Return how a search stands: best, gap, hypervolume, speed, time left."""
-    from fedsched.bounds.trivial import is_telling
+    from fedsched.bounds.lower.trivial import is_telling
 
     objectives = run.problem.objectives
     best = run.archive.best() * objectives.signs

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpacked
 from fedsched.optimize.baselines import measured
-from fedsched.result import Baseline, Front, PlannedQueue
-from fedsched.search.objectives import lateness
+from fedsched.optimize.result import Baseline, Front, PlannedQueue
+from fedsched.search.problem.objectives import lateness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
     from fedsched.optimize.baselines import Yardsticks
-    from fedsched.search.archive import Archive, Entry
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.problem.problem import SearchProblem
+    from fedsched.search.run.archive import Archive, Entry
 
 
 def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> tuple[Front, list[Schedule]]:

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 import fedsched
-from fedsched.model.calendar import Downtime
-from fedsched.model.federation import Federation, NodeGroup
-from fedsched.model.metrics import NAMES
+from fedsched.core.text import counted
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import Federation, NodeGroup
 from fedsched.model.reading import Reading
-from fedsched.model.workload import Workload
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.model.time.downtimes import Downtime
 from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
+from fedsched.optimize.result import Result
 from fedsched.optimize.scoring import baselines_of, comparable, front_of
-from fedsched.result import Result
-from fedsched.search.clock import Clock
-from fedsched.search.deadline import refuse_hopeless, refuse_late
-from fedsched.search.driver import INTERRUPTED, drive
-from fedsched.search.islands import Archipelago
-from fedsched.search.objectives import Objectives
-from fedsched.search.run import BudgetSpent, Run
-from fedsched.search.seeds import structured_seeds
-from fedsched.search.shared import problem_for
-from fedsched.search.stopping import MaxEvaluations, MaxSeconds
-from fedsched.text import counted
+from fedsched.search.methods.islands import Archipelago
+from fedsched.search.problem.deadline import refuse_hopeless, refuse_late
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.shared import problem_for
+from fedsched.search.run.clock import Clock
+from fedsched.search.run.driver import INTERRUPTED, drive
+from fedsched.search.run.run import BudgetSpent, Run
+from fedsched.search.run.seeds import structured_seeds
+from fedsched.search.run.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from fedsched.optimize.baselines import Yardsticks
-    from fedsched.result import Settings
-    from fedsched.search.checkpoint import Checkpoint
-    from fedsched.search.methods import Method, MethodInfo
-    from fedsched.search.problem import SearchProblem
-    from fedsched.search.stopping import StoppingRule
+    from fedsched.optimize.result import Settings
+    from fedsched.search.methods.methods import Method, MethodInfo
+    from fedsched.search.problem.problem import SearchProblem
+    from fedsched.search.run.checkpoint import Checkpoint
+    from fedsched.search.run.stopping import StoppingRule
     from fedsched.simulate import RunningJobs
 
 R = TypeVar("R", bound="DataclassInstance")

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import TraceError
-from fedsched.handed import nouns_of
+from fedsched.core.errors import TraceError
+from fedsched.core.text import counted, one_line
+from fedsched.io.handed import nouns_of
+from fedsched.model.constraints.slack import HOUR
 from fedsched.model.reading import CLAIRVOYANT
-from fedsched.model.slack import HOUR
 from fedsched.optimize.verb import optimize
 from fedsched.simulate import simulate
-from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.model.federation import Federation
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
 
 
 class Shift(NamedTuple):

@@ -6,39 +6,39 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fedsched.compilation import compiling
-from fedsched.engine.simulation import start_of
-from fedsched.errors import unknown_name
-from fedsched.handed import nouns_of
-from fedsched.model.alternatives import refuse_late_choice
+from fedsched.core.compilation import compiling
+from fedsched.core.errors import unknown_name
+from fedsched.core.values import is_number, seed_of, whole
+from fedsched.engine.run.simulation import start_of
+from fedsched.engine.sharing import NodeSharing
+from fedsched.io.handed import nouns_of
+from fedsched.model.jobs.alternatives import refuse_late_choice
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.optimize.packages import optimize_in_packages
 from fedsched.optimize.progress import watched
+from fedsched.optimize.result import Settings
 from fedsched.optimize.searching import Search, problem_of, result_of, search_once, tiny_problem, undisturbed, warm_up
-from fedsched.result import Settings
-from fedsched.search.checkpoint import Checkpoint
-from fedsched.search.clock import Clock
-from fedsched.search.deadline import latest_makespan, puts_off, slack_until
-from fedsched.search.delays import refuse_slack
-from fedsched.search.methods import METHODS, method_named
-from fedsched.search.objectives import Objectives
-from fedsched.search.shared import BASELINES as ON_SHARED_NODES
-from fedsched.search.shared import refuse_to_share
-from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
-from fedsched.sharing import NodeSharing
-from fedsched.values import is_number, seed_of, whole
+from fedsched.search.encoding.delays import refuse_slack
+from fedsched.search.methods.methods import METHODS, method_named
+from fedsched.search.problem.deadline import latest_makespan, puts_off, slack_until
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.shared import BASELINES as ON_SHARED_NODES
+from fedsched.search.problem.shared import refuse_to_share
+from fedsched.search.run.checkpoint import Checkpoint
+from fedsched.search.run.clock import Clock
+from fedsched.search.run.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
     from os import PathLike
 
-    from fedsched.handed import AnyJobs, AnyMachine
-    from fedsched.result import Result
-    from fedsched.search.methods import MethodInfo
-    from fedsched.search.objectives import Cost
-    from fedsched.search.run import Run
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.optimize.result import Result
+    from fedsched.search.methods.methods import MethodInfo
+    from fedsched.search.problem.objectives import Cost
+    from fedsched.search.run.run import Run
     from fedsched.simulate import RunningJobs
 
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.core.text import counted, drawn
 from fedsched.plot import saving, style
 from fedsched.plot.gantt import COLOURS
-from fedsched.text import counted, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

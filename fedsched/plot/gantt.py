@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.model import assumed
-from fedsched.model.closed_spans import numbered
-from fedsched.model.layout import own_tasks
-from fedsched.model.lost import held
-from fedsched.model.nodes import NodeRuns
-from fedsched.model.off_spans import bands
-from fedsched.model.power import power_of
-from fedsched.model.power_cap import cap_over_time
-from fedsched.model.reservations import kept_nodes
-from fedsched.model.uneven import tasks_in_clusters
-from fedsched.model.units import scaled
+from fedsched.core.text import counted, drawn
+from fedsched.model.jobs import assumed
+from fedsched.model.jobs.layout import own_tasks
+from fedsched.model.jobs.uneven import tasks_in_clusters
+from fedsched.model.power.power_cap import cap_over_time
+from fedsched.model.schedule.closed_spans import numbered
+from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.node_numbers import NodeRuns
+from fedsched.model.schedule.off_spans import bands
+from fedsched.model.schedule.power_draw import power_of
+from fedsched.model.schedule.units import scaled
+from fedsched.model.time.reservations import kept_nodes
 from fedsched.plot import saving, shading
-from fedsched.text import counted, drawn
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from fedsched.model.lost import Held
-    from fedsched.model.reservations import Kept
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.lost import Held
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.time.reservations import Kept
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")

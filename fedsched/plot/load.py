@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.model.assumed import marked
-from fedsched.model.lost import held
-from fedsched.model.units import scaled
-from fedsched.model.watts import extra_watts, watts_of
+from fedsched.core.text import drawn
+from fedsched.model.jobs.assumed import marked
+from fedsched.model.power.watts import extra_watts, watts_of
+from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.units import scaled
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, draw_cap, few_steps, link_load, steps_of, time_unit
-from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
 
 
 class Saturation(NamedTuple):

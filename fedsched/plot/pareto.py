@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched import text
+from fedsched.core import text
 from fedsched.plot import style
 
 if TYPE_CHECKING:

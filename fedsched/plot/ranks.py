@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.core.text import drawn
 from fedsched.plot import style
-from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.core.text import drawn
 from fedsched.plot import convergence, gantt, pareto, style
-from fedsched.text import drawn
 
 if TYPE_CHECKING:
-    from fedsched.model.schedule import Schedule
-    from fedsched.result import Result
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.optimize.result import Result
 
 SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
 WORST = 2.0  # baselines this many times above the best would squeeze even an inset's front into a corner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedsched.errors import OutputError
+from fedsched.core.errors import OutputError
 
 if TYPE_CHECKING:
     from os import PathLike

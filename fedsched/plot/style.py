@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.model.assumed import marked
-from fedsched.model.units import UNITS, scale_of
+from fedsched.core.text import drawn, one_line
+from fedsched.model.jobs.assumed import marked
+from fedsched.model.schedule.units import UNITS, scale_of
 from fedsched.plot.gantt import COLOURS
-from fedsched.text import drawn, one_line
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.model.federation import Federation
+    from fedsched.model.machine.federation import Federation
 
 # The dark half of Okabe and Ito's colours ahead: lines and points stand on white paper.
 LINES = (COLOURS[4], COLOURS[5], COLOURS[2], COLOURS[6], COLOURS[0], COLOURS[1], "#000000", COLOURS[7])

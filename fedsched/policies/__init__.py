@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from fedsched.model.switching import Planned as Planned
-from fedsched.model.switching import Reserve as Reserve
-from fedsched.model.switching import Timeout as Timeout
+from fedsched.model.power.switching import Planned as Planned
+from fedsched.model.power.switching import Reserve as Reserve
+from fedsched.model.power.switching import Timeout as Timeout
 from fedsched.policies.named import DISPATCH as DISPATCH
 from fedsched.policies.named import ORDERS as ORDERS
 from fedsched.policies.named import PLACEMENTS as PLACEMENTS
@@ -16,12 +16,12 @@ from fedsched.policies.named import Rules as Rules
 from fedsched.policies.named import policy_named as policy_named
 
 if TYPE_CHECKING:
-    from fedsched.slurm.noun import Slurm as Slurm
+    from fedsched.slurm.conf.policy import Slurm as Slurm
 
 
 def __getattr__(name: str) -> object:
     if name == "Slurm":  # it reads files, which policies by name do not
-        from fedsched.slurm.noun import Slurm
+        from fedsched.slurm.conf.policy import Slurm
 
         return Slurm
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import InfeasibleError, unknown_name
-from fedsched.model.admission import open_groups
-from fedsched.model.asleep import as_weighed
-from fedsched.model.feedback import followers_of
-from fedsched.model.uneven import are_uneven, counted_tasks, together_on
+from fedsched.core.errors import InfeasibleError, unknown_name
+from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.admission import open_groups
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, together_on
+from fedsched.model.power.asleep import as_weighed
 from fedsched.policies.sites import Site, Table, after
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import RunningJobs
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.engine.arrays.structs import RunningJobs
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -7,9 +7,9 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from fedsched.errors import unknown_name
+from fedsched.core.errors import unknown_name
+from fedsched.core.text import one_line
 from fedsched.policies.list_heuristics import HEURISTICS, assign
-from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.arrays import RunningJobs
-    from fedsched.engine.simulation import Planner, Simulation
-    from fedsched.model.federation import Federation
-    from fedsched.model.workload import Workload
+    from fedsched.engine.arrays.structs import RunningJobs
+    from fedsched.engine.run.simulation import Planner, Simulation
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
     from fedsched.policies.list_heuristics import OpenShapes
 
 ORDERS: Mapping[str, str] = MappingProxyType(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.model.signal import CAP, Curve, drawn_over
+from fedsched.model.time.signal import CAP, Curve, drawn_over
 
 if TYPE_CHECKING:
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.signal import Signal
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.time.signal import Signal
 
 
 def curves_of(schedule: Schedule) -> list[dict[str, object]]:

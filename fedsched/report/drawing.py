@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.closed_spans import numbered
-from fedsched.model.off_spans import bands
-from fedsched.model.power import drawn_off
-from fedsched.model.power_cap import cap_over_time
-from fedsched.model.reservations import kept_nodes
+from fedsched.core.text import counted, one_line
+from fedsched.model.power.power_cap import cap_over_time
+from fedsched.model.schedule.closed_spans import numbered
+from fedsched.model.schedule.off_spans import bands
+from fedsched.model.schedule.power_draw import drawn_off
+from fedsched.model.time.reservations import kept_nodes
 from fedsched.plot import shading
 from fedsched.report.curves import curves_of
 from fedsched.report.packing import packed, ticks
 from fedsched.report.sums import strips_of, sums_of
 from fedsched.report.words import duration, number, share
-from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from fedsched.model.closed_spans import Spans
-    from fedsched.model.nodes import NodeRuns
-    from fedsched.model.off_spans import OffSpans
-    from fedsched.model.reservations import Kept
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.closed_spans import Spans
+    from fedsched.model.schedule.node_numbers import NodeRuns
+    from fedsched.model.schedule.off_spans import OffSpans
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.time.reservations import Kept
 
 MOST_DRAWN = 240_000  # jobs of all plans together whose places are written down, and of bars twice as many
 ROWS, COLUMNS = 512, 8192  # of the shading's grid, at most

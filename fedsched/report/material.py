@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.metrics import NAMES
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.optimize.result.verifying import check, claim_of
 from fedsched.report import drawing
-from fedsched.result.verifying import check, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.model.federation import Federation
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
-    from fedsched.result import Result
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.optimize.result import Result
 
 ALIKE = 1e-4  # values that differ by a smaller share read the same
 LEAST_DRAWN = 4  # plans that are drawn however many jobs they have: thinned where there is no room for all
@@ -146,7 +146,7 @@ def _labels(schedules: Sequence[Schedule]) -> list[str]:
 
 def made_again(result: Result) -> set[str]:
     """Return the policies whose schedules the page has: the usual ones, and the best by each objective."""
-    from fedsched.search.objectives import MAXIMISED
+    from fedsched.search.problem.objectives import MAXIMISED
 
     best = {*ALWAYS}
     for k, name in enumerate(result.objectives):

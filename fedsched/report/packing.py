@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.layout import layout_of, tasks_on_nodes
-from fedsched.model.uneven import are_uneven, together_on
+from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
+from fedsched.model.jobs.uneven import are_uneven, together_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
 
 NEVER = -(2**31)  # the tick of a job that was not started
 TICKS = 2**30  # so many at most in the period of a schedule

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.assumed import mark, marked, watts_sentence
-from fedsched.model.metrics import METRICS
-from fedsched.model.units import SCALES
+from fedsched.core.text import html as escape
+from fedsched.model.jobs.assumed import mark, marked, watts_sentence
+from fedsched.model.schedule.metrics import METRICS
+from fedsched.model.schedule.units import SCALES
+from fedsched.optimize.result.faces import from_file
+from fedsched.optimize.result.faces import notes as notes_of
 from fedsched.plot.pareto import beside
 from fedsched.report import repeating, summary
 from fedsched.report.drawing import kept_jobs, plan_of, thinned_in_words
@@ -17,9 +20,6 @@ from fedsched.report.material import metrics_of
 from fedsched.report.packing import jobs_of, tick_of
 from fedsched.report.skeleton import Markup, chapters, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
-from fedsched.result.faces import from_file
-from fedsched.result.faces import notes as notes_of
-from fedsched.text import html as escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.optimize.result import Result
     from fedsched.report.material import Material
-    from fedsched.result import Result
 
 COLUMNS = ("makespan", "energy", "mean_wait", "bounded_slowdown", "utilisation")  # of the table of plans
 NO_SCRIPT = "<noscript><p class='notice'>Scripts are off: the charts are not drawn; the tables stand.</p></noscript>"
@@ -111,7 +111,7 @@ def page(
 def _data(
     material: Material, kept: NDArray[np.bool_] | None, progress: Callable[[int, int], None] | None
 ) -> dict[str, Any]:
-    from fedsched.search.objectives import MAXIMISED
+    from fedsched.search.problem.objectives import MAXIMISED
 
     result = material.result
     tick = tick_of(material.schedules)
@@ -158,7 +158,7 @@ def _bounds(result: Result) -> dict[str, float]:
 
 def _history(result: Result) -> list[tuple[int, float, list[float], float]]:
     # A search keeps what it minimises: utilisation comes back with its sign.
-    from fedsched.search.objectives import MAXIMISED
+    from fedsched.search.problem.objectives import MAXIMISED
 
     signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in result.objectives])
     return [(m.evaluations, m.seconds, (signs * m.best).tolist(), m.hypervolume) for m in result.history]
@@ -321,7 +321,7 @@ def _progress(material: Material) -> str:
 
 
 def _repeat(material: Material, repeat: str, python: str) -> str:
-    from fedsched.io.toml import federation_text
+    from fedsched.io.platforms.toml import federation_text
 
     result = material.result
     command = repeat or (repeating.command_of(result) if result is not None else "")

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.federation import Federation
-from fedsched.model.metrics import NAMES
+from fedsched.model.machine.federation import Federation
 from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.schedule.metrics import NAMES
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.policies import POLICIES
-from fedsched.search.objectives import Objectives
+from fedsched.search.problem.objectives import Objectives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.optimize.result import Result
     from fedsched.report.material import Material
-    from fedsched.result import Result
 
 
 CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are calls as they stand

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.text import html as escape
-from fedsched.text import terminal
+from fedsched.core.text import html as escape
+from fedsched.core.text import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

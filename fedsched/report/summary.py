@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.assumed import are_assumed, assumptions, marked
-from fedsched.model.unmodelled import unmodelled
+from fedsched.core.text import counted
+from fedsched.core.text import html as escape
+from fedsched.model.jobs.assumed import are_assumed, assumptions, marked
+from fedsched.model.jobs.unmodelled import unmodelled
+from fedsched.optimize.result.faces import without_end
 from fedsched.report.material import made_again
 from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, duration, listed, measure, number, share, title
-from fedsched.result.faces import without_end
-from fedsched.text import counted
-from fedsched.text import html as escape
 
 if TYPE_CHECKING:
-    from fedsched.model.recorded import Recorded
+    from fedsched.model.jobs.recorded import Recorded
+    from fedsched.optimize.result import Result
     from fedsched.report.material import Material
-    from fedsched.result import Result
 
 WIDTH = 72  # of the little bars of gains
 OFTEN = ("easy", "fcfs")  # baselines that a card names
@@ -112,7 +112,7 @@ def _objective_card(result: Result, name: str) -> str:
 
 
 def _penalty_card(result: Result) -> str:
-    from fedsched.result.faces import NEARLY_ONE
+    from fedsched.optimize.result.faces import NEARLY_ONE
 
     nearly = result.energy_penalty < NEARLY_ONE
     why = "idle power dominates, so both aims want the same plan" if nearly else "there is something to trade"

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.lost import held
-from fedsched.model.power import drawn_off
-from fedsched.model.watts import extra_watts, joules_beyond, watts_of
+from fedsched.model.power.watts import extra_watts, joules_beyond, watts_of
+from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.power_draw import drawn_off
 from fedsched.plot.gantt import link_load, steps_of
 from fedsched.plot.shading import in_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.model.power import Draws
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.power_draw import Draws
+    from fedsched.model.schedule.schedule import Schedule
 
 ROUNDING = 1e-9  # a load above its uplink by less is not
 

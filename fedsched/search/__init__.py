@@ -6,20 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fedsched.search.adapters import deap_individual_toolbox as deap_individual_toolbox
-    from fedsched.search.adapters import deap_toolbox as deap_toolbox
-    from fedsched.search.adapters import pymoo_problem as pymoo_problem
-    from fedsched.search.methods import METHODS as METHODS
-    from fedsched.search.objectives import Objectives as Objectives
-    from fedsched.search.problem import SearchProblem as SearchProblem
+    from fedsched.search.methods.adapters import deap_individual_toolbox as deap_individual_toolbox
+    from fedsched.search.methods.adapters import deap_toolbox as deap_toolbox
+    from fedsched.search.methods.adapters import pymoo_problem as pymoo_problem
+    from fedsched.search.methods.methods import METHODS as METHODS
+    from fedsched.search.problem.objectives import Objectives as Objectives
+    from fedsched.search.problem.problem import SearchProblem as SearchProblem
 
 _HOME = {
-    "METHODS": "methods",
-    "Objectives": "objectives",
-    "SearchProblem": "problem",
-    "deap_individual_toolbox": "adapters",
-    "deap_toolbox": "adapters",
-    "pymoo_problem": "adapters",
+    "METHODS": "methods.methods",
+    "Objectives": "problem.objectives",
+    "SearchProblem": "problem.problem",
+    "deap_individual_toolbox": "methods.adapters",
+    "deap_toolbox": "methods.adapters",
+    "pymoo_problem": "methods.adapters",
 }
 __all__ = ["METHODS", "Objectives", "SearchProblem", "deap_individual_toolbox", "deap_toolbox", "pymoo_problem"]
 

@@ -1,8 +1,8 @@
 """What if: scenarios on one log or dump, side by side with what is, and who gains and who pays."""
 
-from fedsched.study.case import Case as Case
 from fedsched.study.changes import change_of as change_of
 from fedsched.study.changes import scenarios_of as scenarios_of
 from fedsched.study.changes import sweep_of as sweep_of
 from fedsched.study.record import Study as Study
+from fedsched.study.study_case import Case as Case
 from fedsched.study.verb import study as study

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FederationError, FieldError, shown, unknown_name
-from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
-from fedsched.io.slurm_keys import GLOBAL, KEYS, SECTION_OF, Standing
-from fedsched.io.slurm_values import is_on
-from fedsched.model.calendar import Downtime
-from fedsched.model.labels import Labels
-from fedsched.model.switching import power_saving_named
+from fedsched.core.errors import FederationError, FieldError, shown, unknown_name
+from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, SECTION_OF, Standing
+from fedsched.io.slurm_files.slurm_values import is_on
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.power.switching import power_saving_named
+from fedsched.model.time.downtimes import Downtime
 from fedsched.policies import policy_named
 from fedsched.slurm import Slurm
-from fedsched.slurm.parameters import SWITCHES
+from fedsched.slurm.conf.parameters import SWITCHES
 from fedsched.study.machines import resized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fedsched.study.case import Case
+    from fedsched.study.study_case import Case
 
     Change = str | Callable[[Case], Case]
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FieldError, unknown_name
-from fedsched.io.slurm_conf import features_of
-from fedsched.io.slurm_keys import KEYS, Standing
-from fedsched.io.slurm_machine import federation_of
-from fedsched.model.node_ranges import ALL, ranges_of, ranges_text
+from fedsched.core.errors import FieldError, unknown_name
+from fedsched.core.text import counted
+from fedsched.io.slurm_files.slurm_conf import features_of
+from fedsched.io.slurm_files.slurm_keys import KEYS, Standing
+from fedsched.io.slurm_files.slurm_machine import federation_of
+from fedsched.model.machine.node_ranges import ALL, ranges_of, ranges_text
+from fedsched.site.twin.site import open_to_all
 from fedsched.slurm import Slurm
-from fedsched.text import counted
-from fedsched.twin.site import open_to_all
 
 if TYPE_CHECKING:
-    from fedsched.io.slurm_conf import SlurmConf
-    from fedsched.model.federation import Federation
-    from fedsched.model.partition import Partition
-    from fedsched.study.case import Case
+    from fedsched.io.slurm_files.slurm_conf import SlurmConf
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.machine.partition import Partition
+    from fedsched.study.study_case import Case
 
 # What hosts of one kind have in common, by name in small letters.
 _OF_A_KIND = sorted(name for name, key in KEYS["NodeName"].items()

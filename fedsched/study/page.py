@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.report import svg
+from fedsched.core.text import counted, drawn
+from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.plot import style
 from fedsched.report.skeleton import Markup, chapters, document, table
 from fedsched.report.words import duration, number, share
 from fedsched.study.record import FEWEST
-from fedsched.text import counted, drawn
-from fedsched.text import html as escape
 
 if TYPE_CHECKING:
     from os import PathLike

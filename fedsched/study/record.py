@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.core.text import counted, one_line
 from fedsched.report.words import duration
-from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.model.workload import Workload
+    from fedsched.model.jobs.workload import Workload
 
     Column = NDArray[np.float64]
 

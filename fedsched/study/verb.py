@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FedschedError, FieldError, TraceError
-from fedsched.model.admission import refusals
-from fedsched.model.federation import Federation
-from fedsched.model.workload import Workload
+from fedsched.core.errors import FedschedError, FieldError, TraceError
+from fedsched.core.text import counted
+from fedsched.core.values import seed_of
+from fedsched.model.jobs.admission import refusals
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import Federation
 from fedsched.simulate import simulate
 from fedsched.slurm import Slurm
-from fedsched.study.case import Case, case_of, federated
 from fedsched.study.changes import change_of, scenarios_of
 from fedsched.study.record import Outcome, Recorded, Study, blocks_of, figures_of
-from fedsched.text import counted
-from fedsched.values import seed_of
+from fedsched.study.study_case import Case, case_of, federated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.model.schedule import Schedule
-    from fedsched.scenario import Scenario
+    from fedsched.model.schedule.schedule import Schedule
     from fedsched.study.changes import Change
+    from fedsched.study.scenario import Scenario
 
     Base = Case | Scenario | Workload | str | PathLike[str]
 

@@ -11,7 +11,7 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.bounds.lower import METHODS
+from fedsched.bounds.lower.lower_bounds import METHODS
 
 pytestmark = [pytest.mark.needs("ortools"), pytest.mark.slow]  # the solver's time, whatever is compiled
 SOUGHT = ("makespan", "energy", "flow", "mean_wait", "max_wait", "mean_slowdown", "bounded_slowdown")

@@ -12,15 +12,16 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
-from fedsched.bounds import lower_bounds, prices
-from fedsched.bounds.buckets import Prices, Scarce, Starts, proven
-from fedsched.bounds.charges import CHARGES
-from fedsched.bounds.lower import bounds_of_relaxation
-from fedsched.bounds.prices import found_prices
-from fedsched.bounds.relaxation import relax
-from fedsched.bounds.trivial import is_telling
-from fedsched.engine.caps import caps_table
-from fedsched.engine.pack import pack
+from fedsched.bounds import lower_bounds
+from fedsched.bounds.cost import prices
+from fedsched.bounds.cost.buckets import Prices, Scarce, Starts, proven
+from fedsched.bounds.cost.charges import CHARGES
+from fedsched.bounds.cost.prices import found_prices
+from fedsched.bounds.lower.lower_bounds import bounds_of_relaxation
+from fedsched.bounds.lower.relaxation import relax
+from fedsched.bounds.lower.trivial import is_telling
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.engine.pack.problem import pack
 from fedsched.generate import lublin
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.simulate import prepare

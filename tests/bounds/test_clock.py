@@ -14,13 +14,13 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
-from fedsched.bounds.buckets import Scarce, proven
-from fedsched.bounds.charges import CHARGES
-from fedsched.bounds.grid import Idling, idling_of, last_instant
-from fedsched.bounds.prices import found_prices
-from fedsched.engine.pack import pack
+from fedsched.bounds.cost.buckets import Scarce, proven
+from fedsched.bounds.cost.charges import CHARGES
+from fedsched.bounds.cost.prices import found_prices
+from fedsched.bounds.exact_answers.grid import Idling, idling_of, last_instant
+from fedsched.engine.pack.problem import pack
+from fedsched.model.power.switching import Timeout
 from fedsched.model.reading import CLAIRVOYANT
-from fedsched.model.switching import Timeout
 
 
 def late_scenario(seed: int) -> strategies.Scenario:

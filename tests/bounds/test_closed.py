@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.bounds import closed, lower_bounds
+from fedsched.bounds import lower_bounds
+from fedsched.bounds.lower import closed
 
 if TYPE_CHECKING:
-    from fedsched.bounds.relaxation import Relaxation
+    from fedsched.bounds.lower.relaxation import Relaxation
 
 
 @pytest.mark.parametrize("remaining", [True, False])

@@ -15,7 +15,7 @@ import strategies
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
-from fedsched.bounds.integers import time_unit
+from fedsched.bounds.exact_answers.integers import time_unit
 from fedsched.generate import planted
 
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
@@ -188,16 +188,16 @@ def test_times_without_a_common_unit_keep_the_claim_true() -> None:
 
 def test_many_ways_are_left_to_the_model() -> None:
     """A job that can be spread in more ways than are listed is as well placed by variable counts."""
-    from fedsched.bounds import model
+    from fedsched.bounds.exact_answers import cp_sat_model
 
     kinds = [fs.NodeGroup(6, speed, 100 * speed, 10.0) for speed in (1.0, 1.5, 2.0, 3.0)]
     federation = fs.Federation((fs.Cluster("all", tuple(kinds)),))
     workload = package(4, seed=1, most=14)
-    assert not model._spreads(12, [6, 6, 6, 6], [1, 1, 1, 1], model.MANY)
+    assert not cp_sat_model._spreads(12, [6, 6, 6, 6], [1, 1, 1, 1], cp_sat_model.MANY)
     answers = []
     for many in (0, 10_000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(model, "MANY", many)
+            patch.setattr(cp_sat_model, "MANY", many)
             both = ("makespan", "energy")
             answers.append([exact(workload, federation, objective=name, seconds=PATIENCE) for name in both])
     for free, listed in zip(*answers, strict=True):
@@ -207,7 +207,7 @@ def test_many_ways_are_left_to_the_model() -> None:
 
 def test_spreads_are_all_and_only_those_that_fit() -> None:
     """The ways to spread a job are the count vectors within the caps that add up to its tasks."""
-    from fedsched.bounds.model import _spreads
+    from fedsched.bounds.exact_answers.cp_sat_model import _spreads
 
     ways = _spreads(3, [2, 1, 3], [1, 1, 1], 100)
     expected = [way for way in itertools.product(range(3), range(2), range(4)) if sum(way) == 3]

@@ -14,7 +14,8 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
-from fedsched.bounds import exact, model
+from fedsched.bounds import exact
+from fedsched.bounds.exact_answers import cp_sat_model
 
 pytestmark = pytest.mark.needs("ortools")
 
@@ -39,10 +40,10 @@ def cases(number: int) -> list[tuple[list[naive.Job], naive.Machine]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("many", [model.MANY, 0], ids=["ways one by one", "numbers of nodes"])
+@pytest.mark.parametrize("many", [cp_sat_model.MANY, 0], ids=["ways one by one", "numbers of nodes"])
 def test_no_schedule_is_better(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests the least makespan and energy against every order on every choice of nodes, and that schedules hold."""
-    monkeypatch.setattr(model, "MANY", many)
+    monkeypatch.setattr(cp_sat_model, "MANY", many)
     proven = 0
     for jobs, machine in cases(tries(32)):
         workload, federation, caps = strategies.to_package(jobs, machine)

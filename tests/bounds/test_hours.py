@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 from tiers import tries
 
 import fedsched as fs
-from fedsched.bounds.hour_prices import Room, room_prices
-from fedsched.model.signal import Curve
+from fedsched.bounds.cost.hour_prices import Room, room_prices
+from fedsched.model.time.signal import Curve
 
 HOUR = 3600.0
 NODE = fs.NodeGroup(1, 1.0, 1000.0, 100.0)
@@ -97,7 +97,7 @@ def test_many_jobs_under_a_long_signal_are_bounded_as_few_are(monkeypatch: pytes
     schedule = fs.simulate(log, there, "easy")
     alone, found = (fs.bounds.lower_bounds(log, there, method=method).of("carbon") for method in ("closed", "auto"))
     assert alone * 1.1 < found <= schedule.metrics().carbon
-    monkeypatch.setattr("fedsched.bounds.hours.MOST", 1000)
+    monkeypatch.setattr("fedsched.bounds.cost.hours.MOST", 1000)
     assert fs.bounds.lower_bounds(log, there).of("carbon") == alone
     monkeypatch.undo()
     soon = fs.bounds.lower_bounds(log, there, deadline=schedule.t0 + schedule.makespan).of("carbon")
@@ -164,7 +164,7 @@ def test_prices_that_follow_what_jobs_choose_prove_more(monkeypatch: pytest.Monk
         )
         found = fs.bounds.lower_bounds(log, there).of("carbon")
         with monkeypatch.context() as patched:
-            patched.setattr("fedsched.bounds.hours.STEPS", 0)
+            patched.setattr("fedsched.bounds.cost.hours.STEPS", 0)
             liquid = fs.bounds.lower_bounds(log, there).of("carbon")
         assert liquid * (1 - 1e-12) <= found <= fs.simulate(log, there, "easy").metrics().carbon
         higher += found > liquid * (1 + 1e-4)
@@ -179,7 +179,7 @@ def test_late_ends_are_looked_at_only_where_idle_nodes_pay_for_them(monkeypatch:
         asked.append(given[4][1])
         return room_prices(*given)
 
-    monkeypatch.setattr("fedsched.bounds.hours.room_prices", counted)
+    monkeypatch.setattr("fedsched.bounds.cost.hours.room_prices", counted)
     counts = []
     for idle in (0.0, 50.0):
         signal = fs.Signal(np.arange(24) * HOUR, np.arange(24) * 10.0 + 50.0, "g/kWh", until=24 * HOUR, beyond="repeat")

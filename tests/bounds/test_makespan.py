@@ -13,11 +13,12 @@ import pytest
 import strategies
 
 import fedsched as fs
-from fedsched.bounds import lower_bounds, small
-from fedsched.bounds.modes import least_end, without_late_modes
-from fedsched.bounds.relaxation import Relaxation, relax
-from fedsched.engine.caps import caps_table
-from fedsched.engine.pack import pack
+from fedsched.bounds import lower_bounds
+from fedsched.bounds.exact_answers.modes import least_end, without_late_modes
+from fedsched.bounds.lower import small_problems
+from fedsched.bounds.lower.relaxation import Relaxation, relax
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.engine.pack.problem import pack
 from fedsched.model.reading import CLAIRVOYANT
 
 
@@ -97,7 +98,7 @@ def test_a_list_schedule_is_one() -> None:
             submit=np.r_[0.0, rng.integers(0, 30, 19)], tasks=rng.integers(1, 5, 20), runtime=rng.integers(1, 50, 20)
         )
         relaxation = relaxed(workload, federation)
-        made = small.list_makespan(relaxation, relaxation.shortest)
+        made = small_problems.list_makespan(relaxation, relaxation.shortest)
         assert made >= lower_bounds(workload, federation).makespan
         if len(federation.groups) == 1:
             assert made == fs.simulate(workload, federation, fs.Rules(order="ljf", dispatch="greedy")).makespan
@@ -117,7 +118,7 @@ def test_few_jobs_are_proven_by_the_solver(monkeypatch: pytest.MonkeyPatch) -> N
     late = replace(workload, submit=workload.submit + strategies.EPOCH)
     assert 27 - 1e-2 < lower_bounds(late, federation).makespan <= 27
     assert lower_bounds(workload, federation, seconds=0.0).makespan < 26
-    monkeypatch.setattr(small, "find_spec", lambda name: None)
+    monkeypatch.setattr(small_problems, "find_spec", lambda name: None)
     assert lower_bounds(workload, federation).makespan == plain
 
 
@@ -126,7 +127,7 @@ def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     """Three jobs of which the solver finds neither a shorter schedule nor that there is none take it few conflicts."""
     from ortools.sat.python import cp_model
 
-    small.proven.cache_clear()
+    small_problems.proven.cache_clear()
     conflicts, solve = [], cp_model.CpSolver.solve
 
     def counted(solver: object, *given: object) -> object:
@@ -146,9 +147,9 @@ def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.needs("ortools")
 def test_what_is_asked_again_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver is asked once for the same jobs on the same nodes, anew for others, and always within seconds."""
-    from fedsched.bounds.model import Model
+    from fedsched.bounds.exact_answers.cp_sat_model import Model
 
-    small.proven.cache_clear()
+    small_problems.proven.cache_clear()
     asked, solve = [], Model.solve
     monkeypatch.setattr(Model, "solve", lambda model, **limits: asked.append(model) or solve(model, **limits))
     workload = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
@@ -164,9 +165,9 @@ def test_what_is_asked_again_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.needs("ortools")
 def test_a_busy_machine_changes_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a budget in seconds the solver is given effort alone: however long it takes, its answer counts."""
-    from fedsched.bounds.model import Model
+    from fedsched.bounds.exact_answers.cp_sat_model import Model
 
-    small.proven.cache_clear()
+    small_problems.proven.cache_clear()
     given = []
     solve = Model.solve
 
@@ -177,4 +178,4 @@ def test_a_busy_machine_changes_no_bound(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Model, "solve", slowly)
     workload = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
     assert lower_bounds(workload, fs.Federation.homogeneous(5)).makespan == pytest.approx(27)
-    assert [(limits["seconds"], limits["effort"]) for limits in given] == [(math.inf, small.EFFORT)]
+    assert [(limits["seconds"], limits["effort"]) for limits in given] == [(math.inf, small_problems.EFFORT)]

@@ -14,7 +14,7 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 from fedsched.policies import Planned, Timeout
 
 if TYPE_CHECKING:

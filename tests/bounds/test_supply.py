@@ -14,11 +14,11 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched import bounds
-from fedsched.bounds.buckets import Scarce
-from fedsched.bounds.closed import dual_feasible, threshold_of
-from fedsched.bounds.prover import Prover
-from fedsched.bounds.shut import NOTHING, surely_shut
-from fedsched.engine.pack import pack
+from fedsched.bounds.cost.buckets import Scarce
+from fedsched.bounds.cost.prover import Prover
+from fedsched.bounds.lower.closed import dual_feasible, threshold_of
+from fedsched.bounds.lower.downtime_losses import NOTHING, surely_shut
+from fedsched.engine.pack.problem import pack
 from fedsched.generate import lublin
 from fedsched.model.reading import CLAIRVOYANT
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched import instances
+from fedsched import bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ def test_the_command_lists_and_shows(call: Callable[..., Any], tmp_path: Path) -
     status, out, _ = call("bench", "list", "--json")
     assert status == 0
     assert {one["name"]: one["sha256"] for one in json.loads(out)} == {
-        name: instances.known_hashes()[name] for name in instances.names()
+        name: bench.known_hashes()[name] for name in bench.names()
     }
     status, out, _ = call("bench", "list", "--family", "windows")
     assert status == 0
@@ -53,8 +53,8 @@ def test_the_command_says_what_is_wrong(call: Callable[..., Any], words: tuple[s
 
 def test_the_command_checks_files(call: Callable[..., Any], tmp_path: Path) -> None:
     """Tests that `bench check` accepts best known plans and certificates, refuses others, and exits so."""
-    plan = instances.DATA / "plans" / "example-20.makespan.json"
-    proof = instances.DATA / "certificates" / "example-20.makespan.json"
+    plan = bench.DATA / "plans" / "example-20.makespan.json"
+    proof = bench.DATA / "certificates" / "example-20.makespan.json"
     status, out, _ = call("bench", "check", plan, proof)
     assert status == 0
     assert "no new best" in out

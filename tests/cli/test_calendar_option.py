@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import fedsched as fs
-from fedsched.io.calendar import read_calendar
-from fedsched.scenario.files import read_scenario, write_scenario
+from fedsched.io.tables.downtimes import read_calendar
+from fedsched.study.scenario.files import read_scenario, write_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -55,7 +55,7 @@ def test_every_command_explains_its_options(name: str, call: Callable[..., Any])
     status, out, _ = call(name, "--help")
     assert status == 0
     assert "--json" in out
-    summary = importlib.import_module(f"fedsched.cli.{name}").command.__doc__.splitlines()[0]
+    summary = importlib.import_module(cli.module_of(name)).command.__doc__.splitlines()[0]
     assert summary.split()[0] == cli.COMMANDS[name].split()[0]
 
 
@@ -211,7 +211,7 @@ def test_a_path_is_judged_before_the_work(
     call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that an output that cannot be written is refused before anything is simulated."""
-    module = importlib.import_module("fedsched.engine.simulation")
+    module = importlib.import_module("fedsched.engine.run.simulation")
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the run began")
@@ -246,7 +246,7 @@ def test_an_unexpected_error_says_how_to_see_more(call: Callable[..., Any], monk
     def broken(*_: object, **__: object) -> None:
         raise KeyError("what")
 
-    monkeypatch.setattr("fedsched.cli.info.load_workload", broken)
+    monkeypatch.setattr("fedsched.cli.data.info.load_workload", broken)
     status, _, err = call("info", "sample")
     assert status == 2
     assert "KeyError" in err
@@ -271,11 +271,11 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Ctrl-C be pressed in every run of the engine when ten jobs have finished."""
     import contextlib
 
-    from fedsched.engine.simulation import Simulation
+    from fedsched.engine.run.simulation import Simulation
 
     bar = contextlib.nullcontext(interrupting(10))
     for name in ("simulate", "verify", "demo"):
-        monkeypatch.setattr(f"fedsched.cli.{name}.progress_bar", lambda _: bar)
+        monkeypatch.setattr(f"{cli.module_of(name)}.progress_bar", lambda _: bar)
     advance = Simulation.advance
 
     def slowly(self: Simulation, **options: Any) -> Simulation:

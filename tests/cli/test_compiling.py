@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched import cli, compilation
-from fedsched.cli.announcing import announced
-from fedsched.cli.shared import stopwatch
-from fedsched.compilation import Count, compiling
+from fedsched import cli
+from fedsched.cli.shared.announcing import announced
+from fedsched.cli.shared.shared import stopwatch
+from fedsched.core import compilation
+from fedsched.core.compilation import Count, compiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # A module of small kernels, in the package for the time being, in place of the large ones that take a minute.
 KERNELS = """
-from fedsched.jit import kernel, part
+from fedsched.core.jit import kernel, part
 
 @part
 def step(x):
@@ -45,7 +46,7 @@ from fedsched import kernels
 """
 COMMAND = """
 from fedsched import cli
-from fedsched.cli import shared
+from fedsched.cli.shared import shared
 
 load = shared.load_workload
 
@@ -57,9 +58,9 @@ shared.load_workload = compiling
 sys.exit(cli.run(["info", "sample"]))
 """
 WORKERS = """
-from fedsched.cli.announcing import announced
-from fedsched.cli.shared import stopwatch
-from fedsched.executors import Processes
+from fedsched.cli.shared.announcing import announced
+from fedsched.cli.shared.shared import stopwatch
+from fedsched.core.executors import Processes
 
 if __name__ == "__main__":
     with announced(), Processes(2) as executor:
@@ -107,7 +108,7 @@ def test_what_workers_compile_is_said_once_for_all_of_them(tmp_path: Path) -> No
 @pytest.mark.compiled
 def test_the_compiler_of_others_is_none_of_ours(tmp_path: Path) -> None:
     """What a user's own program compiles with numba is not announced as fedsched's."""
-    own = "import numba\nfrom fedsched.compilation import compiling\nwith compiling() as watch:\n"
+    own = "import numba\nfrom fedsched.core.compilation import compiling\nwith compiling() as watch:\n"
     done = script(tmp_path, own + "    print(numba.njit(lambda x: 2 * x)(21))\nprint(watch)")
     assert (done.stdout, done.stderr) == ("42\nnothing\n", "")
 
@@ -192,7 +193,7 @@ def test_a_pipe_gets_a_line_every_ten_seconds(
 ) -> None:
     """Where stderr is no terminal a line says how far it is ten seconds after the last one, and not before."""
     now = [100.0]
-    monkeypatch.setattr("fedsched.cli.announcing.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("fedsched.cli.shared.announcing.time", SimpleNamespace(monotonic=lambda: now[0]))
     with announced():
         for _ in range(25):
             compilation.begun(what="engine.queue")
@@ -209,7 +210,7 @@ def test_the_bar_of_a_command_says_it_too(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """While a bar is on the terminal, its own label says that kernels compile, and then is what it was."""
-    from fedsched.cli.shared import progress_bar
+    from fedsched.cli.shared.shared import progress_bar
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with announced(), progress_bar("simulating") as progress:
@@ -223,7 +224,7 @@ def test_the_bar_of_a_command_says_it_too(
 def test_commands_are_watched(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command runs within the watch, whichever module it is in."""
     seen = []
-    monkeypatch.setattr("fedsched.cli.announcing.announced", lambda _: seen.append(1) or nullcontext())
+    monkeypatch.setattr("fedsched.cli.shared.announcing.announced", lambda _: seen.append(1) or nullcontext())
     assert call("info", "sample")[0] == 0
     assert cli.run(["--version"]) == 0
     assert seen == [1, 1]
@@ -233,8 +234,8 @@ def test_compiling_is_no_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the seconds that a command gives for its work are those without the compiler's."""
     instants = iter([0.0, 1.0, 11.0, 12.5])
     with monkeypatch.context() as patch:
-        patch.setattr("fedsched.compilation.time", SimpleNamespace(perf_counter=lambda: next(instants)))
-        patch.setattr("fedsched.cli.shared.time", SimpleNamespace(perf_counter=lambda: next(instants)))
+        patch.setattr("fedsched.core.compilation.time", SimpleNamespace(perf_counter=lambda: next(instants)))
+        patch.setattr("fedsched.cli.shared.shared.time", SimpleNamespace(perf_counter=lambda: next(instants)))
         with stopwatch() as taken:
             compilation.begun()
             compilation.ended()
@@ -245,7 +246,7 @@ def test_compiling_is_no_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_leave_compiling_out(line: str, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what `simulate` and `bounds` print as their seconds is the stopwatch's."""
     for name in ("simulate", "bounds"):
-        monkeypatch.setattr(f"fedsched.cli.{name}.stopwatch", lambda: nullcontext(lambda: 1.25))
+        monkeypatch.setattr(f"{cli.module_of(name)}.stopwatch", lambda: nullcontext(lambda: 1.25))
     status, out, _ = call(*line.split())
     assert status == 0
     assert "5 jobs in 1.25 s" in out

@@ -226,13 +226,13 @@ def test_root_takes_no_options_out_of_a_file_that_others_can_write(
     """Tests that a fedsched.toml in a user's folder does not tell root's commands what to do, unless root names it."""
     path = write('[fetch]\nout = "elsewhere"\n')
     path.chmod(0o644)
-    monkeypatch.setattr("fedsched.ownership.user", lambda: 0)
+    monkeypatch.setattr("fedsched.core.ownership.user", lambda: 0)
     for owner, mode, taken in ((0, 0o644, True), (0, 0o664, False), (4711, 0o644, False)):
-        monkeypatch.setattr("fedsched.ownership.owner_of", lambda _, owner=owner: owner)
+        monkeypatch.setattr("fedsched.core.ownership.owner_of", lambda _, owner=owner: owner)
         path.chmod(mode)
         status, _, err = call("fetch", "--json")
         assert (status == 0) == taken
         assert ("others than root can write it" in err) == (not taken)
         assert call("fetch", "--json", "--config", "fedsched.toml")[0] == 0
-    monkeypatch.setattr("fedsched.ownership.user", lambda: 4711)
+    monkeypatch.setattr("fedsched.core.ownership.user", lambda: 4711)
     assert call("fetch", "--json")[0] == 0

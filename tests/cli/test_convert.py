@@ -10,8 +10,8 @@ import pytest
 
 from fedsched import cli
 from fedsched.io import read, read_federation, write, write_federation
-from fedsched.model.federation import Federation
-from fedsched.model.workload import Workload
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import Federation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.cli.shared import print_table
-from fedsched.text import counted
+from fedsched.cli.shared.shared import print_table
+from fedsched.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

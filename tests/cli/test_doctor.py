@@ -10,7 +10,7 @@ import naive
 import pytest
 
 import fedsched as fs
-from fedsched.cli import health
+from fedsched.cli.data import health
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,11 +107,11 @@ def test_missing_and_old_libraries_are_named(call: Callable[..., Any], monkeypat
 
 def test_the_cache_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests a folder with its size and what it holds, and that no folder at all is a note that says what to set."""
-    monkeypatch.setattr("fedsched.jit.cache.FOLDER", tmp_path)
+    monkeypatch.setattr("fedsched.core.jit.cache.FOLDER", tmp_path)
     assert ", writable, 0.0 MiB, empty" in health.cache().found
     (tmp_path / "kernel.0123").write_bytes(bytes(3 << 20))
     assert f"{tmp_path}, writable, 3.0 MiB, 1 function:" in health.cache().found
-    monkeypatch.setattr("fedsched.jit.cache.FOLDER", None)
+    monkeypatch.setattr("fedsched.core.jit.cache.FOLDER", None)
     check = health.cache()
     assert check.verdict == "note"
     assert "FEDSCHED_CACHE" in check.cure

@@ -93,7 +93,7 @@ def test_help_names_every_order_and_rule(option: str, names: Mapping[str, str]) 
     """Tests that the help of an option that takes a rule says all that it takes, and nothing else."""
     told = options_by_name()[option]["simulate"].parameter.help or ""
     listed = told.rpartition(":")[2].strip(" .").replace(" or ", ", ")
-    assert listed.split(", ") == list(names), "fedsched/cli/groups.py says these by hand: help loads no policies"
+    assert listed.split(", ") == list(names), "fedsched/cli/shared/groups.py says these by hand: help loads no policies"
 
 
 def test_examples_are_read_from_docstrings() -> None:
@@ -125,7 +125,7 @@ def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatc
     (tmp_path / "slurm.conf").write_text("NodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
     (tmp_path / "carbon.csv").write_text("second,g/kWh\n0,400\n3600,90\n7200,250\n9000000,250\n", encoding="utf-8")
     for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
-        examples = examples_of(import_module(f"fedsched.cli.{name}").command)
+        examples = examples_of(import_module(cli.module_of(name)).command)
         examples = [example for example in examples if example not in NEED_A_NETWORK]
         for example in examples if DEEP or name in FIRST else examples[-1:]:
             _, *words = shlex.split(example)

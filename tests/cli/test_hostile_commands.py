@@ -11,7 +11,7 @@ import hostile
 import pytest
 
 import fedsched as fs
-from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.result import Result
+from fedsched.optimize.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_the_result_is_saved_before_anything_is_made_of_it(
     def full(*_: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("fedsched.model.schedule.Schedule.to_csv", full)
+    monkeypatch.setattr("fedsched.model.schedule.schedule.Schedule.to_csv", full)
     saved = tmp_path / "result.json"
     assert call(*SMALL, "--out", tmp_path / "plan.csv", "--save", saved)[0] == 2
     assert Result.load(saved).evaluations == 20

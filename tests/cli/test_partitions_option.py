@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.scenario.files import read_scenario, write_scenario
+from fedsched.study.scenario.files import read_scenario, write_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,7 +29,7 @@ def test_every_command_and_option_is_there() -> None:
 
 def test_the_exit_statuses_are_those_of_the_code() -> None:
     """Tests that the table of exit statuses has the four that commands end with."""
-    from fedsched.cli.shared import CHECK_FAILED, FAILED, INTERRUPTED
+    from fedsched.cli.shared.shared import CHECK_FAILED, FAILED, INTERRUPTED
 
     for status in (0, CHECK_FAILED, FAILED, INTERRUPTED):
         assert f"\n| {status} | " in PAGE

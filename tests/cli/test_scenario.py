@@ -12,7 +12,7 @@ import fedsched as fs
 from fedsched.cli import COMMANDS
 from fedsched.cli.app import arguments_of, build_app
 from fedsched.model.reading import Reading
-from fedsched.scenario import Scenario
+from fedsched.study.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.io.node_use import read_node_use
+from fedsched.io.tables.node_use import read_node_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable

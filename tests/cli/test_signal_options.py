@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FieldError
-from fedsched.scenario.parts import Machine
+from fedsched.core.errors import FieldError
+from fedsched.study.scenario.scenario_parts import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -78,7 +78,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("fedsched.model.schedule.Schedule.to_json", full)
+    monkeypatch.setattr("fedsched.model.schedule.schedule.Schedule.to_json", full)
     status, _, err = call("simulate", "sample", "--head", 10, "--nodes", 128, "--out", tmp_path / "plan.json")
     assert status == 2
     assert "plan.json: No space left on device" in err

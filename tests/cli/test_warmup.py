@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from fedsched import warmup
-from fedsched.cli import expecting
-from fedsched.cli.warmup import Kind
-from fedsched.errors import UnknownNameError
-from fedsched.jit import cache, decorators
-from fedsched.jit.backend import Choice
+from fedsched.cli import warming
+from fedsched.cli.data.warmup import Kind
+from fedsched.cli.shared import expecting
+from fedsched.core.errors import UnknownNameError
+from fedsched.core.jit import cache, decorators
+from fedsched.core.jit.backend import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,15 +39,15 @@ def noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_the_command_takes_the_kinds_that_there_are() -> None:
     """Tests that the command, the library and the table know the same kinds of calls."""
-    assert get_args(Kind) == tuple(warmup.KINDS)
+    assert get_args(Kind) == tuple(warming.KINDS)
     table = expecting._table()
-    assert [name for name in table if name.startswith("warmup ")] == [f"warmup {kind}" for kind in warmup.KINDS]
+    assert [name for name in table if name.startswith("warmup ")] == [f"warmup {kind}" for kind in warming.KINDS]
     assert all(0 <= counts["after"] <= counts["alone"] > 0 for counts in table.values())
 
 
 @pytest.mark.deep
 @pytest.mark.compiled
-@pytest.mark.parametrize("kind", warmup.KINDS)
+@pytest.mark.parametrize("kind", warming.KINDS)
 def test_each_kind_compiles_once(kind: str, call: Callable[..., Any]) -> None:
     """Tests that each kind's calls run, and that nothing is left for a second time."""
     assert call("warmup", kind)[0] == 0
@@ -65,7 +65,7 @@ def test_what_cannot_be_kept_is_not_compiled(call: Callable[..., Any], monkeypat
     assert status == 2
     assert "FEDSCHED_CACHE" in err
     with pytest.raises(UnknownNameError, match="easy"):
-        next(warmup.warm_up("esay"))
+        next(warming.warm_up("esay"))
 
 
 @pytest.mark.parametrize(

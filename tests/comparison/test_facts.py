@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedsched as fs
-from fedsched.model.log import Demand, LogColumns
+from fedsched.model.jobs.log import Demand, LogColumns
 
 if TYPE_CHECKING:
     from pathlib import Path

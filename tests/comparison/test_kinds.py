@@ -18,7 +18,7 @@ from fedsched.compare import (
     MarketInstance,
     compare,
 )
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.gang import presets
 from fedsched.market.generator import Domain, Jobs
 

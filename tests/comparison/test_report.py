@@ -10,7 +10,7 @@ import pytest
 
 from fedsched.comparison import Comparison
 from fedsched.comparison.report import page
-from fedsched.errors import OutputError
+from fedsched.core.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

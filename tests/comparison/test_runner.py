@@ -23,7 +23,7 @@ from fedsched.compare import Budget, Instance, Outcome, compare, read_records
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records
 from fedsched.comparison.naming import entrant_of
-from fedsched.errors import FedschedError, OutputError
+from fedsched.core.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from scipy import stats
 
 from fedsched.comparison import statistics
 from fedsched.comparison.scores import Scores
-from fedsched.errors import TooFewRunsError, UnknownNameError
+from fedsched.core.errors import TooFewRunsError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

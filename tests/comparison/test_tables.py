@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fedsched.comparison import Comparison
 from fedsched.comparison.fronts import best_known_front, indicator_values
 from fedsched.comparison.scores import FIRST, levelled, measures_of
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,8 +221,8 @@ def test_indicators_keep_the_order_of_dominance(data: st.DataObject) -> None:
 
 def test_json_survives(makespans: Callable[..., Comparison]) -> None:
     """Tests that the command's JSON of a comparison with failed runs and too few of them is strict JSON."""
-    from fedsched.cli.compare import as_json
-    from fedsched.cli.shared import plain
+    from fedsched.cli.experiment.compare import as_json
+    from fedsched.cli.shared.shared import plain
 
     said = as_json(makespans(TWO), None, "run", 0.05, [])
     text = json.dumps(plain(said), allow_nan=False)
@@ -234,7 +234,7 @@ def test_json_survives(makespans: Callable[..., Comparison]) -> None:
 
 def test_seeds_are_repeats_and_one_instance_is_no_test(makespans: Callable[..., Comparison]) -> None:
     """However many seeds an instance has it counts once; below what a test needs the reason stands in its place."""
-    from fedsched.cli.compare import summary
+    from fedsched.cli.experiment.compare import summary
 
     values = {("x", name): [10.0 * k + seed for seed in range(20)] for k, name in enumerate("abc", 1)}
     said = summary(makespans(values), None, "instance", 0.05)

@@ -8,11 +8,11 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.pack import pack
-from fedsched.model.metrics import OF_A_SCHEDULE, Column
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.run.batch import Evaluator
 from fedsched.model.reading import Reading
+from fedsched.model.schedule.metrics import OF_A_SCHEDULE, Column
 
 
 def instance(seed: int) -> tuple[fs.Workload, fs.Federation]:

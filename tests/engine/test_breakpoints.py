@@ -7,7 +7,7 @@ from plain import arrived, jobs, plain
 
 import fedsched as fs
 
-breakpoints = plain("fedsched.engine.breakpoints")
+breakpoints = plain("fedsched.engine.profile.breakpoints")
 
 
 def profile_with(times: list[float], totals: list[int]):

@@ -11,7 +11,7 @@ from plain import plain
 
 import fedsched as fs
 
-cancellations = plain("fedsched.engine.cancellations")
+cancellations = plain("fedsched.engine.optional_features.cancellations")
 DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.engine.choices import possible_shapes
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.pack.choices import possible_shapes
 
 TWO = fs.Federation.of(4, 2)
 JOBS = fs.Workload(

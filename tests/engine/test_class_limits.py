@@ -7,17 +7,17 @@ import pytest
 from grouped import JOBS, busy, scanned
 from plain import arrived, clusters, jobs, plain
 
-from fedsched.engine import states
+from fedsched.engine.arrays import new_state
 from fedsched.engine.codes import Placement
 
-class_limits = plain("fedsched.engine.class_limits")
-reservation = plain("fedsched.engine.reservation")
+class_limits = plain("fedsched.engine.queue.class_limits")
+reservation = plain("fedsched.engine.dispatch.head_reservation")
 PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 
 
 @pytest.fixture(autouse=True)
 def _short_queues_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "LONG_QUEUE", 1)
+    monkeypatch.setattr(new_state, "LONG_QUEUE", 1)
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import pytest
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine import states
+from fedsched.engine.arrays import new_state
 from fedsched.engine.numbers import ClassNumber
 
-tables = plain("fedsched.engine.class_tables")
+tables = plain("fedsched.engine.queue.class_tables")
 PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 
 
 def test_tables_share_their_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each table has numbers of its own, behind those of the queue, and the trees have those that are left."""
-    monkeypatch.setattr(states, "LONG_QUEUE", 1)
+    monkeypatch.setattr(new_state, "LONG_QUEUE", 1)
     machine = replace(PAIR, pools=(fs.Pool("a", 1), fs.Pool("b", 1)))
     _, _, state = arrived(jobs([2] * 9, [1.0] * 9), machine, dispatch="easy")
     state.classes.number[:] = 0

@@ -7,16 +7,16 @@ import pytest
 from grouped import busy, class_tables, scanned
 from plain import plain
 
-from fedsched.engine import states
+from fedsched.engine.arrays import new_state
 from fedsched.engine.numbers import ClassNumber
 
-class_tree = plain("fedsched.engine.class_tree")
-queue = plain("fedsched.engine.queue")
+class_tree = plain("fedsched.engine.queue.class_tree")
+queue = plain("fedsched.engine.queue.queue_tree")
 
 
 @pytest.fixture(autouse=True)
 def _short_queues_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "LONG_QUEUE", 1)
+    monkeypatch.setattr(new_state, "LONG_QUEUE", 1)
 
 
 def by_hand(problem, state, tables) -> list[int]:

@@ -15,22 +15,23 @@ from plain import arrived, clusters, jobs, plain
 from tiers import tries
 
 import fedsched as fs
-from fedsched.engine import loop, states
+from fedsched.engine.arrays import new_state
 from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.loop import event_loop
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.rules import needs_of
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import State
+    from fedsched.engine.arrays.structs import State
 
-classes = plain("fedsched.engine.classes")
-tables = plain("fedsched.engine.class_tables")
-backfill = plain("fedsched.engine.backfill")
-dispatching = plain("fedsched.engine.dispatch")
-events = plain("fedsched.engine.events")
-plain_loop = plain("fedsched.engine.loop")
-requeue = plain("fedsched.engine.requeue")
+classes = plain("fedsched.engine.queue.classes")
+tables = plain("fedsched.engine.queue.class_tables")
+backfill = plain("fedsched.engine.dispatch.easy")
+dispatching = plain("fedsched.engine.dispatch.greedy")
+events = plain("fedsched.engine.loop.events")
+plain_loop = plain("fedsched.engine.loop.event_loop")
+requeue = plain("fedsched.engine.optional_features.requeue")
 MANY = 4000  # jobs: a long queue
 PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 
@@ -38,7 +39,7 @@ PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 @pytest.fixture(autouse=True)
 def _short_queues_have_room(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "compiled" not in request.keywords:
-        monkeypatch.setattr(states, "LONG_QUEUE", 1)
+        monkeypatch.setattr(new_state, "LONG_QUEUE", 1)
 
 
 def grouped(tasks: list[int], runtime: list[float], *, dispatch: str = "easy", **options: object):
@@ -183,7 +184,7 @@ def test_the_order_that_is_scanned_says_whether_a_queue_may_be_grouped(monkeypat
     assert patience("greedy", "fcfs") == patience("easy", "sjf") == patience("easy", "wfp3", "fcfs") == 10
     endless = patience("greedy", "wfp3")
     assert endless == patience("lookahead", "fcfs", "xfactor") == np.iinfo(np.int64).max
-    monkeypatch.setattr(states, "LONG_QUEUE", 11)
+    monkeypatch.setattr(new_state, "LONG_QUEUE", 11)
     assert patience("greedy", "fcfs") == endless
 
 
@@ -263,9 +264,9 @@ def tried(dispatch: Dispatch, placement: Placement, *, may_group: bool) -> tuple
     state = run.state
     state.classes.number[ClassNumber.PATIENCE] = MANY  # so that all of these are grouped in their midst
     if not may_group:
-        state = state._replace(classes=states._new_classes(1, 4, 0, needs_of(dispatch), None))
-        loop.begin(run.problem, run.plan, state)
-    assert loop.run(run.problem, run.plan, state, np.iinfo(np.int64).max, np.inf) == Status.DONE
+        state = state._replace(classes=new_state._new_classes(1, 4, 0, needs_of(dispatch), None))
+        event_loop.begin(run.problem, run.plan, state)
+    assert event_loop.run(run.problem, run.plan, state, np.iinfo(np.int64).max, np.inf) == Status.DONE
     return state, bool(state.classes.number[ClassNumber.CLASSES] > 0)
 
 

@@ -10,9 +10,9 @@ import pytest
 import signatures
 
 import fedsched
-from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.run.batch import Evaluator
 from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_kernels_have_no_more_signatures_than_they_may() -> None:
         reading=Reading(saturation="static", knowledge="runtime", kill_at_estimate=True),
     )
     Evaluator(problem, users=True)([[2, 1, 0]], dispatch=Dispatch.EASY)
-    signatures.check("fedsched.engine", "fedsched.model.metrics", least=50)
+    signatures.check("fedsched.engine", "fedsched.model.schedule.metrics", least=50)
 
 
 def read(array: np.ndarray, i: int, j: int) -> int:

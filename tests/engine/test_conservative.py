@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from engine.test_availability import profile_of
-from engine.test_dispatch import started
+from engine.test_free_profile import profile_of
+from engine.test_greedy import started
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
@@ -17,9 +17,9 @@ from fedsched.engine.numbers import Clock, Counter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-conservative = plain("fedsched.engine.conservative")
-dispatch = plain("fedsched.engine.dispatch")
-running = plain("fedsched.engine.running")
+conservative = plain("fedsched.engine.dispatch.conservative")
+dispatch = plain("fedsched.engine.dispatch.greedy")
+running = plain("fedsched.engine.loop.running")
 TEN = fs.Federation.homogeneous(10)
 
 

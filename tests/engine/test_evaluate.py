@@ -6,11 +6,11 @@ import numpy as np
 from plain import jobs, plain
 
 import fedsched as fs
-from fedsched.model.metrics import Column
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.model.schedule.metrics import Column
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
-evaluate = plain("fedsched.engine.evaluate")
+evaluate = plain("fedsched.engine.run.evaluate")
 TENS = fs.Federation.of(10, 10, 10)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from engine.test_dispatch import started
+from engine.test_greedy import started
 from plain import begun, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.numbers import Counter
 
-loop = plain("fedsched.engine.loop")
-events = plain("fedsched.engine.events")
+loop = plain("fedsched.engine.loop.event_loop")
+events = plain("fedsched.engine.loop.events")
 FOUR = fs.Federation.homogeneous(4)
 FOREVER = np.inf
 
@@ -60,7 +60,7 @@ def test_one_event_a_pass_in_the_sequential_reading() -> None:
 @pytest.mark.parametrize("many", [3, 40])
 def test_few_or_many_arrivals_leave_the_same_queue(many: int) -> None:
     """Whether the trees are mended for each arrival or once for all, the same jobs are found."""
-    queues = plain("fedsched.engine.queue")
+    queues = plain("fedsched.engine.queue.queue_tree")
     tasks = np.random.default_rng(many).integers(1, 5, 64)
     submit = np.where(np.arange(64) < many, 0.0, 9.0)
     problem, plan, state = begun(jobs(tasks.tolist(), [1.0] * 64, submit=submit), FOUR, backfill_order="sjf",

@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 
 import fedsched as fs
-from fedsched.engine.foresight import foreseen, may_miss
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.foresight import foreseen, may_miss
+from fedsched.engine.pack.problem import pack
 from fedsched.model.reading import USUAL
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 LOG = fs.Workload(submit=[0.0, 3.0], tasks=[2, 4], runtime=[5.0, 7.0])
 SIX = fs.Federation.homogeneous(6)

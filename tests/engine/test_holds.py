@@ -8,7 +8,7 @@ from plain import begun, plain
 
 import fedsched as fs
 
-holds = plain("fedsched.engine.holds")
+holds = plain("fedsched.engine.optional_features.holds")
 MACHINE = fs.Federation.homogeneous(4, name="m")
 JOBS = fs.Workload(submit=[0.0, 0.0], tasks=4, runtime=10.0, held={1: [(5, 8), (20, 30)], 2: [(6, 7)]})
 

@@ -10,11 +10,11 @@ import pytest
 from plain import begun, jobs, plain
 
 import fedsched as fs
+from fedsched.core.errors import InfeasibleError
 from fedsched.engine.numbers import Counter
-from fedsched.errors import InfeasibleError
 from fedsched.simulate import prepare
 
-limits = plain("fedsched.engine.limits")
+limits = plain("fedsched.engine.optional_features.limits")
 FOUR = fs.Federation.homogeneous(4)
 RULES = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 

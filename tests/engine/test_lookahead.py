@@ -12,12 +12,12 @@ from plain import plain
 from tiers import tries
 
 import fedsched as fs
+from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow
 from fedsched.engine.rules import needs_of
-from fedsched.engine.states import new_state
 from fedsched.simulate import prepare
 
-lookahead = plain("fedsched.engine.lookahead")
+lookahead = plain("fedsched.engine.dispatch.lookahead")
 
 
 def waiting(tasks: list[int], seconds: list[float]) -> fs.Workload:

@@ -9,10 +9,10 @@ import pytest
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.moldable import as_chosen, in_each_shape, moldable_of, widest_of
+from fedsched.engine.optional_features.moldable import as_chosen, in_each_shape, moldable_of, widest_of
 from fedsched.simulate import prepare
 
-moldable = plain("fedsched.engine.moldable")
+moldable = plain("fedsched.engine.optional_features.moldable")
 FOUR = fs.Federation.homogeneous(4)
 JOBS = fs.Workload(
     submit=[0.0, 0.0, 1.0],

@@ -6,11 +6,11 @@ import numpy as np
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.moldable import PLANNED_TO, STANDS
 from fedsched.engine.numbers import Counter
+from fedsched.engine.optional_features.moldable import PLANNED_TO, STANDS
 from fedsched.simulate import prepare
 
-molding = plain("fedsched.engine.molding")
+molding = plain("fedsched.engine.optional_features.molding")
 FOUR = fs.Federation.homogeneous(4)
 WORDS = {"alternatives": "earliest_finish"}
 
@@ -30,7 +30,7 @@ def test_a_plan_stands_while_jobs_come_at_its_end() -> None:
                       alternatives=dict.fromkeys((1, 2, 4), "4x8|2x9"))  # fmt: skip
     for order, stands, planned in (((0, 1, 2, 3), 1, 3), ((3, 2, 1, 0), 0, 4)):
         run = prepare(log, FOUR, fs.Rules(order=order, dispatch="strict"), **WORDS)
-        plain("fedsched.engine.events").arrive_all(run.problem, run.plan, run.state)
+        plain("fedsched.engine.loop.events").arrive_all(run.problem, run.plan, run.state)
         number = run.state.extras.molded.number
         assert (number[STANDS], number[PLANNED_TO]) == (stands, planned)
         assert run.state.counter[Counter.PLAN_HOLDS] == 0
@@ -44,7 +44,7 @@ def test_links_are_as_loaded_as_they_were() -> None:
     log = fs.Workload(submit=[0.0, 0.0], tasks=[3, 1], runtime=[9.0, 9.0], task_bandwidth=[1.0, 1.0],
                       compute_fraction=[0.5, 0.5], alternatives={2: "1x9|3x1"})  # fmt: skip
     run = prepare(log, two, fs.Rules(dispatch="easy", placement="link_aware"), **WORDS)
-    plain("fedsched.engine.events").arrive_all(run.problem, run.plan, run.state)
+    plain("fedsched.engine.loop.events").arrive_all(run.problem, run.plan, run.state)
     assert run.state.load.tolist() == [0.0, 0.0]
     assert run.state.extras.molded.load.tolist() == [1.0, 1.0]
     assert run.problem.tasks.tolist() == [3, 1]

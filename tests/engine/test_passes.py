@@ -10,7 +10,7 @@ from fedsched.engine.codes import Dispatch
 from fedsched.engine.numbers import Counter
 from fedsched.simulate import prepare
 
-passes = plain("fedsched.engine.passes")
+passes = plain("fedsched.engine.loop.passes")
 
 
 @pytest.mark.parametrize("dispatch", list(Dispatch))

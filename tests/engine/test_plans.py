@@ -6,7 +6,7 @@ import numpy as np
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
-from fedsched.engine.pack import pack
+from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_in_order, plan_of_rules
 from fedsched.model.reading import Reading
 

@@ -9,7 +9,7 @@ import pytest
 from plain import NO_CALENDAR, NOTHING_CLOSED, begun, jobs, nothing_of, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import (
+from fedsched.engine.arrays.structs import (
     Draw,
     Extras,
     ExtraState,
@@ -21,18 +21,18 @@ from fedsched.engine.arrays import (
     Precedence,
     Waiting,
 )
-from fedsched.engine.beyond import MORE
-from fedsched.engine.cancellations import Cancellations, Cancelled
-from fedsched.engine.capped import no_ceilings
-from fedsched.engine.ceilings import Beneath
-from fedsched.engine.holds import Held, Holds
-from fedsched.engine.moldable import Moldable, Molded
-from fedsched.engine.power import Powered
-from fedsched.engine.reserved import Apart, Reserved
-from fedsched.engine.standing import Standing
-from fedsched.model.node_stack import Saving, new_stacks
+from fedsched.engine.loop.feature_flags import MORE
+from fedsched.engine.optional_features.cancellations import Cancellations, Cancelled
+from fedsched.engine.optional_features.holds import Held, Holds
+from fedsched.engine.optional_features.moldable import Moldable, Molded
+from fedsched.engine.optional_features.power_caps import Beneath
+from fedsched.engine.optional_features.power_states import Powered
+from fedsched.engine.optional_features.reservation_queues import Apart, Reserved
+from fedsched.engine.pack.power_cap_arrays import no_ceilings
+from fedsched.engine.placement.tasks_per_node import Standing
+from fedsched.model.schedule.node_stack import Saving, new_stacks
 
-pools = plain("fedsched.engine.pools")
+pools = plain("fedsched.engine.optional_features.pools")
 BREAKPOINTS = 4
 
 
@@ -187,7 +187,7 @@ def test_jobs_that_run_already_hold_their_pools() -> None:
     assert problem.extras is not None
     assert state.extras is not None
     assert state.extras.pools.free.tolist() == [1]
-    running = plain("fedsched.engine.running")
+    running = plain("fedsched.engine.loop.running")
     state.counts[0, 0] = 1
     state.finish[0] = state.planned_end[0] = 10.0
     running.enter(problem, state, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from plain import arrived, clusters, jobs, plain
 
-queues = plain("fedsched.engine.queue")
-requeue = plain("fedsched.engine.requeue")
+queues = plain("fedsched.engine.queue.queue_tree")
+requeue = plain("fedsched.engine.optional_features.requeue")
 
 
 def test_jobs_exchange_the_places_that_they_hold() -> None:

@@ -12,7 +12,7 @@ import fedsched as fs
 from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.numbers import Clock, Counter
 
-running = plain("fedsched.engine.running")
+running = plain("fedsched.engine.loop.running")
 
 
 def entered(finish: list[float], tasks: list[int] | None = None, **options: object):
@@ -100,7 +100,7 @@ def two_that_talk(saturation: Saturation, rule: str = "greedy"):
     """Return a state in which a job of 10 s that sends 3/4 bytes/s runs from 0, one of 2·9/4 starts at 4 s."""
     workload = jobs([2, 2], [10.0, 10.0], task_bandwidth=[1.0, 1.0], compute_fraction=[0.5, 0.5])
     problem, plan, state = arrived(workload, PAIR, saturation=saturation, dispatch=rule)
-    dispatch = plain("fedsched.engine.dispatch")
+    dispatch = plain("fedsched.engine.dispatch.greedy")
     problem = problem._replace(bandwidth=np.array([1.5, 1.5]))
     for j, now in ((0, 0.0), (1, 4.0)):
         state.clock[Clock.NOW] = now

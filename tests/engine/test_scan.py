@@ -9,9 +9,9 @@ from plain import arrived, begun, jobs, plain
 
 import fedsched as fs
 
-scan = plain("fedsched.engine.scan")
-loop = plain("fedsched.engine.loop")
-limits = plain("fedsched.engine.limits")
+scan = plain("fedsched.engine.queue.scan")
+loop = plain("fedsched.engine.loop.event_loop")
+limits = plain("fedsched.engine.optional_features.limits")
 FOUR = fs.Federation.homogeneous(4)
 
 

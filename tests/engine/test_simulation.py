@@ -7,9 +7,9 @@ import pytest
 from plain import jobs
 
 import fedsched as fs
-from fedsched.engine.arrays import RunningJobs
-from fedsched.engine.simulation import start_of
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.engine.run.simulation import start_of
 from fedsched.simulate import prepare
 
 FOUR = fs.Federation.homogeneous(4)

@@ -7,10 +7,12 @@ import pytest
 from plain import begun, nodes_given, plain
 
 import fedsched as fs
-from fedsched.engine.standing import most_nodes, tasks_in_all
-from fedsched.model.admission import in_nodes
+from fedsched.engine.placement.tasks_per_node import most_nodes, tasks_in_all
+from fedsched.model.jobs.admission import in_nodes
 
-placement, uneven, standing = (plain(f"fedsched.engine.{name}") for name in ("placement", "uneven", "standing"))
+placement, uneven, standing = (
+    plain(f"fedsched.engine.placement.{name}") for name in ("node_choice", "uneven", "tasks_per_node")
+)
 
 
 def machine(*clusters: tuple[tuple[int, float, int], ...], uplink: float = 1.0) -> fs.Federation:

@@ -11,11 +11,11 @@ import pytest
 from plain import jobs, plain
 
 import fedsched as fs
+from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.engine.numbers import LostNumber
-from fedsched.errors import FederationError, InfeasibleError
 from fedsched.simulate import prepare
 
-victims = plain("fedsched.engine.victims")
+victims = plain("fedsched.engine.optional_features.victims")
 FOUR = fs.Federation.homogeneous(4, busy_watts=200.0, idle_watts=50.0)
 NEVER = math.nan
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import ScheduleError, UnknownNameError
+from fedsched.core.errors import ScheduleError, UnknownNameError
 from fedsched.gang import GangSystem, Interval, presets, replicate, simulate
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedsched import Workload, generate
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import generate
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.generate.lublin import BATCH, INTERACTIVE, TYPELESS, daily_cycle
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from golden.problems import FEATURES, ROUGH, Problem, made_jobs, mixed, mixed_na
 
 import fedsched as fs
 from fedsched import gang, market
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 from fedsched.policies import DISPATCH, ORDERS, PLACEMENTS, POLICIES, Slurm
 from fedsched.search import METHODS
 

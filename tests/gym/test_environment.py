@@ -15,7 +15,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.gym import ID, ProgressFeature, RunningFeature, SchedulingEnv, WaitingFeature
 from fedsched.gym.features import YEAR
 from fedsched.policies import Timeout

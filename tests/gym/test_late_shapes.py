@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 from fedsched.gym import RunningFeature, SchedulingEnv, SchedulingVectorEnv, WaitingFeature
 from fedsched.simulate import prepare
 

@@ -12,8 +12,8 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.gym import SchedulingEnv
-from fedsched.model.metrics import NAMES
-from fedsched.search.objectives import NOT_SOUGHT
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.search.problem.objectives import NOT_SOUGHT
 
 SOUGHT = [name for name in NAMES if name not in NOT_SOUGHT]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.instances import proof as checker
-from fedsched.instances.documents import Document
+from fedsched.bench import proof as checker
+from fedsched.bench.documents import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

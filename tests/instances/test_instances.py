@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched import instances
-from fedsched.errors import FedschedError, UnknownNameError
-from fedsched.instances import sharing
-from fedsched.instances.archives import SLICES
-from fedsched.instances.catalogue import PLANTED, planted_pieces
-from fedsched.instances.decimals import decimal
-from fedsched.instances.documents import Document, canonical
-from fedsched.instances.draws import Draws
-from fedsched.instances.gangs import GangDocument
-from fedsched.instances.markets import MarketDocument
-from fedsched.random_numbers import begin_stream, uniform
+from fedsched import bench
+from fedsched.bench import sharing
+from fedsched.bench.archives import SLICES
+from fedsched.bench.catalogue import PLANTED, planted_pieces
+from fedsched.bench.decimals import decimal
+from fedsched.bench.documents import Document, canonical
+from fedsched.bench.draws import Draws
+from fedsched.bench.gangs import GangDocument
+from fedsched.bench.markets import MarketDocument
+from fedsched.core.errors import FedschedError, UnknownNameError
+from fedsched.core.random import begin_stream, uniform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,9 +40,9 @@ class Nothing:
         if name.partition(".")[0] in ("numpy", "numba", "scipy"):
             raise ImportError(name)
 sys.meta_path.insert(0, Nothing())
-from fedsched import instances
-for name in instances.names():
-    print(instances.load(name).sha256, name)
+from fedsched import bench
+for name in bench.names():
+    print(bench.load(name).sha256, name)
 """
 
 
@@ -66,7 +66,7 @@ def test_the_draws_are_the_librarys(of: tuple[int, int, int]) -> None:
 
 def test_there_are_some_fifty_of_every_kind() -> None:
     """Tests that the list holds what it promises: sizes, machines, communication, one to three objectives."""
-    found = [instances.load(name) for name in instances.names()]
+    found = [bench.load(name) for name in bench.names()]
     assert len(found) >= 50
     assert {one.family for one in found} == {
         "planted",
@@ -98,9 +98,9 @@ def test_hashes_are_those_of_the_canonical_text() -> None:
             return [inner for one in value.values() for inner in numbers(one)]
         return [inner for one in value for inner in numbers(one)] if isinstance(value, list) else [value]
 
-    for name in instances.names():
-        one = instances.load(name)
-        assert hashlib.sha256(one.text.encode()).hexdigest() == one.sha256 == instances.known_hashes()[name]
+    for name in bench.names():
+        one = bench.load(name)
+        assert hashlib.sha256(one.text.encode()).hexdigest() == one.sha256 == bench.known_hashes()[name]
         data = json.loads(one.text)
         assert Document(data).sha256 == one.sha256
         assert not [value for value in numbers(data) if isinstance(value, float)]
@@ -110,7 +110,7 @@ def test_hashes_need_no_numpy() -> None:
     """Tests that every hash comes out without numpy and numba: no version of them can change it."""
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, cwd=ROOT)
     assert dict(line.split()[::-1] for line in done.stdout.splitlines()) == {
-        name: instances.known_hashes()[name] for name in instances.names()
+        name: bench.known_hashes()[name] for name in bench.names()
     }
 
 
@@ -122,7 +122,7 @@ def test_hashes_are_the_same_on_another_python(python: str) -> None:
         pytest.skip(f"there is no {python} here that runs")
     done = subprocess.run([path, "-c", ALONE], capture_output=True, text=True, check=True, cwd=ROOT)
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        instances.known_hashes()[name] for name in instances.names()
+        bench.known_hashes()[name] for name in bench.names()
     ]
 
 
@@ -152,7 +152,7 @@ def test_planted_cores_are_all_in_use() -> None:
     [(name, row)] = sharing.PLANTED.items()
     pieces, makespan = sharing.planted_pieces(*row)
     [(_, nodes, _, _, _, has)] = sharing.MACHINES[row[0]]
-    demand = instances.load(name).data["jobs"]["demand"]
+    demand = bench.load(name).data["jobs"]["demand"]
     assert demand["cpu"] == [piece.width for piece in pieces]
     for room in range(nodes):
         inside = [(piece, memory) for piece, memory in zip(pieces, demand["memory"], strict=True) if piece.room == room]
@@ -164,10 +164,10 @@ def test_planted_cores_are_all_in_use() -> None:
         assert max(piece.begin + piece.seconds for piece, _ in inside) == makespan
 
 
-@pytest.mark.parametrize("name", instances.names())
+@pytest.mark.parametrize("name", bench.names())
 def test_every_instance_is_a_problem_that_can_be_solved(name: str) -> None:
     """Tests that jobs fit their machine, and that each ask is an instance that `compare` takes."""
-    one = instances.load(name)
+    one = bench.load(name)
     if isinstance(one, MarketDocument):
         assert max(request.nodes for request in one.batch) <= len(one.environment)
     elif isinstance(one, GangDocument):
@@ -185,21 +185,21 @@ def test_every_instance_is_a_problem_that_can_be_solved(name: str) -> None:
 
 def test_features_come_through() -> None:
     """Tests that windows, partitions, conditions and estimates of a document are those of its nouns."""
-    assert len(instances.load("windows-50").federation.calendar) == 4
-    parts = instances.load("partitions-50")
+    assert len(bench.load("windows-50").federation.calendar) == 4
+    parts = bench.load("partitions-50")
     assert [one.name for one in parts.federation.partitions] == ["short", "long", "fast"]
     assert set(parts.workload.label("partition").tolist()) == {"short", "long", "fast"}
-    flows = instances.load("workflows-das-2-100").workload
+    flows = bench.load("workflows-das-2-100").workload
     assert flows.after is not None
-    [grid] = instances.load("carbon-das-2-50").federation.signals
+    [grid] = bench.load("carbon-das-2-50").federation.signals
     assert (grid.kind, len(set(grid.values)), grid.beyond) == ("carbon", 7, "repeat")
-    shared = instances.load("shared-gpus-100")
+    shared = bench.load("shared-gpus-100")
     assert shared.sharing is not None
     assert shared.workload.demand is not None
     assert set(shared.workload.demand.columns()) == {"cpu", "memory", "gpu"}
     assert [dict(group.resources)["gpu"] for group in shared.federation.groups] == [0, 4]
     assert shared.instance("makespan").sharing == shared.sharing
-    month = instances.load("month-example")
+    month = bench.load("month-example")
     assert (month.reading.knowledge, month.instance("mean_wait").submits) == ("estimate", "keep")
     assert (np.diff(month.workload.submit) >= 0).all()
 
@@ -222,19 +222,19 @@ def test_text_is_canonical() -> None:
 
 def test_what_is_not_the_instance_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a document with another hash than the known one is no instance, and that names are offered."""
-    monkeypatch.setattr(instances, "known_hashes", lambda: dict.fromkeys(instances.names(), "0" * 64))
+    monkeypatch.setattr(bench, "known_hashes", lambda: dict.fromkeys(bench.names(), "0" * 64))
     with pytest.raises(FedschedError, match="another problem"):
-        instances.load("example-50")
+        bench.load("example-50")
     with pytest.raises(UnknownNameError, match="Did you mean 'example-50'"):
-        instances.load("example-5O")
+        bench.load("example-5O")
 
 
 def test_logs_instances_need_the_log(tmp_path: Path) -> None:
     """Tests that the second list says which log it wants, and where it was looked for."""
     with pytest.raises(FedschedError, match="KTH-SP2; give the folder"):
-        instances.load("log-kth-50")
+        bench.load("log-kth-50")
     with pytest.raises(FedschedError, match="fedsched fetch KTH-SP2"):
-        instances.load("log-kth-50", logs=tmp_path)
+        bench.load("log-kth-50", logs=tmp_path)
 
 
 @pytest.mark.needs_traces
@@ -245,7 +245,7 @@ def test_logs_instances_have_their_hashes(name: str) -> None:
 
     if not (TRACES / LOGS[SLICES[name].log].file).is_file():
         pytest.skip(f"the log {SLICES[name].log} is not at hand")
-    one = instances.load(name, logs=TRACES)
+    one = bench.load(name, logs=TRACES)
     assert len(one.workload) == SLICES[name].jobs
 
 

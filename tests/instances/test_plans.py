@@ -10,16 +10,16 @@ import pytest
 from tiers import some
 
 import fedsched as fs
-from fedsched.errors import FedschedError, ScheduleError
-from fedsched.instances import load, names
-from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
-from fedsched.instances.gangs import GangDocument
-from fedsched.instances.placing import replaced
-from fedsched.instances.plans import FOLDER, Plan, PlanError, judged, read_plan
-from fedsched.instances.sharing import PLANTED as PLANTED_CORES
-from fedsched.instances.sharing import planted_pieces as planted_cores
-from fedsched.instances.standing import checked, standings
-from fedsched.sharing.result import SharedSchedule
+from fedsched.bench import load, names
+from fedsched.bench.catalogue import PLANTED, planted_name, planted_pieces
+from fedsched.bench.gangs import GangDocument
+from fedsched.bench.placing import replaced
+from fedsched.bench.plans import FOLDER, Plan, PlanError, judged, read_plan
+from fedsched.bench.sharing import PLANTED as PLANTED_CORES
+from fedsched.bench.sharing import planted_pieces as planted_cores
+from fedsched.bench.standing import checked, standings
+from fedsched.core.errors import FedschedError, ScheduleError
+from fedsched.engine.sharing.result import SharedSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,7 +239,7 @@ def test_a_worse_plan_is_no_new_best_and_a_better_one_is(tmp_path: Path, monkeyp
     path.write_text(plan.text())
     assert not checked(path)["new"]
     assert "no new best: the best known is" in checked(path)["said"]
-    monkeypatch.setattr("fedsched.instances.plans.FOLDER", tmp_path / "nobody")
+    monkeypatch.setattr("fedsched.bench.plans.FOLDER", tmp_path / "nobody")
     assert checked(path)["new"]
     assert "no plan was known" in checked(path)["said"]
 

@@ -17,14 +17,14 @@ import pytest
 from tiers import INTERPRETED, tries
 
 import fedsched as fs
+from fedsched.bench import load, names
+from fedsched.bench import proof as checker
+from fedsched.bench.cases import by_cases
+from fedsched.bench.certificates import FOLDER, PROVABLE, certificate
+from fedsched.bench.documents import Document
+from fedsched.bench.proof import proven
+from fedsched.bench.standing import checked, standings
 from fedsched.bounds import lower_bounds
-from fedsched.instances import load, names
-from fedsched.instances import proof as checker
-from fedsched.instances.cases import by_cases
-from fedsched.instances.certificates import FOLDER, PROVABLE, certificate
-from fedsched.instances.documents import Document
-from fedsched.instances.proof import proven
-from fedsched.instances.standing import checked, standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

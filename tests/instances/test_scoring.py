@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
+from fedsched.bench import load
+from fedsched.bench.certificates import certified_bound
+from fedsched.bench.methods import Planner, methods_of
+from fedsched.bench.plans import known_values
+from fedsched.bench.scoring import Score, primal_integral, problems_of, scores_of, summary, write_page, write_table
 from fedsched.compare import Comparison, RunRecord, read_records
 from fedsched.comparison.files import RunFile
-from fedsched.errors import FedschedError, UnknownNameError
-from fedsched.instances import load
-from fedsched.instances.certificates import certified_bound
-from fedsched.instances.methods import Planner, methods_of
-from fedsched.instances.plans import known_values
-from fedsched.instances.scoring import (
-    Score,
-    primal_integral,
-    problems_of,
-    scores_of,
-    summary,
-    write_page,
-    write_table,
-)
+from fedsched.core.errors import FedschedError, UnknownNameError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fedsched.errors import OutputError, TraceError
+from fedsched.core.errors import OutputError, TraceError
 from fedsched.io.atomic import atomic_bytes, atomic_text, check_writable
 from fedsched.io.files import read_text
 

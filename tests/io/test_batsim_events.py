@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.io.calendar import read_calendar
-from fedsched.model.notes import Noted
+from fedsched.core.errors import FederationError
+from fedsched.io.tables.downtimes import read_calendar
+from fedsched.model.machine.notes import Noted
 
 if TYPE_CHECKING:
     from pathlib import Path

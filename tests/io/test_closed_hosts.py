@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedsched as fs
-from fedsched.io.closed_hosts import KINDS, Host, SiteHosts, Stretch, downtimes_of, name_of, once
-from fedsched.io.hosts import Hosts, Place
-from fedsched.model.calendar import closures_of
+from fedsched.io.slurm_files.hosts import Hosts, Place
+from fedsched.io.tables.closed_hosts import KINDS, Host, SiteHosts, Stretch, downtimes_of, name_of, once
+from fedsched.model.time.downtimes import closures_of
 
 LATEST = 12
 STRETCHES = st.lists(

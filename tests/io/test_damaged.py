@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError, SteerError, TraceError
+from fedsched.core.errors import FedschedError, SteerError, TraceError
 from fedsched.io import read, read_federation
-from fedsched.io.calendar import read_calendar
 from fedsched.io.files import parse_json
-from fedsched.io.hosts import read_hosts, records_of
-from fedsched.io.reservations import reservations_in
-from fedsched.slurm.clocks import Clocks
-from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
-from fedsched.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
-from fedsched.steer.undo import KIND, Undo
+from fedsched.io.slurm_files.hosts import read_hosts, records_of
+from fedsched.io.slurm_files.reservations import reservations_in
+from fedsched.io.tables.downtimes import read_calendar
+from fedsched.site.steer.jobs_read import jobs_of_json, jobs_of_text
+from fedsched.site.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
+from fedsched.site.steer.undo import KIND, Undo
+from fedsched.slurm.result.clocks import Clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

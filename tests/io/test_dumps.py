@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedsched as fs
-from fedsched.errors import FedschedError, TraceError
+from fedsched.core.errors import FedschedError, TraceError
 from fedsched.io import read, read_federation
-from fedsched.io.sacct_json import lines_of
+from fedsched.io.slurm_files.sacct_json import lines_of
 
 if TYPE_CHECKING:
     from pathlib import Path

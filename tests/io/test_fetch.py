@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fedsched import cli
-from fedsched.errors import FetchError
+from fedsched.core.errors import FetchError
 from fedsched.io import read
 from fedsched.io.fetch import LOGS, fetch
 

@@ -25,21 +25,21 @@ from hypothesis import strategies as st
 
 from fedsched.comparison.files import read_records
 from fedsched.comparison.record import RunRecord
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 from fedsched.io import read, read_federation, write, write_federation
 from fedsched.io import schedules as schedule_files
-from fedsched.io.batsim import read_batsim, write_batsim
-from fedsched.io.calendar import read_calendar
-from fedsched.io.hosts import read_hosts
+from fedsched.io.batsim.workloads import read_batsim, write_batsim
 from fedsched.io.sealed import SealedFile
+from fedsched.io.slurm_files.hosts import read_hosts
+from fedsched.io.tables.downtimes import read_calendar
 from fedsched.io.trees import pack
 from fedsched.market.files import read_market
-from fedsched.model.federation import Federation
-from fedsched.model.schedule import Schedule
-from fedsched.model.workload import Workload
-from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.search.checkpoint import MARK, Checkpoint
-from fedsched.search.run import Moment
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import Federation
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
+from fedsched.search.run.checkpoint import MARK, Checkpoint
+from fedsched.search.run.run import Moment
 from fedsched.simulate import simulate
 
 if TYPE_CHECKING:

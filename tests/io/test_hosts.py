@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.io.host_lists import hosts_of
-from fedsched.io.hosts import Place, hosts_from, read_hosts, records_of
+from fedsched.core.errors import FederationError
+from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.hosts import Place, hosts_from, read_hosts, records_of
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10), fs.NodeGroup(4))),))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.io.calendar import read_calendar
-from fedsched.io.node_states import kind_of
-from fedsched.model.notes import Noted
+from fedsched.core.errors import FederationError
+from fedsched.io.slurm_files.node_states import kind_of
+from fedsched.io.tables.downtimes import read_calendar
+from fedsched.model.machine.notes import Noted
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10, name="cn"), fs.NodeGroup(4, name="gpu"))),))

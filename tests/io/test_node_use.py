@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError
-from fedsched.io.node_use import read_node_use, write_node_use
+from fedsched.core.errors import FedschedError
 from fedsched.io.recorded_nodes import recorded_nodes
-from fedsched.model.node_use import NodeUse
+from fedsched.io.tables.node_use import read_node_use, write_node_use
+from fedsched.model.schedule.node_use import NodeUse
 
 if TYPE_CHECKING:
     from pathlib import Path

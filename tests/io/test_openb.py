@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 
 NODES = """sn,cpu_milli,memory_mib,gpu,model
 n0,32000,262144,0,

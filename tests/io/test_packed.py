@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 from fedsched.io import read, read_federation
 from fedsched.io.files import ALLOWANCE, GROWTH
-from fedsched.io.swf_table import MAX_LINE
+from fedsched.io.swf.swf_table import MAX_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.errors import TraceError
+from fedsched.core.errors import TraceError
 from fedsched.io import FEDERATION_FORMATS, FORMATS, files, read, read_federation, write, write_federation
 
 if TYPE_CHECKING:

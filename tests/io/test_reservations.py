@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
-from fedsched.io.calendar import read_calendar, write_calendar
-from fedsched.model.notes import Noted, assumed_of, left_out_of
+from fedsched.core.errors import FederationError
+from fedsched.io.tables.downtimes import read_calendar, write_calendar
+from fedsched.model.machine.notes import Noted, assumed_of, left_out_of
 
 if TYPE_CHECKING:
-    from fedsched.model.calendar import Downtime
+    from fedsched.model.time.downtimes import Downtime
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10, name="cn"), fs.NodeGroup(4, name="gpu"))),))

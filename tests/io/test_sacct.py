@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fedsched.errors import FederationError, TraceError
+from fedsched.core.errors import FederationError, TraceError
 from fedsched.io import read, read_federation, write
-from fedsched.io.sacct import read_sacct
-from fedsched.io.sacct_values import STATES, duration_of, state_of
+from fedsched.io.slurm_files.sacct import read_sacct
+from fedsched.io.slurm_files.sacct_values import STATES, duration_of, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path

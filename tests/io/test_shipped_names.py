@@ -10,13 +10,13 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.errors import FederationError, TraceError, UnknownNameError
-from fedsched.io.csv import read_csv
+from fedsched.core.errors import FederationError, TraceError, UnknownNameError
 from fedsched.io.examples import example_names
-from fedsched.io.swf import read_swf
-from fedsched.io.swf_table import read_table
-from fedsched.io.toml import read_federation
-from fedsched.scenario import Log, Machine
+from fedsched.io.platforms.toml import read_federation
+from fedsched.io.swf.log import read_swf
+from fedsched.io.swf.swf_table import read_table
+from fedsched.io.tables.csv import read_csv
+from fedsched.study.scenario import Log, Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fedsched.errors import FederationError
+from fedsched.core.errors import FederationError
 from fedsched.io import read_federation, write_federation
-from fedsched.io.simgrid import node_speed, read_simgrid
-from fedsched.model.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, Federation
+from fedsched.io.platforms.simgrid import node_speed, read_simgrid
+from fedsched.model.machine.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, Federation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
+from fedsched.core.errors import FederationError
 from fedsched.io import read_federation
-from fedsched.io.hosts import read_hosts
-from fedsched.io.slurm_values import gpus_of, seconds_of
-from fedsched.model.unmodelled import of_files
+from fedsched.io.slurm_files.hosts import read_hosts
+from fedsched.io.slurm_files.slurm_values import gpus_of, seconds_of
+from fedsched.model.jobs.unmodelled import of_files
 from fedsched.slurm import SlurmConf
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 
 EVENTS = """\
 # jobs

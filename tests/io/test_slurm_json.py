@@ -11,17 +11,17 @@ import pytest
 from steer.fake import FakeSlurm, Job, running
 from tiers import tries
 
-from fedsched.errors import FedschedError
+from fedsched.core.errors import FedschedError
 from fedsched.io import read
-from fedsched.io.slurm_json import count, number, signed, text, texts, words
-from fedsched.steer import read_queue
-from fedsched.steer.picture import picture_of
+from fedsched.io.slurm_files.slurm_json import count, number, signed, text, texts, words
+from fedsched.site.steer import read_queue
+from fedsched.site.steer.picture import picture_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer.commands import Command
 
 JUNK = (
     "null", "true", "0", "-1", "5", "1.5", "4294967295", "4294967294", "4294967196", "18446744073709551615", "1e400",

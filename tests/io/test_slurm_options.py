@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.io.sacct import KNOWN, parsed
-from fedsched.io.sacct_submit import asked_in, worth_reading
-from fedsched.io.slurm_options import (
+from fedsched.io.slurm_files.sacct import KNOWN, parsed
+from fedsched.io.slurm_files.sacct_submit import asked_in, worth_reading
+from fedsched.io.slurm_files.slurm_options import (
     ASSUMED,
     COUNTED,
     FIELDS_IGNORED,
@@ -22,7 +22,7 @@ from fedsched.io.slurm_options import (
     OPTIONS,
     UNMODELLED,
 )
-from fedsched.twin.commands import FIELDS
+from fedsched.site.twin.commands import FIELDS
 
 NAMES = Path(__file__).parent / "slurm_names"
 HEAD = "JobIDRaw|Partition|Account|User|Submit|Start|End|ElapsedRaw|State|AllocCPUS|NNodes|QOS|Reservation|Constraints|"

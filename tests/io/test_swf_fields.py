@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import OutputError, TraceError
-from fedsched.io.metacentrum import nodes_of, request_of
-from fedsched.io.swf_table import read_table
-from fedsched.model.log import Demand
-from fedsched.scenario import Log
+from fedsched.core.errors import OutputError, TraceError
+from fedsched.io.platforms.metacentrum import nodes_of, request_of
+from fedsched.io.swf.log import write_swf
+from fedsched.io.swf.swf_table import read_table
+from fedsched.model.jobs.log import Demand
+from fedsched.study.scenario import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def test_texts_that_are_no_field_are_lost_by_name(tmp_path: Path, text: str) -> 
     changed = replace(jobs, labels={"one": ["a", text], "two": ["b", "d"], "other": ["x", "y"]})
     with pytest.raises(OutputError, match=r"no place for labels \(one, other\);"):
         changed.write(tmp_path / "again.swf")
-    fs.io.swf.write_swf(changed, tmp_path / "again.swf", lossy=True)
+    write_swf(changed, tmp_path / "again.swf", lossy=True)
     assert [line.split()[18:] for line in jobs_of(tmp_path / "again.swf")] == [["-1", "b"], ["-1", "d"]]
 
 

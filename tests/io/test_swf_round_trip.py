@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fedsched.errors import TraceError
-from fedsched.io.swf import read_swf, write_swf
-from fedsched.io.swf_table import FIELDS, header_number, parse_header, read_table
-from fedsched.model.workload import Workload
+from fedsched.core.errors import TraceError
+from fedsched.io.swf.log import read_swf, write_swf
+from fedsched.io.swf.swf_table import FIELDS, header_number, parse_header, read_table
+from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedsched as fs
-from fedsched.errors import FederationError, OutputError, UnknownNameError
+from fedsched.core.errors import FederationError, OutputError, UnknownNameError
 from fedsched.io import read_federation, write_federation
-from fedsched.io.toml import federation_of_data, federation_text, read_example_federation
+from fedsched.io.platforms.toml import federation_of_data, federation_text, read_example_federation
 
 if TYPE_CHECKING:
     from pathlib import Path

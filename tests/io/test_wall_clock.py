@@ -7,7 +7,7 @@ import math
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError
+from fedsched.core.errors import FederationError
 from fedsched.io.wall_clock import WallClock, WallTime, clock_from, clock_of_workload, start_of, wall_time_of
 
 KTH = [

@@ -13,10 +13,10 @@ import pytest
 import fedsched
 
 PACKAGE = Path(fedsched.__file__).parent
-HEAD = "from __future__ import annotations\nimport numpy as np\nfrom fedsched.jit import inlined, kernel, part\n"
+HEAD = "from __future__ import annotations\nimport numpy as np\nfrom fedsched.core.jit import inlined, kernel, part\n"
 # What most tests ask: the answer, and how many functions were compiled for it.
 ASK = """
-from fedsched.compilation import compiling
+from fedsched.core.compilation import compiling
 from fedsched.entry import answer
 
 with compiling() as watch:
@@ -32,9 +32,7 @@ class Small:
     def __init__(self, folder: Path) -> None:
         self.package, self.base = folder / "fedsched", folder / "cache"
         self.package.mkdir()
-        shutil.copytree(PACKAGE / "jit", self.package / "jit", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("compilation.py", "errors.py", "ownership.py", "text.py"):
-            shutil.copy(PACKAGE / name, self.package)
+        shutil.copytree(PACKAGE / "core", self.package / "core", ignore=shutil.ignore_patterns("__pycache__"))
         (self.package / "__init__.py").write_text(f"__version__ = '{fedsched.__version__}'\n")
         self.environment = {
             **os.environ,

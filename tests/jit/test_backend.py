@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.jit import backend, cache
+from fedsched.core.jit import backend, cache
 
 if TYPE_CHECKING:
     from pathlib import Path

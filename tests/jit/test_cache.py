@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.jit import cache
+from fedsched.core.jit import cache
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedsched import ownership
-from fedsched.jit import cache
-from fedsched.jit.cache import cache_folder
+from fedsched.core import ownership
+from fedsched.core.jit import cache
+from fedsched.core.jit.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has no owners to ask for")

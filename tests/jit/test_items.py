@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from fedsched.jit import decorators, items, kernel
+from fedsched.core.jit import decorators, items, kernel
 
 pytestmark = [
     pytest.mark.compiled,

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from fedsched.errors import CompilationError
-from fedsched.jit import by_reference, cache, decorators, inlined, kernel, part, structs, unboxing
+from fedsched.core.errors import CompilationError
+from fedsched.core.jit import by_reference, cache, decorators, inlined, kernel, part, structs, unboxing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from numba.core.registry import cpu_target
 from numba.core.targetconfig import TargetConfig
 from numba.core.types import float64, int64
 
-from fedsched.jit import shortcuts
+from fedsched.core.jit import shortcuts
 
 pytestmark = pytest.mark.compiled
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched
-from fedsched.jit.sources import fingerprint, sources
+from fedsched.core.jit.sources import fingerprint, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PACKAGE = Path(fedsched.__file__).parent
-JIT = set((PACKAGE / "jit").glob("*.py"))
+JIT = set((PACKAGE / "core/jit").glob("*.py"))
 KERNELS = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -62,7 +62,10 @@ def test_code_is_made_of_what_its_module_imports(path: Path) -> None:
 
 
 # What measures schedules, too.
-SHARED = {"model/metrics.py", "model/integrals.py", "model/node_stack.py", "model/switch_rates.py"}
+SHARED = {
+    f"model/{name}.py"
+    for name in ("schedule/metrics", "schedule/integrals", "schedule/node_stack", "power/switch_rates")
+}
 
 
 def test_families_share_nothing_but_what_they_import() -> None:
@@ -70,17 +73,17 @@ def test_families_share_nothing_but_what_they_import() -> None:
 
     Slurm's scheduler is of its own, but for nodes that jobs share.
     """
-    beside = {"search": "engine", "gym": "engine", "sharing": "engine", "slurm": "sharing"}
+    beside = {"search": "engine", "gym": "engine", "slurm": "engine"}
     for path in KERNELS:
         home = path.relative_to(PACKAGE).parts[0]
         rooms = {home, beside.get(home, home)}
         others = {name for name in made_of(path) if "/" in name} - SHARED
-        others = {name for name in others if not name.startswith("jit/")}
+        others = {name for name in others if not name.startswith("core/")}
         assert {name.partition("/")[0] for name in others} <= rooms
-    of_engine = made_of(PACKAGE / "engine/evaluate.py")
-    assert {"engine/codes.py", "engine/arrays.py", "model/metrics.py", "jit/lean.py"} <= of_engine
+    of_engine = made_of(PACKAGE / "engine/run/evaluate.py")
+    assert {"engine/codes.py", "engine/arrays/structs.py", "model/schedule/metrics.py", "core/jit/lean.py"} <= of_engine
     assert {"market/codes.py", "market/arrays.py"} <= made_of(PACKAGE / "market/scan.py")
-    assert "model/federation.py" not in of_engine
+    assert "model/machine/federation.py" not in of_engine
 
 
 def test_the_name_is_that_of_the_text(tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ LIMIT = {limit}
 def test_a_caller_sees_no_body_of_what_it_calls(tmp_path: Path) -> None:
     """Tests that a part's body changes its own name alone, and a constant beside it, or its head, its caller's, too."""
     caller = tmp_path / "caller.py"
-    caller.write_text("from fedsched.engine.queue import answer")
+    caller.write_text("from fedsched.engine.queue.queue_tree import answer")
 
     def names(number: int, text: str) -> tuple[str, str]:
         called = tmp_path / f"{number}" / "called.py"
@@ -130,19 +133,19 @@ def test_a_caller_sees_no_body_of_what_it_calls(tmp_path: Path) -> None:
 ENGINE_PROBE = """
 from __future__ import annotations
 from typing import TYPE_CHECKING
-from fedsched.jit import kernel
-from fedsched.engine.queue import ANY
+from fedsched.core.jit import kernel
+from fedsched.engine.queue.queue_tree import ANY
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ends
+    from fedsched.engine.arrays.structs import Ends
 
 @kernel
 def answer(ends: Ends) -> int:
     return (1000 * LOOKAHEAD + 10 * Dispatch.EASY + ends.job[0]) % ANY
 """
 MARKET_PROBE = """
-from fedsched.jit import kernel
+from fedsched.core.jit import kernel
 from fedsched.market.codes import Criterion
 
 @kernel
@@ -151,9 +154,9 @@ def answer(x):
 """
 SCRIPT = """
 import numpy as np
-from fedsched.compilation import compiling
+from fedsched.core.compilation import compiling
 from fedsched.engine import probe
-from fedsched.engine.arrays import Ends
+from fedsched.engine.arrays.structs import Ends
 from fedsched.market import probe as other
 
 with compiling() as watch:
@@ -214,7 +217,7 @@ def test_a_change_of_what_is_frozen_into_code_is_seen_by_its_family_alone(
     change(package / "engine/codes.py", ("    EASY = 3\n", "    EASY = 4\n"), ("CONSERVATIVE = 4", "CONSERVATIVE = 3"))
     assert answers() == ["60041", "True", "2", "0"]
     swapped = ("    job: Ints\n    released: Ints", "    released: Ints\n    job: Ints")
-    change(package / "engine/arrays.py", swapped)
+    change(package / "engine/arrays/structs.py", swapped)
     assert answers() == ["60041", "True", "2", "0"]
     with (package / "market/codes.py").open("a", encoding="utf-8") as file:
         file.write("\n# another line\n")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedsched import market
-from fedsched.errors import ScheduleError
+from fedsched.core.errors import ScheduleError
 from fedsched.market.codes import Figure
 
 

@@ -10,7 +10,7 @@ import pytest
 from tiers import tries
 
 from fedsched import market
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.market.combination import mean_level
 
 PROBLEMS = ("profit", "time", "cost", "idleness")

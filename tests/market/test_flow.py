@@ -12,7 +12,7 @@ from market_cases import batch_of, environment_of
 from tiers import tries
 
 from fedsched import market
-from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.core.errors import InfeasibleError, UnknownNameError
 
 
 def crowded(seed: int, *, cycles: int = 5) -> tuple[naive.Domain, list[list[naive.Ask]], dict[str, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.market import Domain, Jobs, Pricing
 
 

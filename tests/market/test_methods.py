@@ -13,7 +13,7 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched import market
-from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.market.arrays import needs_of, slot_list
 from fedsched.market.windows import search_all, windows_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fedsched as fs
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.market import Request, requests_of
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedsched import market
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
 
 SMALL = market.Domain(nodes=10, interval=200.0)
 FEW = market.Jobs(jobs=5, nodes=(1, 3), length=(40.0, 80.0))

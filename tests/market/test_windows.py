@@ -11,7 +11,7 @@ from market_cases import cases, environment_of, request_of
 from tiers import tries
 
 from fedsched import market
-from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.core.errors import InfeasibleError, UnknownNameError
 
 CRITERIA = ("min_start", "min_finish", "min_runtime", "min_cost", "min_cpu", "min_energy")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from steer.fake import FakeSlurm, Job
 
-from fedsched.outlook import Present, present
-from fedsched.steer import CommandError
+from fedsched.site.outlook import Present, present
+from fedsched.site.steer import CommandError
 
 if TYPE_CHECKING:
-    from fedsched.steer import Command
+    from fedsched.site.steer import Command
 
 ASSOC = """\
 Cluster|Account|User|Partition|Share|MaxJobs

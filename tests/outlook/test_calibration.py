@@ -11,18 +11,18 @@ from outlook.history import seen
 from steer.fake import Job, running
 from tiers import tries
 
-from fedsched.errors import FedschedError
-from fedsched.outlook import forecast, present
-from fedsched.outlook.calibration import FARTHEST, LEAST, Calibration, Earlier, Said
-from fedsched.outlook.past import KNOWN_FIELDS, Past
-from fedsched.steer import CommandError
-from fedsched.twin import made_dump, read_site
-from fedsched.twin.commands import EVENTS, FIELDS, MANIFEST, QOS, SINCE, commands_of
+from fedsched.core.errors import FedschedError
+from fedsched.site.outlook import forecast, present
+from fedsched.site.outlook.calibration import FARTHEST, LEAST, Calibration, Earlier, Said
+from fedsched.site.outlook.past import KNOWN_FIELDS, Past
+from fedsched.site.steer import CommandError
+from fedsched.site.twin import made_dump, read_site
+from fedsched.site.twin.commands import EVENTS, FIELDS, MANIFEST, QOS, SINCE, commands_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.steer import Command
+    from fedsched.site.steer import Command
 
 HOUR = 3600.0
 NOW = 1000.0 * HOUR

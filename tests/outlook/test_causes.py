@@ -10,9 +10,9 @@ import pytest
 from outlook.history import Accounted, seen
 from steer.fake import NOW, Job, running
 
-from fedsched.errors import SteerError
-from fedsched.outlook import Why, present, why
-from fedsched.outlook.causes import job_called
+from fedsched.core.errors import SteerError
+from fedsched.site.outlook import Why, present, why
+from fedsched.site.outlook.causes import job_called
 
 LIMITS = {"AccountingStorageEnforce": "associations,limits,qos"}
 

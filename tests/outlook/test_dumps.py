@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from fedsched.cli import run
-from fedsched.errors import SteerError, TwinError
-from fedsched.outlook import forecast, present, score, why
-from fedsched.outlook.dumped import queue_at, queue_of
-from fedsched.outlook.scoring import Score
-from fedsched.twin import made_dump, read_site
+from fedsched.core.errors import SteerError, TwinError
+from fedsched.site.outlook import forecast, present, score, why
+from fedsched.site.outlook.dumped import queue_at, queue_of
+from fedsched.site.outlook.scoring import Score
+from fedsched.site.twin import made_dump, read_site
 
 if TYPE_CHECKING:
     from pathlib import Path

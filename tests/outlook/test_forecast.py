@@ -7,9 +7,9 @@ import pytest
 from outlook.history import seen
 from steer.fake import NOW, Job, running
 
-from fedsched.errors import SteerError
-from fedsched.outlook import Habits, forecast, present
-from fedsched.outlook.habits import FEW, LATEST, Ran
+from fedsched.core.errors import SteerError
+from fedsched.site.outlook import Habits, forecast, present
+from fedsched.site.outlook.habits import FEW, LATEST, Ran
 
 HALF = (("ann", 0.5),) * 12
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedsched.outlook import Habits
-from fedsched.outlook.habits import Ran
+from fedsched.site.outlook import Habits
+from fedsched.site.outlook.habits import Ran
 
 
 def told(runs: list[tuple[float, bool]]) -> list[float]:

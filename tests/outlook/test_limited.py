@@ -10,16 +10,16 @@ from outlook.history import seen
 from slurm.as_dump import recorded
 from steer.fake import NOW, Job, running
 
-from fedsched.outlook import forecast, why
-from fedsched.outlook.dumped import queue_at
-from fedsched.outlook.limited import in_turn, picture_within
-from fedsched.outlook.past import Past
-from fedsched.twin import read_site
+from fedsched.site.outlook import forecast, why
+from fedsched.site.outlook.dumped import queue_at
+from fedsched.site.outlook.limited import in_turn, picture_within
+from fedsched.site.outlook.past import Past
+from fedsched.site.twin import read_site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.outlook import Present
+    from fedsched.site.outlook import Present
 
 ENFORCED = {"AccountingStorageEnforce": "associations,limits,qos"}
 

@@ -12,9 +12,9 @@ from outlook.history import seen
 from steer.fake import NOW, Job, running
 
 from fedsched.cli import run
-from fedsched.outlook import Outlook, Present, forecast, present, score, why
-from fedsched.steer.beside import beside_of
-from fedsched.twin import made_dump
+from fedsched.site.outlook import Outlook, Present, forecast, present, score, why
+from fedsched.site.steer.beside import beside_of
+from fedsched.site.twin import made_dump
 
 if TYPE_CHECKING:
     from pathlib import Path

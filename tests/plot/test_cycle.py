@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fedsched import market
-from fedsched.errors import OutputError
+from fedsched.core.errors import OutputError
 from fedsched.plot import cycle
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import fedsched as fs
 from fedsched.generate import lublin
-from fedsched.model.lost import held
+from fedsched.model.schedule.lost import held
 from fedsched.plot import gantt
 
 if TYPE_CHECKING:

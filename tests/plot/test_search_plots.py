@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import fedsched as fs
 from fedsched.generate import lublin
-from fedsched.model.lost import held
+from fedsched.model.schedule.lost import held
 from fedsched.plot import attainment, convergence, load, pareto, style, surface
 from fedsched.plot.gantt import COLOURS, time_unit
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.model.schedule import Schedule
-from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.search.run import Moment
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.optimize.result import Baseline, Front, PlannedQueue, Result, Settings
+from fedsched.search.run.run import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fedsched.model.schedule import Schedule
-    from fedsched.result import Result
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.optimize.result import Result
 
 pytestmark = pytest.mark.compiled  # what the browser does is the same with and without the compiler
 Open = Any  # (name of a report, or its path; options of the browser's context) -> the page

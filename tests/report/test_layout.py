@@ -10,13 +10,13 @@ import pytest
 from report_cases import all_drawn
 from report_pages import BARE, WRITTEN
 
-from fedsched.result import Front
+from fedsched.optimize.result import Front
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fedsched.result import Result
+    from fedsched.optimize.result import Result
 
 pytestmark = pytest.mark.compiled
 WIDTHS = (1440, 1024, 600, 390)

@@ -16,8 +16,8 @@ from fedsched.report.sums import strips_of, sums_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.model.schedule import Schedule
-    from fedsched.model.switching import PowerSaving
+    from fedsched.model.power.switching import PowerSaving
+    from fedsched.model.schedule.schedule import Schedule
 
 NODE = fs.NodeGroup(
     2, 1.0, 100.0, 50.0, off_watts=5.0, boot_seconds=30.0, boot_watts=120.0, shutdown_seconds=10.0, shutdown_watts=60.0

@@ -16,15 +16,15 @@ from report_cases import data_of, unpacked
 import fedsched as fs
 from fedsched import cli
 from fedsched.model.reading import UNRECORDED, Reading
+from fedsched.optimize.result import Result
 from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, summary, words
 from fedsched.report.drawing import plan_of
 from fedsched.report.packing import NEVER, jobs_of, packed, tick_of
-from fedsched.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.model.signal import MOST_DRAWN as MOST
+from fedsched.model.time.signal import MOST_DRAWN as MOST
 from fedsched.report.curves import curves_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
 
 SUN = fs.Signal((0.0, 100.0, 300.0), (400.0, 80.0, 500.0), "g/kWh", "b", until=400.0, beyond="repeat")
 WIND = fs.Signal((0.0,), (150.0,), "g/kWh", "a")

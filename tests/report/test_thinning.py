@@ -9,7 +9,7 @@ import pytest
 from report_cases import all_drawn, data_of, unpacked
 
 import fedsched as fs
-from fedsched.model.schedule import Schedule
+from fedsched.model.schedule.schedule import Schedule
 from fedsched.report import drawing, of_schedules, page, sums
 from fedsched.report.packing import tick_of
 

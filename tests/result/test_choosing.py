@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import UnknownNameError
-from fedsched.result.choosing import chosen_index, limit_of
-from fedsched.result.record import Baseline, Front, PlannedQueue
+from fedsched.core.errors import UnknownNameError
+from fedsched.optimize.result.choosing import chosen_index, limit_of
+from fedsched.optimize.result.record import Baseline, Front, PlannedQueue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

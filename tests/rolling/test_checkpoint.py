@@ -17,10 +17,10 @@ import pytest
 from rolling_cases import crowd, unlike
 
 import fedsched as fs
-from fedsched.errors import FedschedError, OutputError
+from fedsched.core.errors import FedschedError, OutputError
 from fedsched.io.sealed import DIGEST
 from fedsched.io.trees import pack, unpack
-from fedsched.rolling import Rolling, checkpoint, planner
+from fedsched.optimize.rolling import Rolling, checkpoint, planner
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ import os, signal, sys
 import numpy as np
 from rolling_cases import crowd, unlike
 import fedsched as fs
-from fedsched.rolling import checkpoint
+from fedsched.optimize.rolling import checkpoint
 checkpoint.EVERY_SECONDS = 0.0
 policy = fs.Rolling(evaluations=40, checkpoint=sys.argv[1])
 workload, machine = crowd(90, 1, spread=450), unlike()

@@ -12,16 +12,16 @@ from rolling_cases import Watching, crowd, unlike
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
-from fedsched.rolling import Rolling
-from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
-from fedsched.search.objectives import Objectives
+from fedsched.core.errors import InfeasibleError
+from fedsched.optimize.rolling import Rolling, checkpoint
+from fedsched.optimize.rolling.instant import Instant, Workspaces, placements_for_all
+from fedsched.search.problem.objectives import Objectives
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.engine.simulation import Simulation
+    from fedsched.engine.run.simulation import Simulation
 
 
 def followers(jobs: int, seed: int) -> fs.Workload:
@@ -88,7 +88,7 @@ def test_who_comes_while_a_plan_lasts_stands_behind() -> None:
 @pytest.mark.parametrize("every", ["change", 30.0])
 def test_a_run_goes_on_from_its_file(every: str | float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted in the midst and called again it ends as if it had not been."""
-    monkeypatch.setattr("fedsched.rolling.checkpoint.EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "EVERY_SECONDS", 0.0)
     log = followers(20, 3)
     policy = Rolling(evaluations=20, every=every)
     whole = fs.simulate(log, unlike(), policy)

@@ -12,18 +12,18 @@ from rolling_cases import Watching, alone, crowd, of_several_sizes, unlike
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import unpacked
-from fedsched.model.metrics import Column
-from fedsched.rolling import Rolling
-from fedsched.rolling.incumbents import incumbents
-from fedsched.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, placements_for_all
-from fedsched.search.objectives import Objectives
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.model.schedule.metrics import Column
+from fedsched.optimize.rolling import Rolling, instant
+from fedsched.optimize.rolling.incumbents import incumbents
+from fedsched.optimize.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, placements_for_all
+from fedsched.search.problem.objectives import Objectives
 from fedsched.simulate import prepare, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.simulation import Simulation
+    from fedsched.engine.run.simulation import Simulation
 
 EIGHT = fs.Federation.homogeneous(8)
 SLOWDOWN = Objectives.of("bounded_slowdown")
@@ -129,7 +129,7 @@ def test_the_usual_policies_are_where_a_search_begins(order: str, dispatch: str)
 
 def test_workspaces_are_kept_but_not_all_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the sizes met last have their arrays still, and that those not met for long are let go."""
-    monkeypatch.setattr("fedsched.rolling.instant.KEPT", 3)
+    monkeypatch.setattr(instant, "KEPT", 3)
     problems = [prepare(crowd(jobs, 0), EIGHT, "fcfs").problem for jobs in range(1, 6)]
     spaces = Workspaces()
     states = [spaces.of(problem) for problem in problems]

@@ -13,15 +13,15 @@ import strategies
 from rolling_cases import Watching, crowd, unlike
 
 import fedsched as fs
+from fedsched.core.errors import UnknownNameError
 from fedsched.engine.codes import Placement
-from fedsched.errors import UnknownNameError
+from fedsched.optimize.rolling import Rolling
 from fedsched.policies import OnlinePolicy
-from fedsched.rolling import Rolling
-from fedsched.search.methods import METHODS
+from fedsched.search.methods.methods import METHODS
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from fedsched.engine.simulation import Simulation
+    from fedsched.engine.run.simulation import Simulation
 
 EIGHT = fs.Federation.homogeneous(8)
 

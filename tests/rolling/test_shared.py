@@ -12,18 +12,18 @@ from sharing_cases import BOUND, case
 from tiers import tries
 
 import fedsched as fs
+from fedsched.core.errors import FedschedError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.errors import FedschedError
 from fedsched.io.sealed import DIGEST
 from fedsched.io.trees import pack, unpack
-from fedsched.rolling import checkpoint
-from fedsched.rolling.planner import RollingPlanner
+from fedsched.optimize.rolling import checkpoint
+from fedsched.optimize.rolling.planner import RollingPlanner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.engine.arrays import Ints
-    from fedsched.rolling.instant import Instant
+    from fedsched.engine.arrays.structs import Ints
+    from fedsched.optimize.rolling.instant import Instant
 
 GA = fs.Rolling(method="ga", evaluations=30, objective="mean_wait")
 SITE = fs.Federation((fs.Cluster("site", (fs.NodeGroup(2, resources={"cpu": 4}, off_watts=0.0),)),))

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.engine.standing import places_on
-from fedsched.errors import FedschedError
-from fedsched.model.uneven import are_uneven, without_spare
+from fedsched.core.errors import FedschedError
+from fedsched.engine.placement.tasks_per_node import places_on
+from fedsched.model.jobs.uneven import are_uneven, without_spare
 from fedsched.report.material import of_result
 from fedsched.report.repeating import command_of, python_of
-from fedsched.search import checkpoint as checkpoints
-from fedsched.search.assignment import assigned, random_assignments, reassigned
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.seeds import structured_seeds
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.encoding.assignment import assigned, random_assignments, reassigned
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run import checkpoint as checkpoints
+from fedsched.search.run.run import Run
+from fedsched.search.run.seeds import structured_seeds
+from fedsched.search.run.stopping import MaxEvaluations
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.engine.arrays import Ints
+    from fedsched.engine.arrays.structs import Ints
 
 JOBS = fs.Workload.example().head(30)
 CLUSTER = fs.Federation.example()

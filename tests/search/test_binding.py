@@ -8,9 +8,9 @@ from plain import plain
 from tiers import tries
 
 import fedsched as fs
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.seeds import bound_to_earliest
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.seeds import bound_to_earliest
 from fedsched.simulate import prepare
 
 
@@ -86,7 +86,7 @@ def test_nodes_that_run_something_are_taken_later() -> None:
     assert agrees(problem, order)
 
 
-binding = plain("fedsched.search.binding")
+binding = plain("fedsched.search.problem.binding")
 
 
 def test_when_so_many_nodes_are_free() -> None:

@@ -14,16 +14,16 @@ import pytest
 from tiers import some
 
 import fedsched as fs
-from fedsched.errors import FedschedError, OutputError
+from fedsched.core.errors import FedschedError, OutputError
 from fedsched.io.sealed import DIGEST
 from fedsched.io.trees import pack, unpack
-from fedsched.search import checkpoint as checkpoints
-from fedsched.search.methods import METHODS
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.run import checkpoint as checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.search.run import Run
+    from fedsched.search.run.run import Run
 
 FEW = ("fcfs", "easy")
 OF_SEVERAL = ("mpso-fga",)  # methods that need two objectives, as no packages have
@@ -106,7 +106,7 @@ def test_a_search_killed_anywhere_ends_as_an_undisturbed_one(
 
 def test_the_record_of_a_genetic_algorithm_goes_on(tmp_path: Path) -> None:
     """Tests that DEAP's logbook of a resumed search holds every generation once."""
-    from fedsched.search.genetic import Genetic
+    from fedsched.search.methods.genetic import Genetic
 
     books: list[Any] = []
     step = Genetic.step
@@ -389,10 +389,10 @@ def test_a_path_that_cannot_be_written_is_known_before_the_search(name: str, tmp
 
 def test_no_save_begins_that_would_end_beyond_the_budget(tmp_path: Path) -> None:
     """Tests that a save waits for as much time as the last took, or as its plans let expect, and is never late."""
-    from fedsched.search.checkpoint import Checkpoint
-    from fedsched.search.objectives import Objectives
-    from fedsched.search.problem import SearchProblem
-    from fedsched.search.run import Run
+    from fedsched.search.problem.objectives import Objectives
+    from fedsched.search.problem.problem import SearchProblem
+    from fedsched.search.run.checkpoint import Checkpoint
+    from fedsched.search.run.run import Run
 
     path = tmp_path / "c"
     problem = SearchProblem(JOBS, fs.Federation.example(), Objectives(("makespan",)))

@@ -10,19 +10,19 @@ import pytest
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.model.metrics import NAMES
+from fedsched.model.schedule.metrics import NAMES
 from fedsched.optimize import baselines
 from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedule, yardsticks
 from fedsched.policies.list_heuristics import HEURISTICS
-from fedsched.search import interruptible
-from fedsched.search.clock import Clock, OutOfTimeError
-from fedsched.search.driver import drive
-from fedsched.search.genetic import Genetic
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import NOT_SOUGHT, Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import BudgetSpent, Run
-from fedsched.search.stopping import MaxSeconds
+from fedsched.search.methods.genetic import Genetic
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import NOT_SOUGHT, Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run import interruptible_evaluation
+from fedsched.search.run.clock import Clock, OutOfTimeError
+from fedsched.search.run.driver import drive
+from fedsched.search.run.run import BudgetSpent, Run
+from fedsched.search.run.stopping import MaxSeconds
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -171,12 +171,12 @@ class Costly:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, making: float = 0.0, evaluating: float = 1.0) -> None:
         self.clock = Ticking()
-        monkeypatch.setattr("fedsched.search.clock.time", self.clock)
-        monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
+        monkeypatch.setattr("fedsched.search.run.clock.time", self.clock)
+        monkeypatch.setattr("fedsched.search.run.run.plans_in_a_slice", lambda jobs: 1)
         costs = {"random_rows": making, "rows_of_keys": making, "values": evaluating, "values_unless": evaluating}
         for name, seconds in costs.items():
             monkeypatch.setattr(SearchProblem, name, self._slowly(getattr(SearchProblem, name), seconds))
-        for module in ("population", "genetic"):
+        for module in ("run.population", "methods.genetic"):
             for name in ("crossed", "mutated"):
                 if hasattr(sys.modules[f"fedsched.search.{module}"], name):
                     usual = getattr(sys.modules[f"fedsched.search.{module}"], name)
@@ -302,8 +302,8 @@ def test_room_goes_by_what_plans_took_of_late(problem: SearchProblem, monkeypatc
 def test_a_walker_makes_no_trial_that_may_end_too_late(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that trials are counted by what plans took, and none begins when the slowest would end beyond the time."""
     clock = Ticking()
-    monkeypatch.setattr("fedsched.search.clock.time", clock)
-    monkeypatch.setattr("fedsched.search.run.LONG", 1)
+    monkeypatch.setattr("fedsched.search.run.clock.time", clock)
+    monkeypatch.setattr("fedsched.search.run.run.LONG", 1)
     run = a_run(problem)
     run.cut_at = 10.0
     run.begin_clock()
@@ -327,16 +327,16 @@ def test_a_long_plan_is_ended_in_its_midst(threads: int, monkeypatch: pytest.Mon
     """Tests that the clock is looked at within a long plan, and that what has not ended by then counts for nothing."""
     problem = SearchProblem(JOBS, MACHINE, Objectives(("makespan", "energy")), threads=threads)
     clock = Ticking()
-    monkeypatch.setattr("fedsched.search.clock.time", clock)
-    monkeypatch.setattr("fedsched.search.interruptible.time", clock)
-    monkeypatch.setattr("fedsched.search.run.LONG", 1)
-    usual = interruptible.run
+    monkeypatch.setattr("fedsched.search.run.clock.time", clock)
+    monkeypatch.setattr("fedsched.search.run.interruptible_evaluation.time", clock)
+    monkeypatch.setattr("fedsched.search.run.run.LONG", 1)
+    usual = interruptible_evaluation.run
 
     def slow(*given: Any) -> int:
         clock.now += 1.0  # so that every look comes after one instant
         return usual(*given[:3], 1, given[4])
 
-    monkeypatch.setattr(interruptible, "run", slow)
+    monkeypatch.setattr(interruptible_evaluation, "run", slow)
     run = a_run(problem)
     run.begin_clock()
     run.cut_at = 1e9
@@ -357,7 +357,7 @@ def test_a_long_plan_is_ended_in_its_midst(threads: int, monkeypatch: pytest.Mon
 def test_plans_are_counted_where_they_lie(long: int, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that no plan is copied to be counted: those that ended are views of the rows, in their order."""
     counted: list[Any] = []
-    monkeypatch.setattr("fedsched.search.run.LONG", long)
+    monkeypatch.setattr("fedsched.search.run.run.LONG", long)
     monkeypatch.setattr(Run, "account", lambda self, evaluations, values, rows: counted.append(rows))
     run = a_run(problem)
     run.archive.add(np.zeros((1, 2)), problem.random_rows(1, np.random.default_rng(2)))
@@ -443,8 +443,8 @@ def test_plans_to_begin_with_are_made_while_there_is_time(
 def test_random_plans_leave_time_to_evaluate_them(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the first random plans take half of what is left, not all of it."""
     clock = Ticking()
-    monkeypatch.setattr("fedsched.search.clock.time", clock)
-    monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
+    monkeypatch.setattr("fedsched.search.run.clock.time", clock)
+    monkeypatch.setattr("fedsched.search.run.run.plans_in_a_slice", lambda jobs: 1)
     usual = SearchProblem.random_rows
 
     def slow(self: SearchProblem, *given: Any) -> Any:
@@ -539,7 +539,7 @@ def test_packages_keep_time_for_what_is_no_search(monkeypatch: pytest.MonkeyPatc
     from fedsched.optimize import packages
 
     clock, given = Ticking(), list[float]()
-    monkeypatch.setattr("fedsched.search.clock.time", clock)
+    monkeypatch.setattr("fedsched.search.run.clock.time", clock)
     monkeypatch.setattr(Clock, "apart", property(lambda self: 0.0))  # whatever is compiled on the way
     search, make = packages.search_once, packages.problem_of
 
@@ -605,7 +605,7 @@ def test_what_a_plan_takes_is_known_before_the_first_plans(monkeypatch: pytest.M
 def test_a_part_of_a_call_has_its_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that four packages get a quarter each, that what was spent before the call counts, and none is below 0."""
     ticking = Ticking()
-    monkeypatch.setattr("fedsched.search.clock.time", ticking)
+    monkeypatch.setattr("fedsched.search.run.clock.time", ticking)
     clock = Clock(10.0)
     ticking.now = 2.0
     assert clock.part(4).seconds == 2.0

@@ -6,7 +6,7 @@ import pytest
 import signatures
 
 import fedsched as fs
-from fedsched.search.methods import METHODS
+from fedsched.search.methods.methods import METHODS
 
 
 @pytest.mark.compiled
@@ -17,4 +17,4 @@ def test_kernels_have_no_more_signatures_than_they_may() -> None:
         for name in sorted(METHODS):
             fs.optimize(workload, machine, objectives=("makespan", "energy"), method=name, evaluations=260, seed=1,
                         baselines=("fcfs",))  # fmt: skip
-    signatures.check("fedsched.search", "fedsched.random_numbers", "fedsched.engine", least=10)
+    signatures.check("fedsched.search", "fedsched.core.random", "fedsched.engine", least=10)

@@ -13,10 +13,10 @@ import pytest
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError, TraceError
-from fedsched.model.metrics import Column
-from fedsched.search.deadline import refuse_late
-from fedsched.search.objectives import LATE, Objectives
+from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.model.schedule.metrics import Column
+from fedsched.search.problem.deadline import refuse_late
+from fedsched.search.problem.objectives import LATE, Objectives
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,16 +13,16 @@ import strategies
 from tiers import tries
 
 import fedsched as fs
+from fedsched.core.errors import InfeasibleError, TraceError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import unpacked
-from fedsched.errors import InfeasibleError, TraceError
-from fedsched.model.delays import counted_from, put_off
-from fedsched.model.metrics import Column
-from fedsched.search import delays as search_delays
-from fedsched.search.delays import cheapest_delays
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.variation import crossed, mutated
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.model.schedule.delays import counted_from, put_off
+from fedsched.model.schedule.metrics import Column
+from fedsched.search.encoding import delays as search_delays
+from fedsched.search.encoding.delays import cheapest_delays
+from fedsched.search.encoding.variation import crossed, mutated
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

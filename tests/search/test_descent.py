@@ -15,7 +15,7 @@ from fedsched.engine.codes import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-descent = plain("fedsched.search.descent")
+descent = plain("fedsched.search.walks.descent")
 Accept = descent.Accept
 
 

@@ -8,10 +8,10 @@ from plain import clusters, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
-genome = plain("fedsched.search.genome")
+genome = plain("fedsched.search.encoding.genome")
 TENS = fs.Federation.of(10, 10, 10)
 
 

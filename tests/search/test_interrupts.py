@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.engine.simulation import Simulation
+from fedsched.engine.run.simulation import Simulation
 from fedsched.optimize.baselines import baseline_schedule
-from fedsched.search.driver import INTERRUPTED, drive
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.driver import INTERRUPTED, drive
+from fedsched.search.run.run import Run
+from fedsched.search.run.stopping import MaxEvaluations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError
-from fedsched.search import checkpoint as checkpoints
-from fedsched.search import islands
-from fedsched.search.islands import (
+from fedsched.core.errors import FedschedError
+from fedsched.search.methods import islands
+from fedsched.search.methods.islands import (
     EMIGRANTS,
     GRACE,
     GRACE_SHARE,
@@ -29,7 +28,8 @@ from fedsched.search.islands import (
     emigrants,
     live,
 )
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run import checkpoint as checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.search.run import Run
+    from fedsched.search.run.run import Run
 
 FEW = ("fcfs", "easy")
 pytestmark = pytest.mark.compiled
@@ -325,7 +325,7 @@ def test_no_state_is_packed_that_nobody_asks_for(jobs: fs.Workload, monkeypatch:
     for left, saves, packed in ((12.5, False, False), (12.5, True, True), (1e6, False, True), (None, False, True)):
         epoch = replace(an_epoch(jobs), left=left, since=("another machine", 0.0), saves=saves)
         with monkeypatch.context() as patch:
-            patch.setattr("fedsched.search.clock.time", Ticking())
+            patch.setattr("fedsched.search.run.clock.time", Ticking())
             landing: Any = live(epoch)
         assert bool(landing.island.state) == packed
         assert landing.island.ended or packed  # else it would begin anew
@@ -337,8 +337,8 @@ def test_an_island_that_is_set_down_too_late_goes_back(jobs: fs.Workload, monkey
     """Tests that no search begins where setting the island down took what was left."""
     now = iter(range(100))
     epoch = replace(an_epoch(jobs), left=2.5, since=("another machine", 0.0))
-    monkeypatch.setattr("fedsched.search.clock.time", SimpleNamespace(perf_counter=lambda: float(next(now))))
-    monkeypatch.setattr("fedsched.search.islands.drive", lambda run, method: pytest.fail("it has begun"))
+    monkeypatch.setattr("fedsched.search.run.clock.time", SimpleNamespace(perf_counter=lambda: float(next(now))))
+    monkeypatch.setattr("fedsched.search.methods.islands.drive", lambda run, method: pytest.fail("it has begun"))
     assert live(epoch) == Landing(epoch.island)
     assert next(now) > 3
 

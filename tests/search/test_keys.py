@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from plain import plain
 
-keys = plain("fedsched.search.keys")
+keys = plain("fedsched.search.encoding.keys")
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import pytest
 import fedsched as fs
 from fedsched.io.trees import Saved, pack, unpack
 from fedsched.optimize.baselines import baseline_schedule, values_of
-from fedsched.search.driver import drive
-from fedsched.search.methods import METHODS as REGISTRY
-from fedsched.search.methods import method_named
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.seeds import structured_seeds
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.methods.methods import METHODS as REGISTRY
+from fedsched.search.methods.methods import method_named
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.driver import drive
+from fedsched.search.run.run import Run
+from fedsched.search.run.seeds import structured_seeds
+from fedsched.search.run.stopping import MaxEvaluations
 
 METHODS = {info.title: info for known in REGISTRY.values() for info in (known, *map(known.encoded, known.encodings))}
 NAMES = sorted(METHODS)

@@ -11,13 +11,13 @@ from plain import jobs, plain
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-operators = plain("fedsched.search.operators")
+operators = plain("fedsched.search.encoding.operators")
 
 
 class Draws:

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FedschedError, TraceError, UnknownNameError
+from fedsched.core.errors import FedschedError, TraceError, UnknownNameError
 from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.report.material import of_result
 from fedsched.report.repeating import python_of
-from fedsched.search import checkpoint as checkpoints
-from fedsched.search.methods import METHODS
-from fedsched.search.stopping import GapReached, NoProgress
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.run import checkpoint as checkpoints
+from fedsched.search.run.stopping import GapReached, NoProgress
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.search.run import Run
+    from fedsched.search.run.run import Run
 
 FEW = ("fcfs", "easy", "laf-greedy")
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -427,7 +427,7 @@ def test_a_killed_search_ends_as_an_uninterrupted_one(jobs: fs.Workload, tmp_pat
     path = tmp_path / "search.checkpoint"
     code = (
         "import os, signal, fedsched as fs\n"
-        "from fedsched.search import checkpoint\n"
+        "from fedsched.search.run import checkpoint\n"
         "checkpoint.EVERY_SECONDS = 0.0\n"
         "def strike(run):\n"
         "    if run.steps == {when}:\n"

@@ -12,9 +12,9 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.engine.switching import refuse_boots
-from fedsched.errors import InfeasibleError, TraceError
-from fedsched.model.asleep import as_little_as_idle, as_weighed
+from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.engine.pack.power_state_refusals import refuse_boots
+from fedsched.model.power.asleep import as_little_as_idle, as_weighed
 from fedsched.policies import Planned, Reserve, Timeout
 from fedsched.policies.list_heuristics import HEURISTICS
 

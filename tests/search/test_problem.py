@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tiers import tries
 
 import fedsched as fs
+from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import unpacked
-from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.model.metrics import Column
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.model.schedule.metrics import Column
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 from fedsched.simulate import prepare
 
 BOTH = Objectives.of(("makespan", "energy"))

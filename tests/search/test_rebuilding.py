@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from tiers import tries
 
 import fedsched as fs
+from fedsched.core.jit import kernel
 from fedsched.engine.codes import Status
 from fedsched.io.trees import Saved
-from fedsched.jit import kernel
-from fedsched.search.apart import read_row
-from fedsched.search.apart_walkers import FEW_JOBS, ApartWalkers, Rebuilders, can_rebuild
-from fedsched.search.driver import drive
-from fedsched.search.memetic import Memetic
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.rebuilding import STUCK
-from fedsched.search.unit_runs import run_unit
+from fedsched.search.methods.memetic import Memetic
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.problem.subfederation_runs import run_unit
+from fedsched.search.run.driver import drive
+from fedsched.search.walks.per_cluster_walk import read_row
+from fedsched.search.walks.per_cluster_walkers import FEW_JOBS, ApartWalkers, Rebuilders, can_rebuild
+from fedsched.search.walks.rebuilding import STUCK
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Problem, State
-    from fedsched.search.genome import Space
-    from fedsched.search.run import Run
-    from fedsched.search.unit_runs import Parts, Units
+    from fedsched.engine.arrays.structs import Ints, Problem, State
+    from fedsched.search.encoding.genome import Space
+    from fedsched.search.problem.subfederation_runs import Parts, Units
+    from fedsched.search.run.run import Run
 
 
 def any_problem(rng: np.random.Generator) -> SearchProblem:

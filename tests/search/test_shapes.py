@@ -14,17 +14,17 @@ from tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.errors import InfeasibleError, TraceError
-from fedsched.model.alternatives import chosen
-from fedsched.model.metrics import NAMES, OF_A_SCHEDULE, Column
-from fedsched.model.shaping import with_shapes
+from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.shaping import with_shapes
+from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, Column
 from fedsched.optimize import optimize
-from fedsched.result import Result
-from fedsched.search.checkpoint import Checkpoint
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.variation import crossed, mutated
+from fedsched.optimize.result import Result
+from fedsched.search.encoding.variation import crossed, mutated
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.checkpoint import Checkpoint
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from sharing_cases import case
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
-from fedsched.search.objectives import SOUGHT, Objectives
-from fedsched.search.shared import SharedProblem
-from fedsched.sharing.result import SharedSchedule
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.sharing.result import SharedSchedule
+from fedsched.search.problem.objectives import SOUGHT, Objectives
+from fedsched.search.problem.shared import SharedProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

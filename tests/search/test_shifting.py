@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import TraceError
-from fedsched.io.toml import federation_text
+from fedsched.core.errors import TraceError
+from fedsched.io.platforms.toml import federation_text
 from fedsched.optimize.shifting import Shifts, shifts
 
 HOUR = 3600.0

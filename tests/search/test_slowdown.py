@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.search.genetic import favour_fast_groups
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.slowdown import costs_by_group, time_costs
+from fedsched.search.methods.genetic import favour_fast_groups
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.problem.slowdown import costs_by_group, time_costs
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints
+    from fedsched.engine.arrays.structs import Ints
 
 THREE = fs.Federation(
     (

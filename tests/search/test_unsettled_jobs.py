@@ -12,11 +12,11 @@ from unsettled_cases import COURSE, KINDS, check, crowd
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, compare
+from fedsched.core.errors import InfeasibleError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.errors import InfeasibleError
-from fedsched.search.methods import METHODS
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.search.methods.methods import METHODS
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

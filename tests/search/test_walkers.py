@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from plain import plain
 
+from fedsched.core.errors import InfeasibleError
 from fedsched.engine.codes import Status
-from fedsched.errors import InfeasibleError
-from fedsched.search import local, walkers
-from fedsched.search.descent import Accept
-from fedsched.search.walkers import DRIFT, LATE, POCKET, Walkers
+from fedsched.search.methods import local
+from fedsched.search.walks import walkers
+from fedsched.search.walks.descent import Accept
+from fedsched.search.walks.walkers import DRIFT, LATE, POCKET, Walkers
 
-descent = plain("fedsched.search.descent")
+descent = plain("fedsched.search.walks.descent")
 
 
 def a_run(objectives: int = 2, threads: int = 1, weights: tuple[float, ...] | None = None) -> SimpleNamespace:

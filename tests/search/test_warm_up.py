@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.compilation import Compilation, compiling
-from fedsched.jit import slots
-from fedsched.search.clock import Clock
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.stopping import MaxSeconds
+from fedsched.core.compilation import Compilation, compiling
+from fedsched.core.jit import slots
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.problem import SearchProblem
+from fedsched.search.run.clock import Clock
+from fedsched.search.run.run import Run
+from fedsched.search.run.stopping import MaxSeconds
 
 TESTS = Path(__file__).resolve().parent.parent
 CASES = """
@@ -27,10 +27,10 @@ import numpy as np
 import signatures
 
 import fedsched as fs
-from fedsched.jit.parts import Linked, Part
+from fedsched.core.jit.parts import Linked, Part
 from fedsched.optimize import verb
 
-ROOMS = [f"fedsched.{room}" for room in ("engine", "model", "policies", "search", "sharing")]
+ROOMS = [f"fedsched.{room}" for room in ("engine", "model", "policies", "search")]
 CLOSED = fs.Downtime("C1", 100.0, 500.0, "1 of all", "maintenance")
 PRICES = fs.Signal((0.0, 3600.0), (1.0, 2.0), "EUR/MWh", beyond="last")
 jobs = fs.Workload.example()

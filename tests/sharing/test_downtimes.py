@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError, ScheduleError
-from fedsched.sharing.result import SharedSchedule
+from fedsched.core.errors import InfeasibleError, ScheduleError
+from fedsched.engine.sharing.result import SharedSchedule
 
 NODE = fs.NodeGroup(2, resources={"cpu": 4}, off_watts=0.0)
 

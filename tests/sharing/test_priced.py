@@ -13,10 +13,10 @@ from sharing_cases import BOUND, Case, case
 from tiers import tries
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
-from fedsched.search.objectives import Objectives
-from fedsched.search.packed import PLAN_DISPATCH
-from fedsched.search.shared import SharedProblem
+from fedsched.core.errors import InfeasibleError
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.packed import PLAN_DISPATCH
+from fedsched.search.problem.shared import SharedProblem
 
 HOUR = 3600.0
 NODE = fs.NodeGroup(2, 1.0, 900.0, 100.0, resources={"cpu": 4}, off_watts=0.0)

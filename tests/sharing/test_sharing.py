@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError, ScheduleError
-from fedsched.sharing.result import SharedSchedule
+from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
+from fedsched.engine.sharing.result import SharedSchedule
 
 
 def machine(*groups: tuple[int, dict[str, int]], **others: Any) -> fs.Federation:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import ConfigError, ScheduleError
-from fedsched.scenario import Scenario
-from fedsched.study.case import case_of
+from fedsched.core.errors import ConfigError, ScheduleError
+from fedsched.study.scenario import Scenario
+from fedsched.study.study_case import case_of
 
 if TYPE_CHECKING:
     from pathlib import Path

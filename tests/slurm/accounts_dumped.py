@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.slurm.associations import Associations
+from fedsched.slurm.priority.associations import Associations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fedsched.slurm.associations import Association
+    from fedsched.slurm.priority.associations import Association
 
 OF_ASSOCIATIONS = {"GrpJobs": "grpjobs", "MaxJobs": "maxjobs"}
 OF_QOS = {"GrpTRES": "grptres", "MaxTRESPU": "maxtrespu", "MaxJobsPU": "maxjobspu"}

@@ -17,7 +17,7 @@ from slurm.recording import Recording
 from slurm.watched_days import DAYS
 from slurm.watched_days import RECORDED as WATCHED
 
-from fedsched.twin import commands
+from fedsched.site.twin import commands
 
 HERE = Path(__file__).parent / "recorded"
 SHARED = Path(__file__).parents[3] / "shared" / "slurm" / "recorded"

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.steer import Aims, Undo, Watch, plan, read_queue
-from fedsched.steer.commands import Shell
-from fedsched.steer.recorded import Recorded
+from fedsched.site.steer import Aims, Undo, Watch, plan, read_queue
+from fedsched.site.steer.commands import Shell
+from fedsched.site.steer.recorded import Recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

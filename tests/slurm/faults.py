@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from slurm.cluster import WAYS, SlurmError
 from steer.beside import Beside
 
-from fedsched.errors import SteerError
-from fedsched.steer import read_queue
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import read_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from slurm.replay import Start, compared, federation_of, number, shares_nodes, w
 
 import fedsched as fs
 from fedsched.slurm import Clocks
-from fedsched.slurm.clocks import seconds_to_clear
+from fedsched.slurm.result.clocks import seconds_to_clear
 
 if TYPE_CHECKING:
     from slurm.recording import Recording

@@ -15,8 +15,8 @@ from slurm.on_named_nodes import numbered
 
 import fedsched as fs
 from fedsched.slurm import Clocks
-from fedsched.slurm.associations import Associations
-from fedsched.slurm.clocks import seconds_to_clear
+from fedsched.slurm.priority.associations import Associations
+from fedsched.slurm.result.clocks import seconds_to_clear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

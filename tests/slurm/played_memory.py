@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.slurm.result import SharedSlurmSchedule
+    from fedsched.slurm.result.schedule import SharedSlurmSchedule
 
 CLOSE = 60.0
 RECORDED = Path(__file__).parent / "recorded" / "logs"

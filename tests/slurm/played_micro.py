@@ -16,7 +16,7 @@ from slurm.record_micro import DAYS, RECORDED
 
 import fedsched as fs
 from fedsched.slurm import Clocks
-from fedsched.slurm.result import SharedSlurmSchedule
+from fedsched.slurm.result.schedule import SharedSlurmSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from slurm.driver import AIMS
 
-from fedsched.steer import plan, read_queue
-from fedsched.steer.recorded import Recorded
+from fedsched.site.steer import plan, read_queue
+from fedsched.site.steer.recorded import Recorded
 
 plan(read_queue(Recorded("sample")), AIMS)

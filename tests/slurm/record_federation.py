@@ -15,9 +15,9 @@ from slurm.test_federated import LATER, OURS, submit, until_it_runs
 from slurm.test_steering import FACTOR, SETTINGS
 from steer.beside import Beside
 
-from fedsched.steer import read_queue
-from fedsched.steer.recorded import Keeping
-from fedsched.steer.siblings import read_siblings
+from fedsched.site.steer import read_queue
+from fedsched.site.steer.recorded import Keeping
+from fedsched.site.steer.siblings import read_siblings
 
 KEPT = {
     "jobs": (

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.io.slurm_conf import read_slurm_conf
-from fedsched.io.sshare import Used, read_usage
-from fedsched.slurm.asked import Asked
-from fedsched.slurm.associations import Association, Associations, Qos
-from fedsched.slurm.priorities import Factor, Priorities, pack
-from fedsched.slurm.priority_parameters import PriorityParameters
-from fedsched.slurm.queue_dump import QueuedJob, read_queue
-from fedsched.slurm.ticks import ended, factors, first_priority, next_tick, tick
+from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
+from fedsched.io.slurm_files.sshare import Used, read_usage
+from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.priority.associations import Association, Associations, Qos
+from fedsched.slurm.priority.priorities import Factor, Priorities, pack
+from fedsched.slurm.priority.priority_parameters import PriorityParameters
+from fedsched.slurm.priority.ticks import ended, factors, first_priority, next_tick, tick
+from fedsched.slurm.result.queue_dump import QueuedJob, read_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedsched as fs
-from fedsched.model.log import CANCELLED, FAILED
+from fedsched.model.jobs.log import CANCELLED, FAILED
 
 if TYPE_CHECKING:
     from slurm.recording import Job, Recording

@@ -17,15 +17,15 @@ import numpy as np
 
 import fedsched as fs
 from fedsched.slurm import Clocks
-from fedsched.slurm.associations import Association, Associations, Qos
-from fedsched.slurm.clocks import seconds_to_clear
+from fedsched.slurm.priority.associations import Association, Associations, Qos
+from fedsched.slurm.result.clocks import seconds_to_clear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from fedsched.model.schedule import Schedule
+    from fedsched.model.schedule.schedule import Schedule
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "slurm" / "recorded"
 NAMES = ("kth-builtin", "kth-backfill", "kth-cons_tres", "kth-multifactor")

@@ -17,8 +17,8 @@ from slurm.script import MINUTE, Day, Submit
 from slurm.sleeping import Switch, named
 
 import fedsched as fs
-from fedsched.model.lost import held
-from fedsched.model.switched import spans_of
+from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.switched import spans_of
 from fedsched.policies import Timeout
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from slurm.recorded_priorities import DAYS, RECORDED
 
-from fedsched.errors import FedschedError, TraceError
-from fedsched.io.sshare import read_usage
-from fedsched.slurm.associations import Associations
-from fedsched.slurm.queue_dump import read_queue
-from fedsched.slurm.shares import in_all, in_level, shares_of
+from fedsched.core.errors import FedschedError, TraceError
+from fedsched.io.slurm_files.sshare import read_usage
+from fedsched.slurm.priority.associations import Associations
+from fedsched.slurm.priority.shares import in_all, in_level, shares_of
+from fedsched.slurm.result.queue_dump import read_queue
 
 if TYPE_CHECKING:
     from pathlib import Path

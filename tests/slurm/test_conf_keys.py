@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from slurm.test_said import said_of
 
-from fedsched.io.slurm_conf import KINDS
-from fedsched.io.slurm_keys import FIRST, GLOBAL, KEYS, LAST, SECTIONS, Standing, keys_of, names_of
-from fedsched.slurm.parameters import NUMBERS, SWITCHES
+from fedsched.io.slurm_files.slurm_conf import KINDS
+from fedsched.io.slurm_files.slurm_keys import FIRST, GLOBAL, KEYS, LAST, SECTIONS, Standing, keys_of, names_of
+from fedsched.slurm.conf.parameters import NUMBERS, SWITCHES
 
 NAMES = Path(__file__).parents[1] / "io" / "slurm_names"
 LISTS = [section for section in KEYS if section != GLOBAL and section not in SECTIONS]

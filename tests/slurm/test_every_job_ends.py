@@ -18,16 +18,16 @@ from slurm.faults import FAILURES, Squeue, with_its_clock_ahead, without_control
 from slurm.recorder import settings_of
 from steer.beside import Beside
 
-from fedsched.errors import SteerError
-from fedsched.steer import CommandError, Hand, Undo, read_queue
-from fedsched.steer.locking import only_one
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import CommandError, Hand, Undo, read_queue
+from fedsched.site.steer.locking import only_one
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
-    from fedsched.steer import Queue, SlurmJob
+    from fedsched.site.steer import Queue, SlurmJob
 
 FACTOR = 20.0
 NODES, JOBS = 8, 28

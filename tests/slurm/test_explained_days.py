@@ -11,11 +11,11 @@ from slurm.logs import LOGS
 from slurm.played_logs import PERIOD
 
 from fedsched.cli import run
+from fedsched.site.twin import explain, read_site
+from fedsched.site.twin.causes import EQUAL, STATE
+from fedsched.site.twin.commands import CONFIG
+from fedsched.site.twin.problem import problem_of
 from fedsched.slurm import Slurm
-from fedsched.twin import explain, read_site
-from fedsched.twin.causes import EQUAL, STATE
-from fedsched.twin.commands import CONFIG
-from fedsched.twin.problem import problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,19 +11,19 @@ from slurm.federated import federated
 from slurm.test_steering import FACTOR, SETTINGS, kill_controller
 from steer.beside import Beside
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims
-from fedsched.steer.placed import Placed, Placer
-from fedsched.steer.placing import place
-from fedsched.steer.siblings import read_siblings
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims
+from fedsched.site.steer.placed import Placed, Placer
+from fedsched.site.steer.placing import place
+from fedsched.site.steer.siblings import read_siblings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from slurm.cluster import SlurmCluster
 
-    from fedsched.steer import SlurmJob
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer import SlurmJob
+    from fedsched.site.steer.commands import Command
 
 AIMS = Aims(slack=600.0, seconds=20.0)
 LATER = "--begin=now+7days"

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from slurm.as_dump import names, recorded
 
-from fedsched.outlook import score
-from fedsched.outlook.dumped import queue_at
-from fedsched.twin import read_site
+from fedsched.site.outlook import score
+from fedsched.site.outlook.dumped import queue_at
+from fedsched.site.twin import read_site
 
 if TYPE_CHECKING:
-    from fedsched.twin import Site
+    from fedsched.site.twin import Site
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "digital-twin.md"
 

@@ -19,8 +19,8 @@ from slurm.driver import AIMS, ENVIRONMENT, UNDO
 from slurm.recorder import settings_of
 from steer.beside import Beside
 
-from fedsched.steer import Hand, Undo, plan, read_queue
-from fedsched.steer.recorded import Recorded
+from fedsched.site.steer import Hand, Undo, plan, read_queue
+from fedsched.site.steer.recorded import Recorded
 
 FACTOR = 30.0
 KILLS = 20

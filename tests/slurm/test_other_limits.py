@@ -9,9 +9,9 @@ import pytest
 from slurm.as_dump import recorded
 from slurm.logs import LOGS
 
-from fedsched.slurm.associations import Associations
-from fedsched.twin import explain, read_site
-from fedsched.twin.causes import OTHERWISE
+from fedsched.site.twin import explain, read_site
+from fedsched.site.twin.causes import OTHERWISE
+from fedsched.slurm.priority.associations import Associations
 
 if TYPE_CHECKING:
     from pathlib import Path

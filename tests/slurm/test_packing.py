@@ -7,7 +7,7 @@ import pytest
 from slurm.packing_days import CORES, DAYS, MEMORY, NODES, Step, recorded
 
 import fedsched as fs
-from fedsched.sharing import CHOICES
+from fedsched.engine.sharing import CHOICES
 
 NODE = fs.NodeGroup(NODES, resources={"cpu": CORES, "memory": MEMORY})
 MACHINE = fs.Federation((fs.Cluster("C", (NODE,)),))

@@ -14,7 +14,7 @@ from slurm.record import TRIED
 from slurm.recording import Recording
 from slurm.replay import clocks_of, number
 
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,11 +10,11 @@ import pytest
 from slurm.record import TRIED
 
 import fedsched as fs
-from fedsched.errors import FederationError, InfeasibleError
-from fedsched.io.slurm_keys import GLOBAL, Standing, names_of
-from fedsched.slurm.associations import Association, Associations
-from fedsched.slurm.memory import with_memory
-from fedsched.slurm.parameters import tiers_of
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, Standing, names_of
+from fedsched.slurm.conf.memory import with_memory
+from fedsched.slurm.conf.parameters import tiers_of
+from fedsched.slurm.priority.associations import Association, Associations
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "slurm-parameters.md"
 NODES, PARTITION = "NodeName=n[1-4] CPUs=8", "PartitionName=p Nodes=ALL Default=YES"

@@ -12,14 +12,14 @@ import signatures
 from slurm.priority_naive import Machine, Node, Waiting
 from tiers import tries
 
-from fedsched.slurm.asked import Asked, Scales
-from fedsched.slurm.associations import Association, Associations, Qos
-from fedsched.slurm.priorities import Factor, pack
-from fedsched.slurm.priority_parameters import PartitionPriority, PriorityParameters
-from fedsched.slurm.ticks import ended, factors, first_priority, left, next_tick, tick
+from fedsched.slurm.conf.job_factors import Asked, Scales
+from fedsched.slurm.priority.associations import Association, Associations, Qos
+from fedsched.slurm.priority.priorities import Factor, pack
+from fedsched.slurm.priority.priority_parameters import PartitionPriority, PriorityParameters
+from fedsched.slurm.priority.ticks import ended, factors, first_priority, left, next_tick, tick
 
 if TYPE_CHECKING:
-    from fedsched.slurm.priorities import Priorities
+    from fedsched.slurm.priority.priorities import Priorities
 
 TRIES = 60
 
@@ -243,4 +243,4 @@ def test_kernels_have_one_signature() -> None:
     test_factors_add_up_to_the_priority()
     test_basic_is_the_order_of_ids()
     test_a_job_that_waits_again_is_counted_once()
-    signatures.check("fedsched.slurm.ticks", "fedsched.slurm.fair_tree", "fedsched.slurm.classic", least=8)
+    signatures.check(*(f"fedsched.slurm.priority.{name}" for name in ("ticks", "fair_tree", "classic")), least=8)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fedsched.errors import FederationError, TraceError
-from fedsched.io.slurm_conf import read_slurm_conf
-from fedsched.slurm.asked import Asked, Scales, billing_of, size_factor
-from fedsched.slurm.priority_parameters import PriorityParameters
-from fedsched.slurm.sprio import weigh
+from fedsched.core.errors import FederationError, TraceError
+from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
+from fedsched.slurm.conf.job_factors import Asked, Scales, billing_of, size_factor
+from fedsched.slurm.priority.priority_parameters import PriorityParameters
+from fedsched.slurm.priority.sprio import weigh
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ import math
 import pytest
 from slurm.recorded_priorities import DAYS, Recorded, kth, replay, rows_of
 
-from fedsched.slurm.priorities import Factor
-from fedsched.slurm.sprio import weigh
+from fedsched.slurm.priority.priorities import Factor
+from fedsched.slurm.priority.sprio import weigh
 
 SHOWN = (Factor.AGE, Factor.ASSOC, Factor.FAIRSHARE, Factor.SIZE, Factor.PARTITION, Factor.QOS)
 

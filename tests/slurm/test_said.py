@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from pathlib import Path

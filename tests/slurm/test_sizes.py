@@ -9,7 +9,7 @@ import pytest
 from slurm.sizes_days import CORES, DAYS, Step, recorded
 
 import fedsched as fs
-from fedsched.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError
 from fedsched.slurm import SlurmSchedule
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from slurm.cluster import SlurmCluster
 from slurm.faults import Squeue, begin_controller, kill_controller
 from steer.beside import Beside
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
-from fedsched.steer.commands import RefusedError
-from fedsched.steer.updates import begin_at, give_nice
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
+from fedsched.site.steer.commands import RefusedError
+from fedsched.site.steer.updates import begin_at, give_nice
 
 if TYPE_CHECKING:
     from pathlib import Path

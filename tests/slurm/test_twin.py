@@ -19,9 +19,9 @@ from slurm.script import Submit
 from slurm.watcher import Watcher
 
 import fedsched as fs
-from fedsched.outlook import score
-from fedsched.twin import dump, explain, read_site
-from fedsched.twin.page import write
+from fedsched.site.outlook import score
+from fedsched.site.twin import dump, explain, read_site
+from fedsched.site.twin.page import write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slurm.cluster import SlurmCluster
     from slurm.recorder import Beside
 
-    from fedsched.twin import Site
+    from fedsched.site.twin import Site
 
 FACTOR = 20.0
 STEERED = 30.0  # how fast the clock runs where a watch is in charge, as on the watched days

@@ -8,11 +8,11 @@ import pytest
 
 import fedsched as fs
 from fedsched.cli import run
-from fedsched.errors import FederationError
-from fedsched.slurm.versions import with_version
-from fedsched.twin import made_dump
-from fedsched.twin.folder import Dump
-from fedsched.twin.machine import machine_of
+from fedsched.core.errors import FederationError
+from fedsched.site.twin import made_dump
+from fedsched.site.twin.folder import Dump
+from fedsched.site.twin.machine import machine_of
+from fedsched.slurm.conf.versions import with_version
 
 if TYPE_CHECKING:
     from pathlib import Path

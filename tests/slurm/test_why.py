@@ -9,7 +9,7 @@ import pytest
 from slurm.accounted import AccountedCluster, missing
 from steer.beside import Beside
 
-from fedsched.outlook import forecast, present, why
+from fedsched.site.outlook import forecast, present, why
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slurm.watched_days import INTERVAL, LEASE, SLACK
 from steer.beside import Beside
 
-from fedsched.steer import Aims, Undo, Watch
+from fedsched.site.steer import Aims, Undo, Watch
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.steer.commands import Shell
+from fedsched.site.steer.commands import Shell
 
 if TYPE_CHECKING:
     from slurm.cluster import SlurmCluster
 
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer.commands import Command
 
 
 class Beside(Shell):

@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fedsched.steer.commands import CommandError
+from fedsched.site.steer.commands import CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer.commands import Command
 
 NOW = 1_800_000_000
 SETTINGS = {

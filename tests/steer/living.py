@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from slurm.script import Submit
 
-    from fedsched.steer import Watch
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer import Watch
+    from fedsched.site.steer.commands import Command
 
 PASS = 15.0  # seconds between two passes of backfilling
 HIGHEST = 4_000_000  # the first job's priority under priority/basic

@@ -10,15 +10,15 @@ import pytest
 from steer.fake import FakeSlurm, Job, is_update
 from steer.test_planning import FEW, crowd
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, Choice, Hand, SetByHandError, Undo, Watch, plan, read_queue
-from fedsched.steer.updates import commands_of
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, Choice, Hand, SetByHandError, Undo, Watch, plan, read_queue
+from fedsched.site.steer.updates import commands_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.steer import Plan
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer import Plan
+    from fedsched.site.steer.commands import Command
 
 
 class KilledError(BaseException):

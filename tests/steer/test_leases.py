@@ -10,15 +10,15 @@ from steer.fake import NOW, Job, is_update
 from steer.test_planning import crowd
 from steer.test_watching import LEASE, left_alone, watching
 
-from fedsched.steer import Undo, read_queue
-from fedsched.steer.undo import Former
+from fedsched.site.steer import Undo, read_queue
+from fedsched.site.steer.undo import Former
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from steer.fake import FakeSlurm
 
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer.commands import Command
 
 
 def kept_from_starting(fake: FakeSlurm) -> dict[int, float]:

@@ -15,28 +15,28 @@ from steer.fake import NOW, FakeSlurm, Job, running
 from steer.test_planning import FEW, crowd
 from steer.test_watching import LEASE, left_alone, watching
 
-from fedsched.cli import apply
-from fedsched.cli import watch as watch_command
-from fedsched.cli.shared import INTERRUPTED
-from fedsched.cli.steering import Steered
-from fedsched.errors import SteerError
-from fedsched.steer import Undo, read_queue
-from fedsched.steer.locking import only_one
-from fedsched.steer.picture import picture_of
-from fedsched.steer.undo import Former
+from fedsched.cli.shared.shared import INTERRUPTED
+from fedsched.cli.slurm import apply
+from fedsched.cli.slurm import watch as watch_command
+from fedsched.cli.slurm.steering import Steered
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Undo, read_queue
+from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.picture import picture_of
+from fedsched.site.steer.undo import Former
 
 RUNS_A_COMMAND = """
 import sys
 from pathlib import Path
-from fedsched.steer.commands import Shell
-from fedsched.steer.locking import only_one
+from fedsched.site.steer.commands import Shell
+from fedsched.site.steer.locking import only_one
 with only_one(Path(sys.argv[1])):
     Shell().run(("sh", "-c", ': > "$0"; cat "$1"', *sys.argv[2:]))
 """
 HAS_LOCK = """
 import sys
 from pathlib import Path
-from fedsched.steer.locking import only_one
+from fedsched.site.steer.locking import only_one
 with only_one(Path(sys.argv[1])):
     print("has it", flush=True)
     sys.stdin.read()
@@ -235,7 +235,7 @@ def test_it_ends_with_its_terminal_and_undoes_all(tmp_path: Path, monkeypatch: p
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         assert watch_command._ends() == [signal.SIGTERM, signal.SIGHUP]
         fake = crowd(1, jobs=4)
-        monkeypatch.setattr("fedsched.cli.steering.runner_of", lambda *_, **__: fake)
+        monkeypatch.setattr("fedsched.cli.slurm.steering.runner_of", lambda *_, **__: fake)
 
         def gone(seconds: float) -> None:
             assert not left_alone(fake)
@@ -253,7 +253,7 @@ def test_it_ends_with_its_terminal_and_undoes_all(tmp_path: Path, monkeypatch: p
 def test_the_command_applies_and_undoes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dry run writes nothing; undone, all have what they had, but for others' Nice; a record is refused."""
     fake = crowd(1)
-    monkeypatch.setattr("fedsched.cli.steering.runner_of", lambda *_, **__: fake)
+    monkeypatch.setattr("fedsched.cli.slurm.steering.runner_of", lambda *_, **__: fake)
     path = tmp_path / "undo.json"
     steered = Steered(evaluations=FEW)
     apply.command(steered=steered, undo_file=path, dry_run=True)

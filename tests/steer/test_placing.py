@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from steer.fake import NOW, FakeFederation, FakeSlurm, Job, running
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, Choice
-from fedsched.steer.placed import Placed, Placer, placing_commands
-from fedsched.steer.placing import Placing, place
-from fedsched.steer.siblings import read_siblings
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, Choice
+from fedsched.site.steer.placed import Placed, Placer, placing_commands
+from fedsched.site.steer.placing import Placing, place
+from fedsched.site.steer.siblings import read_siblings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from steer.fake import NOW, FakeSlurm, Job, running
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, Choice, Plan, plan, read_queue
-from fedsched.steer.priorities import Priorities
-from fedsched.steer.promises import Promises
-from fedsched.steer.queue import YEAR
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, Choice, Plan, plan, read_queue
+from fedsched.site.steer.priorities import Priorities
+from fedsched.site.steer.promises import Promises
+from fedsched.site.steer.queue import YEAR
 
 FEW = 60  # evaluations
 

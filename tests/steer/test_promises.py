@@ -10,11 +10,11 @@ import pytest
 from steer.fake import NOW, Job
 from steer.test_planning import FEW, crowd
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, Undo, Watch, plan, read_queue
-from fedsched.steer.picture import picture_of
-from fedsched.steer.promises import Promises
-from fedsched.steer.turns import Turns
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, Undo, Watch, plan, read_queue
+from fedsched.site.steer.picture import picture_of
+from fedsched.site.steer.promises import Promises
+from fedsched.site.steer.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

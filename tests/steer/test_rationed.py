@@ -13,10 +13,10 @@ from steer.test_applying import hand_of
 from steer.test_planning import crowd
 from steer.test_watching import LEASE, left_alone
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, Choice, Plan, Undo, Watch, plan, read_queue
-from fedsched.steer.picture import picture_of
-from fedsched.steer.rationed import worth_most
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, Choice, Plan, Undo, Watch, plan, read_queue
+from fedsched.site.steer.picture import picture_of
+from fedsched.site.steer.rationed import worth_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

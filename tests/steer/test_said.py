@@ -11,14 +11,14 @@ from steer.test_applying import hand_of, planned
 from steer.test_planning import crowd
 
 from fedsched.cli import run
-from fedsched.cli.shared import INTERRUPTED
-from fedsched.steer import SetByHandError
+from fedsched.cli.shared.shared import INTERRUPTED
+from fedsched.site.steer import SetByHandError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer.commands import Command
 
     Call = Callable[..., tuple[int, str, str]]
 
@@ -30,7 +30,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     """Return what runs a command line beside a fake Slurm: its status, what it printed, and on stderr."""
 
     def called(fake: FakeSlurm, *words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("fedsched.cli.steering.runner_of", lambda *_, **__: fake)
+        monkeypatch.setattr("fedsched.cli.slurm.steering.runner_of", lambda *_, **__: fake)
         file = () if words[0] == "plan" else ("--undo-file", str(tmp_path / "undo.json"))
         status = run([*words, *FEW, *file])
         said = capsys.readouterr()
@@ -134,6 +134,6 @@ def test_an_interrupted_apply_says_what_stays(call: Call, monkeypatch: pytest.Mo
     assert "fedsched apply --undo gives the jobs that were changed back what they had" in err
     fake.before = lambda _: None
     call(fake, "apply", "--undo")
-    monkeypatch.setattr("fedsched.steer.plan", planning)
+    monkeypatch.setattr("fedsched.site.steer.plan", planning)
     status, _, err = call(fake, "apply")
     assert (status, err) == (INTERRUPTED, "fedsched: interrupted; no job was changed.")

@@ -10,13 +10,13 @@ from steer.fake import NOW, FakeSlurm, Job, is_update
 from steer.test_applying import KilledError
 from steer.test_planning import FEW, crowd
 
-from fedsched.errors import SteerError
-from fedsched.steer import Aims, Undo, Watch, read_queue
+from fedsched.core.errors import SteerError
+from fedsched.site.steer import Aims, Undo, Watch, read_queue
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.steer.commands import Command
+    from fedsched.site.steer.commands import Command
 
 AIMS = Aims(evaluations=FEW, seconds=1e9)
 LEASE = 200.0

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FieldError, TraceError, UnknownNameError
-from fedsched.io.slurm_conf import read_slurm_conf
-from fedsched.io.slurm_machine import federation_of
+from fedsched.core.errors import FieldError, TraceError, UnknownNameError
+from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
+from fedsched.io.slurm_files.slurm_machine import federation_of
+from fedsched.site.twin import figures, made_dump, replay
+from fedsched.site.twin.site import open_to_all
 from fedsched.slurm import Slurm
 from fedsched.study import Case, change_of, sweep_of
-from fedsched.study.case import case_of, federated
 from fedsched.study.page import energies
 from fedsched.study.record import DAY, WEEK, blocks_of
-from fedsched.twin import figures, made_dump, replay
-from fedsched.twin.site import open_to_all
+from fedsched.study.study_case import case_of, federated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

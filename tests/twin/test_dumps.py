@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.errors import OutputError, TwinError, UnknownNameError
-from fedsched.io.sacct_submit import asked_in
-from fedsched.outlook import forecast, present
-from fedsched.study.case import case_of
-from fedsched.twin import commands_of, dump, made_dump, replay, script
-from fedsched.twin.disguise import Disguise
-from fedsched.twin.folder import Dump
-from fedsched.twin.machine import machine_of
+from fedsched.core.errors import OutputError, TwinError, UnknownNameError
+from fedsched.io.slurm_files.sacct_submit import asked_in
+from fedsched.site.outlook import forecast, present
+from fedsched.site.twin import commands_of, dump, made_dump, replay, script
+from fedsched.site.twin.disguise import Disguise
+from fedsched.site.twin.folder import Dump
+from fedsched.site.twin.machine import machine_of
+from fedsched.study.study_case import case_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.twin.commands import Command
+    from fedsched.site.twin.commands import Command
 
 READING = re.compile(r"(scontrol (-o )?show \w+|sacctmgr -P show .*|sacct .*|squeue .*|sinfo .*|sshare .*)")
 JOBS = """\

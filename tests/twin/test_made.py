@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fedsched.errors import UnknownNameError
+from fedsched.core.errors import UnknownNameError
+from fedsched.site.twin import explain, made_dump, read_site, replay
+from fedsched.site.twin.causes import UNEXPLAINED
+from fedsched.site.twin.made_limits import reason_of
+from fedsched.site.twin.made_queue import node_lists
+from fedsched.site.twin.problem import problem_of
+from fedsched.site.twin.replay_facts import matters
 from fedsched.slurm import Slurm
-from fedsched.twin import explain, made_dump, read_site, replay
-from fedsched.twin.causes import UNEXPLAINED
-from fedsched.twin.givens import matters
-from fedsched.twin.made_limits import reason_of
-from fedsched.twin.made_queue import node_lists
-from fedsched.twin.problem import problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.twin.site import Site
+    from fedsched.site.twin.site import Site
 
 pytestmark = pytest.mark.compiled
 FACTS = ("reservation", "requeued", "dependency", "held")

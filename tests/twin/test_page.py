@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from fedsched.report.words import duration, share
-from fedsched.twin import explain, figures, made_dump, read_site
-from fedsched.twin.causes import EQUAL, SEVERAL, STATE, UNEXPLAINED
-from fedsched.twin.page import LISTED, page
+from fedsched.site.twin import explain, figures, made_dump, read_site
+from fedsched.site.twin.causes import EQUAL, SEVERAL, STATE, UNEXPLAINED
+from fedsched.site.twin.page import LISTED, page
 
 if TYPE_CHECKING:
-    from fedsched.twin import Explained
+    from fedsched.site.twin import Explained
 
 HARM = "<img src=x onerror=harm>"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fedsched.twin import made_dump, read_site
+from fedsched.site.twin import made_dump, read_site
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import FederationError, TraceError, TwinError, UnknownNameError
-from fedsched.twin import explain, made_dump, read_site, replay
-from fedsched.twin.causes import EQUAL, UNEXPLAINED
-from fedsched.twin.problem import problem_of
+from fedsched.core.errors import FederationError, TraceError, TwinError, UnknownNameError
+from fedsched.site.twin import explain, made_dump, read_site, replay
+from fedsched.site.twin.causes import EQUAL, UNEXPLAINED
+from fedsched.site.twin.problem import problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path

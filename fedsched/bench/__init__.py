@@ -1,0 +1,61 @@
+"""The bench of the field: instances by name and hash, on which anybody's methods can be compared."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedsched.bench.archives import SLICES, document_of
+from fedsched.bench.catalogue import RECIPES
+from fedsched.bench.documents import Document
+from fedsched.core.errors import FedschedError, unknown_name
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["DATA", "Document", "known_hashes", "load", "names"]
+
+DATA = Path(str(files("fedsched"))) / "data" / "bench"
+HASHES = DATA / "instances.sha256"
+
+
+def names(*, logs: bool = False) -> tuple[str, ...]:
+    """Return the names of all instances; with `logs` those that are made from archive logs too."""
+    return (*RECIPES, *SLICES) if logs else tuple(RECIPES)
+
+
+@cache
+def known_hashes() -> dict[str, str]:
+    """Return the SHA-256 of each instance's canonical text, by name."""
+    lines = HASHES.read_text(encoding="ascii").splitlines()
+    return {name: digest for digest, name in (line.split() for line in lines)}
+
+
+def load(name: str, *, logs: str | PathLike[str] | None = None) -> Document:
+    """Return an instance, made anew and found to have the hash that it is known by.
+
+    Parameters
+    ----------
+    name
+        One of `names(logs=True)`.
+    logs
+        The folder of the archive's logs, for an instance that is made from one.
+    """
+    if name not in (*RECIPES, *SLICES):
+        raise unknown_name("instance", name, names(logs=True))
+    if name in SLICES and logs is None:
+        raise FedschedError(f"{name} is made from the log {SLICES[name].log}; give the folder that it is in: logs=….")
+    found = _made(name) if name in RECIPES else document_of(name, logs or ".")
+    if found.sha256 != known_hashes()[name]:
+        raise FedschedError(
+            f"{name}: its sha256 is {found.sha256[:12]}…, not {known_hashes()[name][:12]}…: it is another problem "
+            "(another log, or another version of fedsched), and figures for it cannot be compared."
+        )
+    return found
+
+
+@cache
+def _made(name: str) -> Document:
+    return RECIPES[name]()

@@ -1,0 +1,54 @@
+"""The library's random numbers (`fedsched.core.random`) in whole numbers: the same on any machine, for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Item = TypeVar("Item")
+
+ALL_BITS = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+
+
+def mixed(z: int) -> int:
+    """Return splitmix64's scrambling of a counter."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & ALL_BITS
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & ALL_BITS
+    return z ^ (z >> 31)
+
+
+class Draws:
+    """A stream of whole numbers that belongs to a seed, a generation and an index."""
+
+    def __init__(self, seed: int, generation: int = 0, index: int = 0) -> None:
+        z = mixed((seed + STEP) & ALL_BITS)
+        z = mixed(((z ^ generation) + STEP) & ALL_BITS)
+        self._counter = mixed(((z ^ index) + STEP) & ALL_BITS)
+
+    def bits(self) -> int:
+        """Return the next 53 bits."""
+        self._counter = (self._counter + STEP) & ALL_BITS
+        return mixed(self._counter) >> 11
+
+    def below(self, bound: int) -> int:
+        """Return a whole number in 0..bound − 1."""
+        return self.bits() * bound >> 53
+
+    def between(self, least: int, greatest: int) -> int:
+        """Return a whole number from the least to the greatest."""
+        return least + self.below(greatest - least + 1)
+
+    def one_of(self, items: Sequence[Item]) -> Item:
+        """Return one of some items."""
+        return items[self.below(len(items))]
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items in another order."""
+        left = list(items)
+        for last in range(len(left) - 1, 0, -1):
+            other = self.below(last + 1)
+            left[last], left[other] = left[other], left[last]
+        return left

@@ -1,0 +1,69 @@
+"""Multipliers of areas and of wide jobs, as certificates have them: prices over time, and of widths in pools."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from fedsched.bench import proof as checker
+
+if TYPE_CHECKING:
+    from fedsched.bench.documents import Document
+
+
+def written(document: Document, problem: checker.Problem, found: dict[str, Any], objective: str) -> dict[str, Any]:
+    """Return what `levels`, `area`, `wide`, `job`, and `watt` and `before` where there are any, are in a certificate.
+
+    An area's multiplier is a price from its level on. Wide jobs of a family f_p, those of p tasks or more on a pool of
+    N nodes, pay for their tasks, or for all N if they are too wide for each other.
+    """
+    edges = [Fraction(level) for level in found["levels"]]
+    rows = [[*accumulate(Fraction(row[g]) for row in found["area"])] for g in range(len(problem.nodes))]
+    if edges[0] > 0:
+        edges, rows = [Fraction(0), *edges], [[Fraction(0), *row] for row in rows]
+    one = {
+        "edges": [shortest(at) for at in edges], "unit": 1,
+        "prices": [[shortest(price) for price in row] for row in rows],
+        "packs": [[family(document, problem, key, weight)] for key, weight in found["wide"].items()],
+        "job": found["job"], "watt": found.get("watt", 0),
+    }  # fmt: skip
+    return in_units(problem, one, objective) | ({"before": found["before"]} if "before" in found else {})
+
+
+def family(document: Document, problem: checker.Problem, key: str, weight: int) -> list[Any]:
+    """Return the pool of a family, and what jobs of each width in it pay."""
+    p, speed, home = f"{key}:0:".split(":")[:3]
+    jobs, room = document.data["jobs"], room_of(problem, home, Fraction(speed))
+    pool = sum(problem.nodes[g] for g in room)
+    parts = jobs.get("partition", [""] * len(jobs["tasks"]))
+    mine = {tasks for tasks, part in zip(jobs["tasks"], parts, strict=True) if tasks >= int(p) and home in ("", part)}
+    return [room, {str(n): weight * (pool if n > pool - int(p) else n) for n in sorted(mine)}]
+
+
+def room_of(problem: checker.Problem, home: str, speed: Fraction) -> list[int]:
+    """Return the groups, none slower, that jobs of a partition may have nodes of; all of these where it is ""."""
+    return [g for g, homes in enumerate(problem.homes) if home in homes and problem.speed[g] >= speed]
+
+
+def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> dict[str, Any]:
+    """Return a part whose prices are, where energy is bounded, worth what all nodes draw that idle."""
+    if objective != "energy":
+        return one
+    idle = sum(watts * nodes for watts, nodes in zip(problem.idle, problem.nodes, strict=True))
+    return one | {"unit": shortest(rate_of(problem, one) / idle)}
+
+
+def rate_of(problem: checker.Problem, one: dict[str, Any]) -> Fraction:
+    """Return what all that can run at once pays a second, at the last prices."""
+    packs = [
+        [({*room}, {n: (Fraction(x), int(n)) for n, x in of.items()}) for room, of in pools] for pools in one["packs"]
+    ]
+    rate = Fraction(sum(Fraction(row[-1]) * n for row, n in zip(one["prices"], problem.nodes, strict=True)))
+    rate += sum(map(Fraction, one["job"].values())) + sum(checker.fullest(pools, problem.nodes) for pools in packs)
+    return rate + (Fraction(one["watt"]) * problem.left if one["watt"] else 0)
+
+
+def shortest(value: Fraction) -> int | str:
+    """Return a number as certificates have it."""
+    return int(value) if value.denominator == 1 else str(value)

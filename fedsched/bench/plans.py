@@ -1,0 +1,192 @@
+"""Best known plans: files that anybody can replay, with who found them, with what and when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bench import DATA, Document, load
+from fedsched.bench.planned import PlanError, columns_of, planned, values_of
+from fedsched.core.errors import ScheduleError, shortened
+from fedsched.core.values import is_number
+from fedsched.search.problem.objectives import signs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from fedsched.bench.planned import Planned
+
+FORMAT = "fedsched plan 1"
+FOLDER = DATA / "plans"
+SAME = 1e-9  # by what share a value may differ that another machine computed, and must differ to be better
+FIELDS = ("format", "instance", "version", "sha256", "objectives", "who", "with", "when", "plans")
+DECIMALS = 12  # of a value as a plan's file says it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Plans for one ask of an instance: one, or the front of several objectives, best first by the first."""
+
+    document: Document
+    ask: str
+    who: str
+    method: str
+    when: str
+    schedules: tuple[Planned, ...]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Return plans × objectives, as replaying gives them."""
+        return np.array([values_of(schedule, self.ask) for schedule in self.schedules])
+
+    @property
+    def file_name(self) -> str:
+        """Return what its file is called."""
+        return f"{self.document.name}.{self.ask}.json"
+
+    def text(self) -> str:
+        """Return the file's text: a line a plan."""
+        plans = [
+            {
+                "values": [round(value, DECIMALS) for value in values],
+                **columns_of(schedule),
+            }
+            for schedule, values in zip(self.schedules, self.values.tolist(), strict=True)
+        ]
+        head = {
+            "format": FORMAT, "instance": self.document.name, "version": self.document.data["version"],
+            "sha256": self.document.sha256, "objectives": self.ask, "who": self.who, "with": self.method,
+            "when": self.when,
+        }  # fmt: skip
+        lines = [json.dumps(plan, separators=(",", ":"), allow_nan=False) for plan in plans]
+        return json.dumps(head, indent=0)[:-2] + ',\n"plans": [\n' + ",\n".join(lines) + "\n]\n}\n"
+
+    @classmethod
+    def of(
+        cls, document: Document, ask: str, schedules: Iterable[Planned], *, who: str, method: str, when: str
+    ) -> Plan:
+        """Return plans that are found to keep to the instance; of a front those that no other one dominates."""
+        found = list(schedules)
+        for schedule in found:
+            schedule.verify()
+        values = np.array([values_of(schedule, ask) for schedule in found]) * signs_of(ask.split("+"))
+        kept = [k for k in np.lexsort(values.T[::-1]).tolist() if not _dominated(values[k], np.delete(values, k, 0))]
+        distinct = [k for n, k in enumerate(kept) if not any(_same(values[k], values[other]) for other in kept[:n])]
+        return cls(document, ask, who, method, when, tuple(found[k] for k in distinct))
+
+
+def _dominated(one: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    return bool(((others <= one).all(axis=1) & (others < one).any(axis=1)).any())
+
+
+def _same(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    return bool((np.abs(one - other) <= SAME * np.maximum(np.abs(one), np.abs(other))).all())
+
+
+def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> Plan:
+    """Return the plans in a file, each replayed and found to keep to its instance and to have the values it claims."""
+    from fedsched.io.files import read_json
+
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise PlanError(f"{path}: not a plan: its format is not {FORMAT!r}.")
+    if missing := [name for name in FIELDS if name not in data]:
+        raise PlanError(f"{path}: {', '.join(missing)} is missing; a plan has {', '.join(FIELDS)}.")
+    document = load(str(data["instance"]), logs=logs)
+    if data["sha256"] != document.sha256:
+        raise PlanError(f"{path}: it is for a problem with sha256 {shortened(data['sha256'], 12)}…, which "
+                        f"{document.name} is not; its is {document.sha256[:12]}….")  # fmt: skip
+    ask = str(data["objectives"])
+    document.instance(ask)
+    for name in ("who", "with", "when"):
+        if not isinstance(data[name], str) or not data[name].strip():
+            raise PlanError(f"{path}: {name!r} must say something.")
+    if not isinstance(data["plans"], list) or not data["plans"]:
+        raise PlanError(f"{path}: 'plans' must be a list of one plan or more.")
+    schedules = []
+    for k, plan in enumerate(data["plans"], 1):
+        where = f"{path}, plan {k}"
+        if not isinstance(plan, dict):
+            raise PlanError(f"{where}: it must be a table.")
+        schedule = planned(document, plan, where)
+        try:
+            schedule.verify()
+        except ScheduleError as error:
+            raise PlanError(f"{where}: it breaks the model: {shortened(str(error), 300)}") from None
+        replayed = values_of(schedule, ask)
+        claimed = plan.get("values")
+        if not isinstance(claimed, list) or len(claimed) != len(replayed) or not all(map(is_number, claimed)):
+            raise PlanError(f"{where}: 'values' must be {len(replayed)} numbers, one an objective.")
+        if not _same(np.array(claimed, dtype=np.float64), np.array(replayed)):
+            raise PlanError(f"{where}: it claims {claimed}, but replaying it gives {replayed}.")
+        schedules.append(schedule)
+    found = Plan.of(document, ask, schedules, who=data["who"], method=data["with"], when=data["when"])
+    if len(found.schedules) < len(schedules):
+        raise PlanError(f"{path}: one of its plans is no better than another one by any objective; leave it out.")
+    return found
+
+
+def known_path(name: str, ask: str) -> Path:
+    """Return where the best known plans for an ask are kept."""
+    return FOLDER / f"{name}.{ask}.json"
+
+
+def known_values(document: Document, ask: str) -> NDArray[np.float64] | None:
+    """Return the values that the best known plans claim, which the tests replay; None where none is known."""
+    path = known_path(document.name, ask)
+    if not path.is_file():
+        return None
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return np.array([plan["values"] for plan in data["plans"]], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a plan is beside the best known one: better, as good, or worse; of a front, the new points it brings."""
+
+    plan: Plan
+    known: NDArray[np.float64] | None
+    bound: float | None
+    new: int
+
+    @property
+    def is_new_best(self) -> bool:
+        """Return whether it belongs in the list."""
+        return self.new > 0
+
+    def __str__(self) -> str:
+        values, ask = self.plan.values, self.plan.ask
+        jobs = f"{self.plan.document.name}, {ask}"
+        if values.shape[1] > 1:
+            said = f"{jobs}: {len(values)} plans that keep to the instance"
+            return f"{said}; {f'NEW: {self.new} not dominated by the best known front' if self.new else 'none is new'}"
+        value = float(values[0, 0])
+        lines = [f"{jobs}: {value:.10g}, replayed"]
+        if self.known is None:
+            lines.append("NEW BEST: no plan was known")
+        else:
+            best = float(self.known[0, 0])
+            lines.append(f"{'NEW BEST' if self.new else 'no new best'}: the best known is {best:.10g}")
+        if self.bound is not None and self.bound > 0:
+            lines.append(f"at most {value / self.bound - 1:.3%} above the optimum, as the certificate proves")
+        return "; ".join(lines)
+
+
+def judged(plan: Plan, bound: float | None = None) -> Verdict:
+    """Return what a plan is beside the best known one."""
+    known = known_values(plan.document, plan.ask)
+    signs = signs_of(plan.ask.split("+"))
+    values = plan.values * signs
+    if known is None:
+        return Verdict(plan, None, bound, len(values))
+    beside = known * signs
+    margin = SAME * np.abs(beside)
+    new = [row for row in values if not ((beside <= row + margin).all(axis=1)).any()]
+    return Verdict(plan, known, bound, len(new))

@@ -1,0 +1,87 @@
+"""How the field stands on an instance: best known values, what is proven of them, and what a new file brings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fedsched.bench import load
+from fedsched.bench.certificates import FORMAT as CERTIFICATE
+from fedsched.bench.certificates import certified_bound
+from fedsched.bench.plans import judged, known_path, known_values, read_plan
+from fedsched.bench.proof import proven
+from fedsched.core.errors import FedschedError
+from fedsched.core.text import one_line
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.bench.documents import Document
+
+CLOSED = 0.01  # a gap below which an instance counts as closed
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One ask of an instance: the best known value (of a front its number of plans) and what is proven."""
+
+    ask: str
+    best: float | None
+    plans: int
+    bound: float | None
+    who: str
+
+    @property
+    def gap(self) -> float:
+        """Return by what share the best known plan may be above the optimum at most; NaN where that is not known."""
+        if self.best is None or not self.bound or "+" in self.ask:
+            return float("nan")
+        return self.best / self.bound - 1.0
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether the gap is at most a hundredth."""
+        return self.gap <= CLOSED
+
+    def __str__(self) -> str:
+        if self.plans == 0:
+            return f"{self.ask}: no plan is known"
+        if "+" in self.ask:
+            return f"{self.ask}: a front of {self.plans} ({one_line(self.who)})"
+        proved = "" if self.bound is None else f"; proven: at least {self.bound:.10g}"
+        gap = "" if self.gap != self.gap else f", so at most {max(self.gap, 0.0):.3%} above the optimum"
+        return f"{self.ask}: {self.best:.10g} ({one_line(self.who)}){proved}{gap}"
+
+
+def standings(document: Document) -> list[Standing]:
+    """Return how each ask of an instance stands."""
+    found = []
+    for ask in document.asks:
+        values, path = known_values(document, ask), known_path(document.name, ask)
+        who = json.loads(path.read_text(encoding="utf-8"))["with"] if path.is_file() else ""
+        bound = certified_bound(document.name, ask) if "+" not in ask else None
+        best = None if values is None else float(values[0, 0])
+        found.append(Standing(ask, best, 0 if values is None else len(values), bound, who))
+    return found
+
+
+def checked(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> dict[str, Any]:
+    """Return what a file of plans or a certificate is worth, as --json says it; raise what it is refused for."""
+    from fedsched.io.files import read_json, read_text
+
+    data = read_json(path)
+    if isinstance(data, dict) and data.get("format") == CERTIFICATE:
+        document = load(str(data.get("instance")), logs=logs)
+        try:
+            bound = proven(document.text, read_text(path))
+        except (LookupError, ValueError, TypeError, ZeroDivisionError, AttributeError) as error:
+            raise FedschedError(f"{path}: it proves nothing of {document.name}: {error}.") from None
+        before = certified_bound(document.name, data["objective"])
+        said = f"{document.name}, {data['objective']}: PROVEN, at least {float(bound):.10g}"
+        if before is None or float(bound) > before:
+            said += f"; MORE than was known ({'nothing' if before is None else f'{before:.10g}'})"
+        return {"said": said, "bound": float(bound), "new": before is None or float(bound) > before}
+    plan = read_plan(path, logs=logs)
+    verdict = judged(plan, certified_bound(plan.document.name, plan.ask))
+    return {"said": str(verdict), "values": plan.values.tolist(), "new": verdict.is_new_best}

@@ -1,0 +1,232 @@
+"""The Lagrangian over stretches of time: what node-seconds at given prices prove about sums over starts.
+
+Time is cut into buckets; in bucket k a node of class c has a price λ_ck >= 0 a second, and so has a unit of each other
+thing that is scarce (nodes in the sense of f_p, pools). All jobs together can use no more than there is, which is less
+while nodes are closed, so
+
+    Σ_j charge_j(S_j) >= Σ_j [charge_j(S_j) + price of what j uses] − price of all that there is
+
+for every schedule, and the bracket, of which each job takes its own least over modes, nodes and starts, is a bound. For
+a mode and nodes, the price of [S, S + d) is Λ(S + d) − Λ(S) with Λ the piecewise linear integral of λ: the bracket is
+piecewise linear in S, and its least value is at a release, where S or S + d meets an edge, or at a charge's own kink.
+The cheapest nodes are the cheapest classes first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.lower.relaxation import ROUNDING
+from fedsched.bounds.lower.supply import Taken
+
+if TYPE_CHECKING:
+    from fedsched.bounds.cost.charges import Charge
+    from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
+
+BLOCK = 400_000  # entries of mode × start × class that are looked at in one go
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scarce:
+    """What jobs share: nodes of each speed, and what else there is a limited amount of."""
+
+    relaxation: Relaxation
+    slowdown: Ints  # per class: its place among the slowdowns
+    nodes: Floats  # per class
+    caps: Ints  # job × class
+    needs: Floats  # thing × job
+    amounts: Floats  # per thing
+    taken: Taken  # of all that, by nodes that are closed
+
+    @classmethod
+    def of(cls, relaxation: Relaxation, wide: Floats) -> Scarce:
+        """Return what is scarce; classes of one speed are one, since their watts do not matter here."""
+        slowdowns = np.unique(relaxation.class_slowdown)
+        member = relaxation.class_slowdown[:, None] == slowdowns
+        place = np.searchsorted(slowdowns, relaxation.class_slowdown)
+        nodes = relaxation.nodes @ member
+        return cls(
+            relaxation,
+            slowdowns,
+            nodes.astype(np.float64),
+            np.minimum(relaxation.caps @ member, nodes),
+            np.concatenate([wide, relaxation.pool_need.T.astype(np.float64)]),
+            np.concatenate([np.full(len(wide), float(relaxation.total_nodes)), relaxation.pool_amount]),
+            Taken.of(relaxation, place, slowdowns.size, wide),
+        )
+
+    def take(self, rows: Ints) -> Scarce:
+        """Return the same of some of the jobs."""
+        return Scarce(
+            self.relaxation.take(rows), self.slowdown, self.nodes, self.caps[rows], self.needs[:, rows], self.amounts,
+            self.taken,
+        )  # fmt: skip
+
+    def left(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return what there is in each bucket, of each class and of each other thing."""
+        return self.taken.left(edges, self.nodes, self.amounts)
+
+
+class Prices(NamedTuple):
+    """What a second of a node, or of a unit of another thing, costs in each bucket."""
+
+    edges: Floats  # of the buckets, ascending from 0; after the last nothing costs anything
+    node: Floats  # bucket × class
+    thing: Floats  # bucket × thing
+
+    @property
+    def lengths(self) -> Floats:
+        """Return the buckets' seconds."""
+        return np.diff(self.edges)
+
+    def finer(self, parts: int) -> Prices:
+        """Return the prices on buckets cut into so many parts, between the old ones' middles on straight lines."""
+        cuts = self.edges[:-1, None] + np.arange(parts) / parts * self.lengths[:, None]
+        edges = np.append(cuts.ravel(), self.edges[-1])
+        old, new = (edge[1:] / 2 + edge[:-1] / 2 for edge in (self.edges, edges))
+
+        def between(prices: Floats) -> Floats:
+            columns = [np.interp(new, old, column) for column in prices.T]
+            return np.stack(columns, axis=1) if columns else np.zeros((new.size, 0))
+
+        return Prices(edges, between(self.node), between(self.thing))
+
+
+class Value(NamedTuple):
+    """The Lagrangian at some prices, and how it changes with them (a supergradient)."""
+
+    bound: float
+    node: Floats
+    thing: Floats
+
+
+class Starts:
+    """Modes × starts at which the least bracket of each job is looked for, on given edges.
+
+    With `every`, the places where the minimum is for any prices; without, the edges alone: a third of them, good
+    enough to find prices by.
+    """
+
+    def __init__(self, scarce: Scarce, charge: Charge, edges: Floats, *, every: bool) -> None:
+        relaxation = scarce.relaxation
+        self.scarce, self.edges, self.widths = scarce, edges, np.diff(edges)
+        self.left = scarce.left(edges)
+        self.job, self.v = np.nonzero(relaxation.usable)
+        self.first = np.flatnonzero(np.diff(self.job, prepend=-1))  # of each job's modes
+        self.row = np.arange(self.job.size)
+        self.modes = np.diff(np.append(self.first, self.job.size))  # of each job
+        release = relaxation.release[self.job][:, None]
+        self.seconds = relaxation.duration[self.job, self.v]
+        places = [release, np.broadcast_to(edges, (self.job.size, edges.size))]
+        if every:
+            places += [edges - self.seconds[:, None], charge.kinks(relaxation, self.job, self.v)]
+        runs_already = (relaxation.begun > 0.0)[self.job][:, None]
+        self.start = np.where(runs_already, release, np.maximum(np.concatenate(places, axis=1), release))
+        self.charge = charge.of(relaxation, self.job, self.v, self.start)
+        self.begin, self.end = self._located(self.start), self._located(self.start + self.seconds[:, None])
+        reach = scarce.slowdown[None, :] <= self.v[:, None]
+        self.caps = np.where(reach, scarce.caps[self.job], 0)
+        self.tasks = relaxation.tasks[self.job].astype(np.float64)
+        # Slow nodes are cheap but for odd prices: then a mode's nodes are the same whenever it starts.
+        self.usual = self._taken(self.caps[:, ::-1], self.tasks)[:, ::-1]
+
+    @staticmethod
+    def _taken(caps: Ints, tasks: Floats) -> Floats:
+        """Return how many nodes are taken of classes in the order in which they come."""
+        filled = np.minimum(caps.cumsum(axis=-1), tasks[..., None])
+        taken: Floats = filled.copy()
+        taken[..., 1:] -= filled[..., :-1]
+        return taken
+
+    def _located(self, instant: Floats) -> tuple[Ints, Floats]:
+        """Return the bucket of each instant, and how far into it the instant is."""
+        bucket = np.clip(np.searchsorted(self.edges, instant, side="right") - 1, 0, self.edges.size - 2)
+        return bucket, np.minimum(instant, self.edges[-1]) - self.edges[bucket]
+
+    def _spent(self, price: Floats) -> Floats:
+        """Return the price of one unit from start to end, modes × starts."""
+        integral = np.concatenate([[0.0], np.cumsum(price * self.widths)])
+        (begin, into), (end, further) = self.begin, self.end
+        return np.maximum(integral[end] + price[end] * further - (integral[begin] + price[begin] * into), 0.0)
+
+    def least(self, prices: Prices) -> Floats:
+        """Return each job's least bracket."""
+        bracket = self._brackets(prices)[0]
+        return np.minimum.reduceat(bracket.min(axis=1), self.first)
+
+    def value(self, prices: Prices, copies: Floats) -> Value:
+        """Return the Lagrangian's value, not yet lowered for rounding, where each job stands for so many like it."""
+        bracket, odd, taken = self._brackets(prices)
+        where = bracket.argmin(axis=1)
+        of_mode = bracket[self.row, where]
+        best = np.minimum.reduceat(of_mode, self.first)
+        winners = np.flatnonzero(of_mode <= np.repeat(best, self.modes))
+        whose = self.job[winners]  # ascending
+        rows = winners[np.append(True, whose[1:] != whose[:-1])]
+        at = where[rows]
+        start = self.start[rows, at][:, None]
+        end = start + self.seconds[rows][:, None]
+        overlap = np.maximum(np.minimum(end, self.edges[1:]) - np.maximum(start, self.edges[:-1]), 0.0)
+        used = self.usual[rows]
+        is_odd = odd[rows, at] >= 0
+        used[is_odd] = taken[odd[rows, at][is_odd]]
+        (nodes, things), weighed = self.left, (overlap * copies[:, None]).T
+        return Value(
+            float(best @ copies) - _of_all(self.left, prices),
+            weighed @ used - nodes,
+            weighed @ self.scarce.needs.T - things,
+        )
+
+    def _brackets(self, prices: Prices) -> tuple[Floats, Ints, Floats]:
+        """Return modes × starts of brackets; of each its row among the odd ones or -1; and the odd ones' nodes."""
+        each = [self._spent(column) for column in prices.node.T]
+        bracket = self.charge + sum(taken[:, None] * spent for taken, spent in zip(self.usual.T, each, strict=True))
+        dearer = np.zeros(bracket.shape, dtype=np.bool_)
+        for fast, slow in pairwise(each):
+            dearer |= slow > fast
+        mode, at = np.nonzero(dearer)
+        odd = np.full(bracket.shape, -1)
+        odd[mode, at] = np.arange(mode.size)
+        taken = np.zeros((mode.size, len(each)))
+        if mode.size:
+            spent = np.stack([column[mode, at] for column in each], axis=1)
+            order = np.argsort(spent, axis=1, kind="stable")
+            filled = self._taken(np.take_along_axis(self.caps[mode], order, axis=1), self.tasks[mode])
+            np.put_along_axis(taken, order, filled, axis=1)
+            bracket[mode, at] = self.charge[mode, at] + (taken * spent).sum(axis=1)
+        for needs, column in zip(self.scarce.needs, prices.thing.T, strict=True):
+            bracket = bracket + needs[self.job][:, None] * self._spent(column)
+        return bracket, odd, taken
+
+
+def _of_all(left: tuple[Floats, Floats], prices: Prices) -> float:
+    """Return the price of all that there is."""
+    nodes, things = left
+    return float((prices.node * nodes).sum() + (prices.thing * things).sum())
+
+
+def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
+    """Return what the prices prove about the metric: the Lagrangian's value less what rounding may have added to it."""
+    relaxation, jobs = scarce.relaxation, scarce.relaxation.tasks.size
+    prices = prices._replace(node=np.maximum(prices.node, 0.0), thing=np.maximum(prices.thing, 0.0))
+    entries = relaxation.slowdown.size * (2 * prices.edges.size + 3) * scarce.nodes.size
+    step = max(1, BLOCK // entries)
+    total = _of_all(scarce.left(prices.edges), prices)
+    low, size = -total, total
+    for begin in range(0, jobs, step):
+        part = scarce.take(np.arange(begin, min(begin + step, jobs)))
+        least = Starts(part, charge, prices.edges, every=True).least(prices)
+        low += float(least.sum())
+        size += float(np.abs(least).sum())
+    # No job's numbers on the way are larger: instants times what a second of delay and of its nodes cost.
+    span, weight = relaxation.release + relaxation.late + relaxation.begun + prices.edges[-1], charge.weight(relaxation)
+    dearest = relaxation.tasks * prices.node.max() + prices.thing.max(axis=0, initial=0.0) @ scarce.needs
+    size += float(span @ (weight + dearest)) + abs(relaxation.t0) * float(weight.sum())
+    if scarce.taken.anything:  # what is left are differences of what there is until two edges
+        most = prices.node.max(axis=0) @ scarce.nodes + prices.thing.max(axis=0, initial=0.0) @ scarce.amounts
+        size += float(prices.edges[-1] * most)
+    return max(0.0, (low - ROUNDING * size) * charge.share(relaxation))

@@ -1,0 +1,122 @@
+"""What a start costs: each metric that is a sum over jobs, as a function of a job's start and of what its run can be.
+
+A run is at least `duration` and at most `most` of the relaxation. Flow falls with a shorter run, a slowdown with a
+longer one: (wait + run)/run is 1 + wait/run. A wait is counted from starts alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.schedule.metrics import BOUND_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Charge:
+    """A sum over jobs that is minimised: for modes (job, v) and starts S, what each job adds to it at least.
+
+    In S it is piecewise linear; a kink that may be a minimum is at one of `kinks`, the others are concave.
+    """
+
+    of: Callable[[Relaxation, Ints, Ints, Floats], Floats]  # (relaxation, job, v, start): per mode × start
+    kinks: Callable[[Relaxation, Ints, Ints], Floats]  # per mode × kink
+    weight: Callable[[Relaxation], Floats]  # per job: what a second of delay costs, about
+    share: Callable[[Relaxation], float]  # of the sum that the metric is
+
+
+def _wait(relaxation: Relaxation, job: Ints, start: Floats) -> Floats:
+    waited = relaxation.late - relaxation.begun - relaxation.release
+    return np.asarray(start + waited[job][:, None])
+
+
+def _runs(relaxation: Relaxation, job: Ints, v: Ints) -> tuple[Floats, Floats]:
+    """Return the least and the greatest run, from the job's start on, as columns."""
+    begun = relaxation.begun[job]
+    return (begun + relaxation.duration[job, v])[:, None], (begun + relaxation.most[job, v])[:, None]
+
+
+def _waiting(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floats:
+    return _wait(relaxation, job, start)
+
+
+def _response(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floats:
+    return _wait(relaxation, job, start) + _runs(relaxation, job, v)[0]
+
+
+def _slowdown(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floats:
+    return 1.0 + _wait(relaxation, job, start) / _runs(relaxation, job, v)[1]
+
+
+def _bounded_slowdown(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floats:
+    # In the run it rises until BOUND_SECONDS and falls from there on: least at one end.
+    wait = _wait(relaxation, job, start)
+    ends = [np.maximum((wait + run) / np.maximum(run, BOUND_SECONDS), 1.0) for run in _runs(relaxation, job, v)]
+    return np.minimum(*ends)
+
+
+def _no_kinks(relaxation: Relaxation, job: Ints, v: Ints) -> Floats:
+    return np.zeros((job.size, 0))
+
+
+def _bounded_kinks(relaxation: Relaxation, job: Ints, v: Ints) -> Floats:
+    """Return where wait + run reaches the bound's seconds, for the least and the greatest run."""
+    idle = -_wait(relaxation, job, np.zeros((job.size, 1)))  # the start that is no wait
+    return np.concatenate([idle + BOUND_SECONDS - run for run in _runs(relaxation, job, v)], axis=1)
+
+
+def _by_tasks(charge: Callable[[Relaxation, Ints, Ints, Floats], Floats]) -> Callable[..., Floats]:
+    def of(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floats:
+        return np.asarray(relaxation.tasks[job][:, None] * charge(relaxation, job, v, start))
+
+    return of
+
+
+def _each(relaxation: Relaxation) -> Floats:
+    return np.ones(relaxation.tasks.size)
+
+
+def _tasks(relaxation: Relaxation) -> Floats:
+    return relaxation.tasks.astype(np.float64)
+
+
+def _per_run(relaxation: Relaxation) -> Floats:
+    longest = np.where(relaxation.usable, relaxation.most, np.inf).min(axis=1)
+    return np.asarray(1.0 / (relaxation.begun + longest))
+
+
+def _per_bounded_run(relaxation: Relaxation) -> Floats:
+    return np.asarray(1.0 / np.maximum(1.0 / _per_run(relaxation), BOUND_SECONDS))
+
+
+def _tasks_per_run(relaxation: Relaxation) -> Floats:
+    return _tasks(relaxation) * _per_run(relaxation)
+
+
+def _whole(relaxation: Relaxation) -> float:
+    return 1.0
+
+
+def _of_jobs(relaxation: Relaxation) -> float:
+    return 1.0 / relaxation.tasks.size
+
+
+def _of_tasks(relaxation: Relaxation) -> float:
+    return 1.0 / float(relaxation.tasks.sum())
+
+
+CHARGES: dict[str, Charge] = {
+    "flow": Charge(_response, _no_kinks, _each, _whole),
+    "mean_wait": Charge(_waiting, _no_kinks, _each, _of_jobs),
+    "weighted_response": Charge(_by_tasks(_response), _no_kinks, _tasks, _of_tasks),
+    "mean_slowdown": Charge(_slowdown, _no_kinks, _per_run, _of_jobs),
+    "weighted_slowdown": Charge(_by_tasks(_slowdown), _no_kinks, _tasks_per_run, _of_tasks),
+    "bounded_slowdown": Charge(_bounded_slowdown, _bounded_kinks, _per_bounded_run, _of_jobs),
+}

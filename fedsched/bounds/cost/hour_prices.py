@@ -1,0 +1,143 @@
+"""Prices of the hours in which there is less room than all jobs would like: the multipliers of a linear program.
+
+Work is a liquid in it: a job's node-seconds flow into any stretches of time between its release and the end, no more at
+a time than it has nodes, and no more in all than there are nodes. What the solver says of its own value is no proof;
+its prices are a guide, and what is proven with them holds for any.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.cost.linear import within
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.time.signal import Curve
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+STRETCHES = 96  # that time is cut into at most
+KINDS = 120  # of jobs, at most: above, those released about the same time are one
+UNDONE = 3.0  # what work that finds no room costs, against the dearest: its price then says that there is none
+
+
+class Room(NamedTuple):
+    """Equal nodes under one signal: how many, and what each job makes of one of them."""
+
+    curve: Curve
+    nodes: int
+    caps: Ints  # of each job, how many it may have
+    lasts: Floats  # seconds
+    rate: Floats  # what a second costs for a value of 1
+
+    def of(self, rows: Ints) -> Room:
+        """Return what some of the jobs make of it."""
+        return self._replace(caps=self.caps[rows], lasts=self.lasts[rows], rate=self.rate[rows])
+
+
+class RoomPrices(NamedTuple):
+    """What a node-second costs in each room, stretch of time by stretch, beside what the signals say; 0 outside."""
+
+    edges: Floats
+    prices: Floats  # rooms × stretches
+
+    def paid(self, room: int, times: Floats) -> Floats:
+        """Return what a node costs from the first edge up to each of these times."""
+        until = np.append(0.0, np.cumsum(self.prices[room] * np.diff(self.edges)))
+        return np.asarray(np.interp(times, self.edges, until))
+
+    def total(self, nodes: Sequence[int]) -> float:
+        """Return what all rooms cost throughout, with so many nodes each."""
+        return float(np.array(nodes, dtype=np.float64) @ (self.prices @ np.diff(self.edges)))
+
+
+def room_prices(
+    rooms: Sequence[Room], tasks: Ints, release: Floats, first: Ints, span: tuple[float, float], until: float
+) -> RoomPrices | None:
+    """Return the prices at which jobs that are released then would leave each other room between two times.
+
+    `first` are the rows at which the shapes of each job begin; its work may be done in any of them, in parts. None
+    where the solver has nothing to say, or gives up at `until`, by `time.perf_counter`.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix
+
+    if first.size == tasks.size:
+        rooms, tasks, release = _fewer(rooms, tasks, release)
+        first = np.arange(tasks.size)
+    begin, end = span
+    edges = np.unique(np.concatenate([[begin, end], *(room.curve.changes(begin, end) for room in rooms)]))
+    if edges.size > STRETCHES + 1:
+        edges = edges[np.unique(np.linspace(0, edges.size - 1, STRETCHES + 1).round().astype(np.int64))]
+    lengths, jobs, many = np.diff(edges), first.size, len(rooms)
+    owner = np.repeat(np.arange(jobs), np.diff(np.append(first, tasks.size)))
+    open_for = np.clip(edges[None, 1:] - np.maximum(edges[None, :-1], release[:, None]), 0.0, None)  # job × stretch
+    values = np.stack([np.diff(room.curve.integral(edges)) for room in rooms]) / lengths  # room × stretch
+    caps = np.stack([room.caps for room in rooms], axis=1)  # job × room
+    lasts, rate = np.stack([room.lasts for room in rooms], axis=1), np.stack([room.rate for room in rooms], axis=1)
+    most = caps[:, :, None] * open_for[:, None, :]
+    shape, room, stretch = np.nonzero((most > 0.0) & (lasts > 0.0)[:, :, None])
+    if not shape.size:
+        return None
+    seconds = float(most.max())
+    cost = rate[shape, room] * values[room, stretch]
+    dear = float(cost.max()) or 1.0
+    # A variable is node-seconds over `seconds`, or, behind them, nodes of a job that find no room, each for its run.
+    # Nodes of a job are those of its first shape, of which one of another shape's does so large a part.
+    run = np.maximum.reduceat(np.where(caps > 0, lasts, 0.0).max(axis=1), first)
+    some, nodes_of_job = run > 0.0, tasks[first]
+    part = nodes_of_job[owner] / tasks
+    work = csr_matrix(
+        (
+            np.concatenate([seconds / lasts[shape, room] * part[shape], np.ones(jobs)]),
+            (np.concatenate([owner[shape], np.arange(jobs)]), np.arange(shape.size + jobs)),
+        )
+    )
+    space = csr_matrix((np.ones(shape.size), (room * lengths.size + stretch, np.arange(shape.size))),
+                       shape=(many * lengths.size, shape.size + jobs))  # fmt: skip
+    nodes = np.array([one.nodes for one in rooms], dtype=np.float64)
+    solved = linprog(
+        np.concatenate([cost / dear, UNDONE * run / seconds]),
+        A_ub=space,
+        b_ub=(nodes[:, None] * lengths / seconds).ravel(),
+        A_eq=work,
+        b_eq=np.where(some, nodes_of_job, 0).astype(np.float64),
+        bounds=np.stack(
+            [np.zeros(shape.size + jobs), np.append(most[shape, room, stretch] / seconds, nodes_of_job)], axis=1
+        ),
+        method="highs",
+        options=within(until),
+    )
+    if solved.x is None or solved.ineqlin.marginals is None:
+        return None
+    prices = -np.asarray(solved.ineqlin.marginals).reshape(many, lengths.size) * dear
+    return RoomPrices(edges, np.maximum(prices, 0.0))
+
+
+def _fewer(rooms: Sequence[Room], tasks: Ints, release: Floats) -> tuple[Sequence[Room], Ints, Floats]:
+    # Of many jobs those released one after the other stand for each other, of like lengths first.
+    if tasks.size <= KINDS:
+        return rooms, tasks, release
+    slices = math.isqrt(KINDS)
+    area = tasks * rooms[0].lasts
+    waves = np.array_split(np.argsort(release, kind="stable"), slices)
+    kinds = [part for wave in waves for part in np.array_split(wave[np.argsort(area[wave], kind="stable")], slices)]
+    first = np.array([part[np.argmax(area[part])] for part in kinds])
+    heads = tasks[first]
+    together = [
+        room._replace(
+            caps=np.minimum([room.caps[part].sum() for part in kinds], room.nodes),
+            lasts=np.array([float(tasks[part] @ room.lasts[part]) for part in kinds]) / heads,
+            rate=np.array([room.rate[part].mean() for part in kinds]),
+        )
+        for room in rooms
+    ]
+    return together, heads, np.array([release[part].min() for part in kinds])

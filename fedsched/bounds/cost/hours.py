@@ -1,0 +1,261 @@
+"""What any schedule costs at least by the signals of its federation: work in the cheapest hours that there is room in.
+
+A schedule that ends between T and T' costs no less than its idle nodes do until T, and its jobs where all end by T'.
+The latter is bounded by a Lagrangian: with any prices of node-seconds beside the signals' own, each node of a job costs
+at least what the cheapest stretch of its length does, from the job's release on; of which all that there is to sell at
+these prices is taken off. Where T' is without end there are no such prices, and each job is as if it were alone. Values
+below 0 would make a longer schedule a cheaper one: of such signals nothing is proven.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.cost.hour_choices import Choices, Chosen
+from fedsched.bounds.cost.hour_prices import KINDS, Room, room_prices
+from fedsched.bounds.cost.stretches import AT_ONCE, ROUNDING, at_least, cheapest
+from fedsched.model.schedule.power_draw import Pricing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.cost.hour_prices import RoomPrices
+    from fedsched.bounds.lower.relaxation import Relaxation
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.power_draw import Tariff
+    from fedsched.model.time.signal import Curve
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+SPLITS = 8  # of the times at which a schedule may end: each asks a solver anew
+STEPS = 11  # of prices that follow what jobs choose
+KEPT = 0.5  # of the best prices so far, in the next
+DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
+MOST = 100_000_000  # and in all, for a value: beyond, each job is as if it were alone
+MOST_STEPS = 50_000  # of a signal that comes again: beyond, so too, by one period of it
+
+
+def least_costs(
+    federation: Federation,
+    relaxation: Relaxation,
+    makespan: float,
+    *,
+    shapes: Ints | None = None,
+    latest: float = math.inf,
+    closed: bool = False,
+    until: float = math.inf,
+) -> dict[str, float]:
+    """Return the bounds on cost and carbon, as far as there are signals of which something is proven.
+
+    Parameters
+    ----------
+    federation, relaxation
+        What is priced, and its jobs: groups that some may not use freely are best classes of their own.
+    makespan
+        No schedule has a shorter one.
+    shapes
+        Where the rows of the relaxation are shapes of jobs: the first one of each job, which has one of these.
+    latest
+        Of schedules with no longer one.
+    closed
+        Each job as if it were alone.
+    until
+        When solvers are to give up, by `time.perf_counter`.
+    """
+    found = {}
+    for metric, tariff in Pricing(federation).tariffs.items():
+        if all(min(signal.values) >= 0.0 for signal in tariff.signals):
+            hours = _Hours(federation, relaxation, tariff, shapes, until)
+            found[metric] = hours.least(makespan, latest, closed=closed)
+    return found
+
+
+class _Span(NamedTuple):
+    """Schedules with a makespan between two: what these cost at least, and their jobs."""
+
+    least: float
+    first: float
+    last: float
+    work: float
+
+
+class _Hours:
+    """What the jobs of a relaxation cost at least on a federation, by one tariff."""
+
+    def __init__(
+        self, federation: Federation, relaxation: Relaxation, tariff: Tariff, shapes: Ints | None, until: float
+    ) -> None:
+        self.relaxation, self.until = relaxation, until
+        rows = np.arange(relaxation.tasks.size)
+        self.first = rows if shapes is None else shapes  # of each job's shapes
+        self._shapes = np.split(rows, self.first[1:])
+        self.idle: list[tuple[Curve, float]] = []
+        rooms: dict[tuple[int, int], Room] = {}
+        for group, cluster, c in zip(
+            federation.groups, federation.group_cluster, relaxation.group_class.tolist(), strict=True
+        ):
+            curve = tariff.curves[cluster]
+            self.idle.append((curve, curve.signal.priced(float(relaxation.idle_watts[c]) * group.count)))
+            more = relaxation.more_watts[:, c] if relaxation.more_watts.size else np.zeros(relaxation.tasks.size)
+            nodes = group.count + (rooms[cluster, c].nodes if (cluster, c) in rooms else 0)
+            rooms[cluster, c] = Room(
+                curve=curve,
+                nodes=nodes,
+                caps=np.minimum(relaxation.caps[:, c], nodes),
+                lasts=relaxation.duration[:, relaxation.class_slowdown[c]],
+                rate=curve.signal.priced(1.0) * (relaxation.extra_watts[c] + more),
+            )
+        self.rooms = list(rooms.values())
+        ends = [one.until for one in tariff.signals if one.beyond == "refuse" and one.until is not None]
+        self.reach = min(ends, default=math.inf) - relaxation.t0
+
+    def least(self, makespan: float, latest: float, *, closed: bool) -> float:
+        """Return what all schedules cost at least whose makespan is between these."""
+        latest = max(makespan, min(latest, self.reach))
+        if closed or self._too_many(min(latest, 2.0 * makespan)):
+            return max(0.0, self._span(makespan, latest, self._work(latest, None)).least)
+        spans = self._begun(makespan, latest)
+        for _ in range(SPLITS):
+            worst = min(spans)
+            middle = (worst.first + worst.last) / 2.0 if worst.last < math.inf else 2.0 * worst.first
+            if not worst.first < middle < worst.last or not self._helps(worst, middle):
+                break
+            spans.remove(worst)
+            sooner = max(worst.work, self._priced(middle))
+            spans += [self._span(worst.first, middle, sooner), self._span(middle, worst.last, worst.work)]
+        return max(0.0, min(spans).least)
+
+    def _helps(self, span: _Span, middle: float) -> bool:
+        # Whether a span is worth cutting there: without end it is so only where idle nodes cost more from then on.
+        if time.perf_counter() >= self.until or self._too_many(middle):
+            return False
+        return span.last < math.inf or self._idle(middle) > self._idle(span.first)
+
+    def _begun(self, makespan: float, latest: float) -> list[_Span]:
+        # A schedule may end at any time, but from some time on idle nodes cost more than its jobs can save.
+        if latest < math.inf:
+            return [self._span(makespan, latest, self._priced(latest))]
+        alone = self._span(makespan, latest, self._work(latest, None))
+        last, work = makespan, math.inf
+        for _ in range(DOUBLINGS):
+            if time.perf_counter() >= self.until:
+                break
+            last *= 2.0
+            work = work if work < math.inf else self._priced(last)
+            if work < math.inf and self._idle(last) - self._idle(makespan) >= work - alone.work:
+                return [self._span(makespan, last, self._priced(last)), self._span(last, latest, alone.work)]
+        return [alone]
+
+    def _too_many(self, last: float) -> bool:
+        # Whether there are more begins of stretches than are looked at, or a signal comes again too often.
+        begin = self.relaxation.t0
+        counts = [room.curve.count(begin, begin + last) for room in self.rooms]
+        again = [steps for steps, room in zip(counts, self.rooms, strict=True) if math.isfinite(room.curve.period)]
+        return 2.0 * sum(counts) * self.relaxation.tasks.size > MOST or max(again, default=0.0) > MOST_STEPS
+
+    def _span(self, first: float, last: float, work: float) -> _Span:
+        return _Span(self._idle(first) * (1.0 - ROUNDING) + work, first, last, work)
+
+    def _priced(self, last: float) -> float:
+        # What the jobs cost at least, with a solver's prices or as if each were alone.
+        jobs, alone = self.relaxation, self._paid(last, None)
+        if self._too_many(last):
+            return self._in_all(alone, None)
+        rows, first, rooms = np.arange(jobs.tasks.size), self.first, self.rooms
+        if first.size > KINDS and first.size < rows.size:  # each in the shape that it would have alone
+            rows = self._cheapest_shapes(alone)
+            first, rooms = np.arange(rows.size), [room.of(rows) for room in rooms]
+        span, release = (jobs.t0, jobs.t0 + last), jobs.t0 + jobs.release[rows]
+        prices = room_prices(rooms, jobs.tasks[rows], release, first, span, self.until)
+        return max(self._in_all(alone, None), -math.inf if prices is None else self._mended(last, prices))
+
+    def _mended(self, last: float, prices: RoomPrices) -> float:
+        # What the jobs cost at least, by these prices or by better ones that follow what few jobs choose.
+        chosen = self._chosen(last, prices)
+        best = self._in_all(chosen.paid, prices)
+        if self.first.size > KINDS or not math.isfinite(best):
+            return best
+        choices = Choices(self.rooms, prices)
+        for _ in range(STEPS):
+            rows = self._cheapest_shapes(chosen.paid)
+            choices.add(chosen.of(rows), rows)
+            following = choices.prices(self.until)
+            if following is None or time.perf_counter() >= self.until:
+                break
+            now = prices._replace(prices=KEPT * prices.prices + (1.0 - KEPT) * following.prices)
+            chosen = self._chosen(last, now)
+            if (value := self._in_all(chosen.paid, now)) > best:
+                best, prices = value, now
+        return best
+
+    def _cheapest_shapes(self, paid: Floats) -> Ints:
+        # The row of each job's shape for which it pays least.
+        return np.array([one[np.argmin(paid[one])] for one in self._shapes])
+
+    def _idle(self, makespan: float) -> float:
+        ends = np.array([self.relaxation.t0, self.relaxation.t0 + makespan])
+        return float(sum(rate * np.diff(curve.integral(ends))[0] for curve, rate in self.idle))
+
+    def _work(self, last: float, prices: RoomPrices | None) -> float:
+        # What all jobs that end by then cost at least: at these prices, less all that is to be had at them.
+        return self._in_all(self._paid(last, prices), prices)
+
+    def _in_all(self, paid: Floats, prices: RoomPrices | None) -> float:
+        # What all jobs cost, each in the cheapest of its shapes, less all that is to be had at these prices.
+        cost = float(np.minimum.reduceat(paid, self.first).sum())
+        sold = 0.0 if prices is None else prices.total([room.nodes for room in self.rooms])
+        return cost - sold - ROUNDING * (cost + sold) if cost < math.inf else math.inf
+
+    def _paid(self, last: float, prices: RoomPrices | None) -> Floats:
+        # What each shape that ends by then costs at least, on the nodes that are cheapest for it.
+        return self._chosen(last, prices).paid
+
+    def _chosen(self, last: float, prices: RoomPrices | None) -> Chosen:
+        jobs = self.relaxation
+        looked = [self._each(p, last, prices) for p in range(len(self.rooms))]
+        each, begins = (np.stack(part, axis=1) for part in zip(*looked, strict=True))
+        order = np.argsort(each, axis=1)
+        caps = np.take_along_axis(np.stack([room.caps for room in self.rooms], axis=1), order, axis=1)
+        taken = np.clip(jobs.tasks[:, None] - (np.cumsum(caps, axis=1) - caps), 0, caps)
+        cost = np.where(taken > 0, np.take_along_axis(each, order, axis=1), 0.0) * np.maximum(taken, 1)
+        nodes = np.zeros_like(taken)
+        np.put_along_axis(nodes, order, taken, axis=1)
+        return Chosen(np.asarray(cost.sum(axis=1)), nodes, begins)
+
+    def _each(self, p: int, last: float, prices: RoomPrices | None) -> tuple[Floats, Floats]:
+        # What a node of each job costs at least in a room, inf where it does not end by then; and if it begins when.
+        room, jobs = self.rooms[p], self.relaxation
+        release = jobs.t0 + jobs.release
+        if last == math.inf:
+            return room.rate * cheapest(room.curve, release, room.lasts, self.until), release
+        end = jobs.t0 + last
+        many = math.isfinite(room.curve.period) and self._too_many(last)
+        edges = np.append(
+            room.curve.times if many else room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges
+        )
+        latest = end - room.lasts + ROUNDING * max(1.0, abs(end))
+        found = np.where(release <= latest, room.rate * at_least(room.curve, room.lasts), np.inf)
+        begun = release.copy()
+        step = max(1, AT_ONCE // (2 * edges.size + 2))
+        for rows in np.array_split(np.arange(release.size), math.ceil(release.size / step)):
+            if time.perf_counter() >= self.until:
+                break
+            first, length, final = release[rows, None], room.lasts[rows, None], latest[rows, None]
+            begins = np.concatenate([first, final, np.tile(edges, (rows.size, 1)), edges - length], axis=1)
+            if many:  # what it costs comes again with the signal: the first time that each may begin stands for all
+                begins = np.minimum(first + np.mod(begins - first, room.curve.period), final)
+            begins = np.where((begins >= first) & (begins <= final), begins, first)
+            stretch = room.curve.integral(begins + length) - room.curve.integral(begins)
+            cost = room.rate[rows, None] * np.maximum(stretch, 0.0)
+            if prices is not None:
+                cost += np.maximum(prices.paid(p, begins + length) - prices.paid(p, begins), 0.0)
+            best = cost.argmin(axis=1)[:, None]
+            begun[rows] = np.take_along_axis(begins, best, axis=1)[:, 0]
+            least = np.take_along_axis(cost, best, axis=1)[:, 0]
+            found[rows] = np.where(release[rows] <= latest[rows], least, np.inf)
+        return found, begun

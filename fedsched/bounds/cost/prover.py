@@ -1,0 +1,225 @@
+"""The prover: it looks for multipliers and prices, within its time, and remembers what they prove."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.cost.buckets import Scarce, proven
+from fedsched.bounds.cost.charges import CHARGES
+from fedsched.bounds.cost.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
+from fedsched.bounds.cost.prices import found_prices
+from fedsched.bounds.exact_answers.modes import least_end
+from fedsched.bounds.lower import closed, small_problems
+from fedsched.bounds.lower.relaxation import Relaxation, release_levels, rounded_down
+from fedsched.bounds.lower.trivial import LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.bounds.cost.linear import Solved
+    from fedsched.bounds.lower.relaxation import Floats
+
+ROUNDS = 8  # of looking for prices anew where nodes are closed the longer the later the end is
+RISES = 1e-4  # by what share a round must raise the bound for another one
+FEW_JOBS = 200  # up to so many, the LP is solved again without late modes
+
+
+class Prover:
+    """What finds multipliers and remembers the bounds on energy that they prove."""
+
+    def __init__(
+        self, relaxation: Relaxation, method: str, seconds: float = math.inf, unclocked: Relaxation | None = None
+    ) -> None:
+        self.seconds = seconds  # that are left for solvers
+        self.unclocked = unclocked  # with true run times, where CP-SAT may be asked
+        self.cut = False  # whether one had to stop for want of them
+        wide, rows = closed.wide_jobs(relaxation)
+        self.relaxation = relaxation
+        self.method = method
+        self.longest_job = closed.longest_job(relaxation)
+        self.area = max(closed.area(relaxation), wide)
+        self.floor = max(self.longest_job, self.area)
+        self.problem = BoundProblem(
+            relaxation, release_levels(relaxation), rows, 1.0, np.zeros(relaxation.nodes.size), self.floor
+        )
+        self.energy_lines: list[DualValue] = []
+        self.thrifty_horizon = math.nan  # the T of the least-energy LP: where the front ends
+        self._of_starts: dict[str, float] = {}
+
+    def fixed_prices(self) -> list[Multipliers]:
+        """Return class prices that need no solver: all nodes alike, and each by its speed."""
+        jobs, wide = self.relaxation.tasks.size, len(self.problem.wide)
+        prices = class_prices(self.relaxation, self.problem.levels.size)
+        return [Multipliers(price, np.zeros(wide), np.zeros(jobs)) for price in prices]
+
+    @cached_property
+    def longest_wait(self) -> float:
+        """Return the bound on the longest wait that no mean says."""
+        works = [_work(self, price.area.sum(axis=0)) for price in self.fixed_prices()]
+        return rounded_down(closed.longest_wait(self.relaxation, works), self.relaxation.t0)
+
+    def makespan(self) -> DualValue:
+        """Return the best bound on T that is found, proven by multipliers; it raises the floor of what follows."""
+        tried = self.fixed_prices()
+        if self.method != "closed":
+            tried.append(self._solve(self.problem, None).multipliers)
+        best = max((dual_value(self.problem, prices) for prices in tried), key=lambda found: found.constant)
+        self.floor = max(self.floor, rounded_down(best.constant, self.relaxation.t0))
+        best = self._between_downtimes([*tried, best.multipliers], best)
+        self.floor = max(self.floor, self._by_modes([*tried, best.multipliers]))
+        return best
+
+    def _between_downtimes(self, known: list[Multipliers], best: DualValue) -> DualValue:
+        """Return the best bound on T where nodes are closed until then, which raises the floor as long as it rises."""
+        shut, levels, t0 = self.relaxation.shut, self.problem.levels, self.relaxation.t0
+        if not shut.begin.size:
+            return best
+        for _ in range(ROUNDS):
+            before = self.floor
+            for prices in known:
+                base = dual_value(replace(self.problem, reached=0.0), prices)
+                until = shut.reached(base.constant, base.multipliers.area, levels)
+                self.floor = max(self.floor, rounded_down(until, t0))
+            self.problem = replace(self.problem, floor=self.floor, reached=self.floor)
+            if self.method == "closed" or self.floor <= before * (1.0 + RISES):
+                break
+            known = [*known, self._solve(self.problem, None).multipliers]
+        return max((dual_value(self.problem, prices) for prices in known), key=lambda found: found.constant)
+
+    def _by_modes(self, known: list[Multipliers]) -> float:
+        """Return the bound on T by modes that a shorter one rules out: by known prices, then by those of a few LPs."""
+        # As for longest job and area: every duration is clocked, which is more than what sums round by.
+
+        def by_known(problem: BoundProblem) -> float:
+            return rounded_down(max(dual_value(problem, prices).constant for prices in known))
+
+        def by_program(problem: BoundProblem) -> float:
+            solved = dual_value(problem, self._solve(problem, None).multipliers)
+            return max(by_known(problem), rounded_down(solved.constant))
+
+        if self.method == "closed":
+            return self.floor
+        best = least_end(self.problem, self.floor, by_known)
+        if self.method == "lp" and self.relaxation.tasks.size <= FEW_JOBS:
+            best = least_end(self.problem, best, by_program)
+        best = rounded_down(best)
+        if self.unclocked is not None and self.unclocked.tasks.size <= small_problems.JOBS:
+            with self._limited() as until:
+                left = until - time.perf_counter()
+                best = max(best, rounded_down(small_problems.solved_makespan(self.unclocked, best, left)))
+        return best
+
+    def energy(self) -> float:
+        """Return the best bound on energy."""
+        if math.isnan(self.thrifty_horizon):
+            self._add_line(None)
+        return max(line.constant for line in self.energy_lines if line.slope == 0) + self.relaxation.more_joules
+
+    def energy_within(self, limit: float, *, solve: bool = True) -> float:
+        """Return the best bound on the energy of schedules with T <= limit; without `solve`, by what is known."""
+        self.energy()
+        if solve:
+            self._add_line(limit)
+        return max(line.at(limit) for line in self.energy_lines) + self.relaxation.more_joules
+
+    def _add_line(self, limit: float | None) -> None:
+        problem = replace(
+            self.problem,
+            time_price=self.relaxation.idle_total,
+            price=self.relaxation.extra_watts,
+            floor=self.floor,
+        )
+        if limit is None:
+            nothing = self.fixed_prices()[0].scaled(0.0)
+            self.energy_lines.append(dual_value(problem, nothing))
+            self.thrifty_horizon = self.floor
+        if self.method == "closed":
+            return
+        solved = self._solve(problem, limit)
+        self.energy_lines.append(dual_value(problem, solved.multipliers, limited=limit is not None))
+        if limit is None:
+            self.thrifty_horizon = max(solved.horizon, self.floor)
+
+    def _solve(self, problem: BoundProblem, limit: float | None) -> Solved:
+        from fedsched.bounds.cost.lagrangian import solve_by_classes
+        from fedsched.bounds.cost.linear import solve
+
+        solver = solve if self.method == "lp" else solve_by_classes
+        with self._limited() as until:
+            return solver(problem, limit=limit, until=until)
+
+    @contextmanager
+    def _limited(self) -> Iterator[float]:
+        """Give until when a solver may run, by `time.perf_counter`, and count what it takes."""
+        begun = time.perf_counter()
+        yield begun + self.seconds
+        self.seconds -= time.perf_counter() - begun
+        self.cut = self.cut or self.seconds <= 0.0
+
+    @cached_property
+    def responses(self) -> closed.Responses:
+        """Return what closed forms say of responses and waits."""
+        relaxation = self.relaxation
+        works = []
+        for multipliers in (*self.fixed_prices(), self.best_makespan.multipliers):
+            price = multipliers.area.sum(axis=0)
+            spent = float(price @ relaxation.nodes)
+            if spent > 0:
+                works.append(_work(self, price / spent))
+        return closed.responses(relaxation, works)
+
+    @cached_property
+    def best_makespan(self) -> DualValue:
+        """Return the best bound on T, found once."""
+        return self.makespan()
+
+    def of_starts(self, metric: str) -> float:
+        """Return the bound on a metric that is a sum over jobs, found once."""
+        if metric not in self._of_starts:
+            self._of_starts[metric] = max(self.without_prices(metric), self._by_buckets(metric))
+        return self._of_starts[metric]
+
+    def without_prices(self, metric: str) -> float:
+        """Return what closed forms and the LP's prices alone say of a metric that is a sum over jobs."""
+        relaxation = self.relaxation
+        jobs, t0 = relaxation.tasks.size, relaxation.t0
+        if metric == "flow":
+            return rounded_down(self.responses.flow, jobs * t0)
+        if metric == "mean_wait":
+            return rounded_down(self.responses.wait / jobs, t0)
+        if metric == "weighted_response":
+            return rounded_down(self.responses.weighted / float(relaxation.tasks.sum()), t0)
+        return LEAST[metric]
+
+    def _by_buckets(self, metric: str) -> float:
+        if self.method == "closed":
+            return 0.0
+        scarce, charge = Scarce.of(self.relaxation, self.problem.wide), CHARGES[metric]
+        with self._limited() as until:
+            if time.perf_counter() >= until:
+                return 0.0
+            return proven(scarce, charge, found_prices(scarce, charge, until))
+
+
+def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:
+    """Return prices of a node-second, level × class, that add up to 1: all nodes alike, and each by its speed."""
+    made = []
+    for weight in (np.ones(relaxation.nodes.size), 1.0 / relaxation.slowdown[relaxation.class_slowdown]):
+        for level in range(levels):
+            prices = np.zeros((levels, relaxation.nodes.size))
+            prices[level] = weight / float(weight @ relaxation.nodes)
+            made.append(prices)
+    return made
+
+
+def _work(prover: Prover, price: Floats) -> Floats:
+    """Return what each job takes at least of a machine of rate 1 whose nodes have these prices, together 1."""
+    levels = prover.problem.levels.size
+    return cheapest_modes(prover.problem, np.tile(price, (levels, 1)), np.zeros(prover.relaxation.tasks.size))[0]

@@ -1,0 +1,364 @@
+"""The CP-SAT model: an optional interval for each way in which a job can run, one cumulative resource a node class."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.exact_answers.integers import TimeUnit, time_unit
+from fedsched.bounds.exact_answers.leaving import let_leave, presence, variables
+from fedsched.bounds.exact_answers.rules import ExactRules
+from fedsched.model.jobs.uneven import without_spare
+
+if TYPE_CHECKING:
+    from fedsched.bounds.lower.relaxation import Ints, Relaxation
+    from fedsched.model.schedule.schedule import Schedule
+
+NO_RULES = ExactRules()
+MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
+ENERGY_STEPS = 1 << 46
+CONFLICTS = 100_000  # a unit of effort: the solver counts next to nothing for those of three jobs, which take seconds
+NEAR_ENOUGH = 5e-6  # relative gap at which the solver stops: finer than the units of odd times tell apart
+
+
+class Mode(NamedTuple):
+    """A way in which a job can run: chosen or not, for so long, on so many nodes of each class."""
+
+    chosen: Any
+    duration: int
+    truth: float  # its seconds, not rounded
+    counts: list[Any]  # whole numbers or variables, one a class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """What the solver said; `bound`, in the objective's own units, holds for every schedule."""
+
+    starts: Ints | None
+    counts: Ints
+    optimal: bool
+    infeasible: bool
+    bound: float
+    makespan: int  # in the model's units
+    energy: int
+    absent: int  # jobs that do not start
+    seconds: float
+
+
+@dataclass(slots=True, eq=False)
+class Model:
+    """The model of one relaxation, and what is needed to read its answer."""
+
+    relaxation: Relaxation
+    unit: TimeUnit
+    energy_unit: float
+    cp: Any
+    starts: list[Any]
+    modes: list[list[Mode]]
+    horizon: Any
+    energy: Any
+    absent: Any  # how many jobs do not start
+    weights: tuple[float, float] = (1.0, 0.0)
+    objective_unit: float = 1.0
+
+    def minimise(self, makespan: float, energy: float, *, at_least: float = 0.0) -> None:
+        """Set the objective: makespan·T + energy·E; T is known to be at least so many seconds."""
+        self.weights = (makespan, energy)
+        units = at_least / self.unit.seconds * (1 - 1e-9)
+        # Rounded down, a chain of jobs is shorter by less than a unit each.
+        self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
+        nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_watts.any()
+        if energy == 0 or (nothing_drawn and makespan > 0):
+            self.objective_unit = makespan * self.unit.seconds
+            self.cp.minimize(self.horizon)
+        elif makespan == 0:
+            self.objective_unit = energy * self.energy_unit
+            self.cp.minimize(self.energy)
+        else:
+            self.objective_unit = energy * self.energy_unit
+            self.cp.minimize(
+                math.floor(makespan * self.unit.seconds / self.objective_unit) * self.horizon + self.energy
+            )
+
+    def leave_out_few(self) -> None:
+        """Set the objective: as few jobs as can be without a start."""
+        self.objective_unit = 1.0
+        self.cp.minimize(self.absent)
+
+    def solve(self, *, seconds: float, workers: int, seed: int, effort: float = math.inf) -> Solved:
+        """Return the solver's answer; `effort` is in its own units, which do not depend on the machine."""
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.max_deterministic_time = effort
+        if effort < math.inf:
+            solver.parameters.max_number_of_conflicts = round(effort * CONFLICTS)
+        solver.parameters.num_workers = workers
+        solver.parameters.random_seed = seed
+        solver.parameters.relative_gap_limit = NEAR_ENOUGH
+        status = solver.solve(self.cp)
+        if threading.current_thread() is threading.main_thread():
+            # The solver has taken Ctrl-C, and leaves it to the system, which ends the process at once.
+            signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
+        known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        jobs, classes = self.relaxation.tasks.size, self.relaxation.nodes.size
+        counts = np.zeros((jobs, classes), dtype=np.int64)
+        starts = None
+        if known:
+            starts = np.array([solver.value(start) for start in self.starts], dtype=np.int64)
+            for j, modes in enumerate(self.modes):
+                for mode in modes:  # one is chosen, unless the job does not start
+                    if solver.value(mode.chosen):
+                        counts[j] = [solver.value(count) for count in mode.counts]
+        # An energy or a weighted sum takes its floors from true seconds; T alone is in units that may be a hair long.
+        bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
+        if self.relaxation.fits.size:
+            counts = without_spare(counts, self.relaxation.fits, self.relaxation.wanted)
+        return Solved(
+            starts=starts,
+            counts=counts,
+            optimal=status == cp_model.OPTIMAL,
+            infeasible=status == cp_model.INFEASIBLE,
+            bound=math.floor(bound + 1e-6) * self.objective_unit * (1 - self.unit.slack) * (1 - 1e-12),
+            makespan=int(solver.value(self.horizon)) if known else 0,
+            energy=int(solver.value(self.energy)) if known else 0,
+            absent=int(solver.value(self.absent)) if known else jobs,
+            seconds=float(solver.wall_time),
+        )
+
+
+def build(
+    relaxation: Relaxation,
+    *,
+    scale: float,
+    horizon: float | None = None,
+    hint: Schedule | None = None,
+    rules: ExactRules = NO_RULES,
+    makespan_at_most: int | None = None,
+    energy_at_most: int | None = None,
+    absent_at_most: int | None = None,
+    strict: bool = False,
+) -> Model:
+    """Return the model of a relaxation.
+
+    Parameters
+    ----------
+    relaxation
+        Jobs and classes; groups that are not free to all are classes of their own.
+    scale
+        About how many seconds a schedule takes: what a unit of time is small against.
+    horizon
+        A number of seconds that no better schedule exceeds, where one is known.
+    hint
+        A schedule to begin with.
+    rules
+        When which classes are closed, who waits for whom, and who leaves.
+    makespan_at_most, energy_at_most, absent_at_most
+        In the model's units, from the answer of another model of the same relaxation and scale.
+    strict
+        Keep to the times at which jobs leave, whatever rounding hides of them: what is found is no bound then.
+    """
+    from ortools.sat.python import cp_model
+
+    cp = cp_model.CpModel()
+    closing = np.array([[one.begin, one.end] for one in rules.breaks]).reshape(-1, 2) - relaxation.t0
+    lags = np.array([wait.lag for wait in rules.waits])
+    leaves = np.array(rules.leaves)[np.isfinite(rules.leaves)] - relaxation.t0
+    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves], scale)
+    release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
+    jobs = relaxation.tasks.size
+    # Jobs done one after the other, each at its slowest, are done by then: no better schedule is cut off.
+    closing[:, 0] += jobs * relaxation.tick  # by so much measured runs may be longer in true times, one after the other
+    latest = max(int(release.max()), int(unit.down(closing).max(initial=0)), int(unit.down(leaves).max(initial=0)))
+    end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
+    end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
+    last = cp.new_int_var(0, end, "T")
+    starts = [cp.new_int_var(min(int(release[j]), end), end, f"start{j}") for j in range(jobs)]
+    there = presence(cp, rules, jobs)
+    for j in rules.optional:
+        if release[j] > end:  # nothing better has it
+            cp.add(there[j] == 0)
+    modes = [_modes(cp, relaxation, duration, j, there[j]) for j in range(jobs)]
+    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
+    _let_wait(cp, rules, unit.down(lags), starts, modes, there)
+    let_leave(cp, rules, relaxation, unit, starts, there, strict=strict)
+    if unit.exact:
+        _order_twins(cp, relaxation, duration, release, starts, rules.tied)
+    busiest = float((relaxation.duration.max(axis=1) * relaxation.most_nodes).sum() * relaxation.extra_watts.max())
+    worst = relaxation.idle_total * end * unit.seconds + busiest
+    energy_unit = worst / ENERGY_STEPS if worst > 0 else 1.0
+    energy = _energy(relaxation, modes, last, unit, energy_unit)
+    if makespan_at_most is not None:
+        cp.add(last <= makespan_at_most)
+    if energy_at_most is not None:
+        cp.add(energy <= energy_at_most)
+    absent = sum(1 - one for one in variables(*there))
+    if absent_at_most is not None:
+        cp.add(absent <= absent_at_most)
+    if hint is not None:
+        for j in np.flatnonzero(~np.isnan(hint.start)).tolist():
+            cp.add_hint(starts[j], int((hint.start[j] - relaxation.t0) / unit.seconds))
+        for j in sorted(rules.optional):
+            cp.add_hint(there[j], bool(hint.start[j] == hint.start[j]))
+        cp.add_hint(last, math.ceil(hint.makespan / unit.seconds))
+    return Model(relaxation, unit, energy_unit, cp, starts, modes, last, energy, absent)
+
+
+def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list[tuple[int, ...]]:
+    """Return the ways to have nodes for so many tasks within these caps; none where there are more than `at_most`.
+
+    A node of each class holds so many. No job is given nodes that it could do without.
+    """
+    ways: list[tuple[tuple[int, ...], int]] = [((), tasks)]  # and how many tasks are left
+    for c, (cap, fit) in enumerate(zip(caps, fits, strict=True)):
+        rest = sum(nodes * each for nodes, each in zip(caps[c + 1 :], fits[c + 1 :], strict=True))
+        ways = [
+            ((*way, x), left - x * fit)
+            for way, left in ways
+            for x in range(max(0, -((rest - left) // fit)), min(cap, -(-max(left, 0) // fit)) + 1)
+        ]  # fmt: skip
+        if len(ways) > at_most:
+            return []
+    return [way for way, left in ways if all(x == 0 or left + fit > 0 for x, fit in zip(way, fits, strict=True))]
+
+
+def _places(relaxation: Relaxation, j: int) -> tuple[list[int], int]:
+    """Return how many tasks of a job a node of each class holds, one where these count nodes, and how many it has."""
+    if not relaxation.fits.size:
+        return [1] * relaxation.nodes.size, int(relaxation.tasks[j])
+    return np.maximum(relaxation.fits[j], 1).tolist(), int(relaxation.wanted[j])
+
+
+def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) -> list[Mode]:
+    """Return the ways in which a job can run: every spread where they are few, else a slowdown with free counts.
+
+    One of them is chosen if the job starts.
+    """
+    classes = relaxation.nodes.size
+    caps = np.minimum(relaxation.caps[j], relaxation.nodes).tolist()
+    fits, tasks = _places(relaxation, j)
+    made: list[Mode] = []
+    for way in _spreads(tasks, caps, fits, MANY):
+        v = max(int(relaxation.class_slowdown[c]) for c in range(classes) if way[c])
+        chosen = cp.new_bool_var(f"way{j}.{len(made)}")
+        made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), list(way)))
+    if made:
+        _choose_one(cp, made, there)
+        return made
+    for v in np.flatnonzero(relaxation.usable[j]).tolist():
+        chosen = cp.new_bool_var(f"mode{j}.{v}")
+        counts: list[Any] = []
+        for c in range(classes):
+            if relaxation.class_slowdown[c] > v or caps[c] == 0:
+                counts.append(0)
+                continue
+            most = min(caps[c], -(-tasks // fits[c]))
+            count = cp.new_int_var(0, most, f"nodes{j}.{v}.{c}")
+            cp.add(count <= most * chosen)
+            counts.append(count)
+        if relaxation.fits.size:  # who has more than it needs gives that back at last
+            cp.add(sum(count * fit for count, fit in zip(counts, fits, strict=True)) >= tasks * chosen)
+        else:
+            cp.add(sum(counts) == tasks * chosen)
+        made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), counts))
+    _choose_one(cp, made, there)
+    return made
+
+
+def _choose_one(cp: Any, modes: list[Mode], there: Any) -> None:
+    others = [one.negated() for one in variables(there)]
+    cp.add_exactly_one(*(mode.chosen for mode in modes), *others)
+
+
+def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, int]]:
+    """Return the breaks: class, interval, nodes. What is over before it rounds down to anything closes nothing."""
+    found: list[tuple[int, Any, int]] = []
+    for one, (begin, end) in zip(rules.breaks, closing.tolist(), strict=True):
+        if begin < end:
+            interval = cp.new_fixed_size_interval_var(begin, end - begin, f"break{len(found)}")
+            found.append((one.node_class, interval, one.nodes))
+    return found
+
+
+def _let_wait(
+    cp: Any, rules: ExactRules, lags: Ints, starts: list[Any], modes: list[list[Mode]], there: list[Any]
+) -> None:
+    """Let jobs start behind those that they wait for, where both start."""
+    for wait, lag in zip(rules.waits, lags.tolist(), strict=True):
+        ran = 0 if wait.at_start else sum(mode.duration * mode.chosen for mode in modes[wait.on])
+        behind = cp.add(starts[wait.job] >= starts[wait.on] + ran + lag)
+        if both := variables(there[wait.job], there[wait.on]):
+            behind.only_enforce_if(both)
+
+
+def _schedule(
+    cp: Any,
+    relaxation: Relaxation,
+    starts: list[Any],
+    modes: list[list[Mode]],
+    last: Any,
+    closed: list[tuple[int, Any, int]],
+) -> None:
+    """Let every job run in one of its ways, and no class run out of nodes."""
+    classes = relaxation.nodes.size
+    intervals: list[list[Any]] = [[] for _ in range(classes)]
+    demands: list[list[Any]] = [[] for _ in range(classes)]
+    work: list[list[Any]] = [[] for _ in range(classes)]
+    for j, ways in enumerate(modes):
+        for m, mode in enumerate(ways):
+            interval = cp.new_optional_fixed_size_interval_var(starts[j], mode.duration, mode.chosen, f"run{j}.{m}")
+            cp.add(starts[j] + mode.duration <= last).only_enforce_if(mode.chosen)
+            for c in range(classes):
+                if isinstance(mode.counts[c], int) and mode.counts[c] == 0:
+                    continue
+                intervals[c].append(interval)
+                demands[c].append(mode.counts[c])
+                fixed = isinstance(mode.counts[c], int)
+                work[c].append(mode.duration * mode.counts[c] * (mode.chosen if fixed else 1))
+    busy = [bool(of_class) for of_class in intervals]
+    for c, interval, nodes in closed:
+        intervals[c].append(interval)
+        demands[c].append(nodes)
+    for c in range(classes):
+        if busy[c]:
+            cp.add_cumulative(intervals[c], demands[c], int(relaxation.nodes[c]))
+            cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but the solver's LP sees it
+
+
+def _order_twins(
+    cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], tied: frozenset[int]
+) -> None:
+    """Let jobs that nothing tells apart start in the order of their rows."""
+    twins: dict[tuple[bytes, ...], list[int]] = {}
+    for j in range(len(starts)):
+        key = (
+            relaxation.caps[j].tobytes(),
+            duration[j].tobytes(),
+            bytes(f"{release[j]} {_places(relaxation, j)}", "ascii"),
+        )
+        if j not in tied:
+            twins.setdefault(key, []).append(j)
+    for rows in twins.values():
+        for a, b in pairwise(rows):
+            cp.add(starts[a] <= starts[b])
+
+
+def _energy(relaxation: Relaxation, modes: list[list[Mode]], last: Any, unit: TimeUnit, energy_unit: float) -> Any:
+    """Return the energy in whole units, every coefficient rounded down (eq. 1.8)."""
+    total = math.floor(relaxation.idle_total * unit.truth(1.0) / energy_unit) * last
+    for ways in modes:
+        for mode in ways:
+            for c, count in enumerate(mode.counts):
+                price = float(relaxation.extra_watts[c]) * mode.truth / energy_unit
+                if isinstance(count, int):
+                    total = total + math.floor(price * count) * mode.chosen if count else total
+                else:
+                    total = total + math.floor(price) * count
+    return total

@@ -1,0 +1,241 @@
+"""Exact answers for small problems by constraint programming: the best schedule, and a bound that proves it.
+
+The model has maintenance that is known, jobs that wait for others or follow them, and jobs that leave, but no
+contention: its bound holds for every schedule, and the schedule found is then run with contention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.exact_answers.cp_sat_model import build
+from fedsched.bounds.exact_answers.solver import ExactSolver
+from fedsched.bounds.exact_answers.task import cost, left_out, task_of
+from fedsched.bounds.lower.relaxation import hidden_by_clock
+from fedsched.core.errors import unknown_name
+from fedsched.core.text import counted
+from fedsched.core.values import whole
+from fedsched.io.handed import nouns_of
+from fedsched.model.reading import CLAIRVOYANT, Reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.lower.relaxation import Floats, Ints
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.schedule.schedule import Schedule
+
+OBJECTIVES = ("makespan", "energy", "weighted")
+PROVEN = 1e-5  # a schedule this close to its bound, relatively, is called optimal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactAnswer:
+    """The best schedule found and what is proven about it.
+
+    `bound` <= every schedule's value, contention or not; `status` is "optimal" where the value meets it, "feasible"
+    where the time was up first or contention costs what the model does not know. Where jobs may leave, `fewest` is how
+    many never start at least; first comes the schedule that leaves out fewest, `bound` is of those that leave out no
+    more than this one, and "optimal" is one that leaves out no more than it must.
+    """
+
+    schedule: Schedule
+    value: float
+    bound: float
+    status: str
+    objective: str
+    weights: tuple[float, float]
+    seconds: float
+    fewest: int = 0
+
+    @property
+    def left_out(self) -> int:
+        """Return how many jobs of the schedule never start."""
+        return left_out(self.schedule)
+
+    @property
+    def order(self) -> Ints:
+        """Return the jobs' rows in the order in which they start; who never starts comes last."""
+        return np.argsort(self.schedule.start, kind="stable")
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Return jobs × groups: the nodes that every job takes; as caps they force the plan."""
+        return self.schedule.counts
+
+    @property
+    def gap(self) -> float:
+        """Return value/bound − 1."""
+        return self.value / self.bound - 1.0 if self.bound > 0 else float("nan")
+
+    def __str__(self) -> str:
+        out = f"{counted(self.left_out, 'job')} left out (proven: at least {self.fewest}), " if self.left_out else ""
+        return (
+            f"{self.status}: {self.objective} {self.value:,.6g}, bound {self.bound:,.6g} (gap {self.gap:.2%}), "
+            f"{out}{counted(len(self.schedule), 'job')} in {self.seconds:.1f} s"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactFront:
+    """The Pareto front of makespan and energy of a small problem.
+
+    `points` are rows (makespan, energy), shortest first; `complete` says whether they are proven to be all, to within
+    the solver's units and without contention.
+    """
+
+    points: Floats
+    schedules: tuple[Schedule, ...]
+    complete: bool
+
+
+def exact(
+    workload: AnyJobs,
+    federation: AnyMachine,
+    *,
+    objective: str = "makespan",
+    weights: tuple[float, float] | None = None,
+    seconds: float = 60.0,
+    workers: int = 2,
+    seed: int = 0,
+    t0: float | None = None,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
+    caps: NDArray[np.int64] | None = None,
+) -> ExactAnswer:
+    """Return the best schedule of a small problem, or the best found in the time, with a proven bound.
+
+    The best is the one in which fewest jobs never start, and of several the one of the least value.
+    A dozen jobs on a dozen nodes of several kinds are proven within seconds; of twenty on fifty nodes, often not.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and what they run on, given as to `simulate`.
+    objective
+        "makespan", "energy", or "weighted".
+    weights
+        Of makespan and energy, for "weighted": weights[0]·seconds + weights[1]·joules.
+    seconds
+        The solver's time; a schedule comes back however short it is.
+    workers, seed
+        Threads of the solver, and what its choices are drawn by. The proven optimum does not depend on them; which of
+        several best schedules is returned may.
+    t0, reading, knowledge, kill_at_estimate, alternatives, caps
+        As in `lower_bounds`.
+    """
+    workload, federation = nouns_of("exact", workload, federation, second="federation")
+    if objective not in OBJECTIVES:
+        raise unknown_name("objective of the exact model", objective, OBJECTIVES)
+    if (weights is None) == (objective == "weighted"):
+        raise ValueError(f"exact: objective={objective!r}, weights={weights}; weights go with 'weighted', and only so.")
+    chosen = {"makespan": (1.0, 0.0), "energy": (0.0, 1.0)}.get(objective) or weights or (1.0, 0.0)
+    if min(chosen) < 0 or not np.isfinite(chosen).all() or max(chosen) == 0:
+        raise ValueError(f"exact: weights={chosen}; both must be finite and at least 0, and one of them above 0.")
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("exact")
+    task = task_of(workload, federation, t0, reading, caps, seconds, workers, seed)
+    best = min(task.heuristics(), key=lambda schedule: task.rank(schedule, chosen))
+    solver = ExactSolver(task, chosen, seconds, workers, seed)
+    best, fewest = solver.fewest(best)
+    makespan, energy = task.known(left_out(best))
+    # A better schedule costs less than the best known one, of which T alone costs so much a second.
+    per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
+    horizon = cost(best, chosen) / per_second if per_second > 0 else None
+    best, found = solver.cheapest(best, horizon, makespan)
+    value = cost(best, chosen)
+    bound = max(chosen[0] * makespan + chosen[1] * energy, found - hidden_by_clock(task.relaxation, chosen))
+    if value < bound <= value * (1 + 1e-9):  # their last bits: no bound is above a schedule that exists
+        bound = value
+    proven = value <= bound * (1 + PROVEN) and left_out(best) == fewest
+    status = "optimal" if proven else "feasible"
+    return ExactAnswer(best, value, bound, status, objective, chosen, solver.spent, fewest)
+
+
+def exact_front(
+    workload: AnyJobs,
+    federation: AnyMachine,
+    *,
+    points: int = 50,
+    seconds: float = 60.0,
+    workers: int = 2,
+    seed: int = 0,
+    t0: float | None = None,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
+    caps: NDArray[np.int64] | None = None,
+) -> ExactFront:
+    """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
+
+    By ε-constraint from the thriftiest end: the least energy, then the least makespan that has it, then the least
+    energy with a shorter makespan than that, until there is none. Where jobs may leave, it is the front of those
+    schedules that leave out fewest.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and what they run on, given as to `simulate`.
+    points
+        Stop after so many points of the front.
+    seconds
+        For each run of the solver; a point costs two.
+    workers, seed, t0, reading, knowledge, kill_at_estimate, alternatives, caps
+        As in `exact`.
+    """
+    workload, federation = nouns_of("exact_front", workload, federation, second="federation")
+    whole("exact_front", "points", points, least=1)
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("exact_front")
+    task = task_of(workload, federation, t0, reading, caps, seconds, workers, seed)
+    some = task.heuristics()
+    scale = max(task.scale(schedule) for schedule in some)
+    fullest, fewest = ExactSolver(task, (1.0, 0.0), seconds, workers, seed).fewest(min(some, key=left_out))
+    absent = left_out(fullest) if task.rules.optional else None
+    complete = left_out(fullest) == fewest and task.relaxation.uncontended
+    rows: list[tuple[float, float]] = []
+    found: list[Schedule] = []
+    within: int | None = None
+    while len(rows) < points:
+        model = build(
+            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
+        )
+        model.minimise(0.0, 1.0)
+        thrifty = model.solve(seconds=seconds, workers=workers, seed=seed)
+        if thrifty.infeasible:
+            return _front(rows, found, complete=complete)
+        if not thrifty.optimal:
+            break
+        model = build(
+            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, energy_at_most=thrifty.energy,
+            absent_at_most=absent,
+        )  # fmt: skip
+        model.minimise(1.0, 0.0)
+        short = model.solve(seconds=seconds, workers=workers, seed=seed)
+        if not short.optimal or short.starts is None:
+            break
+        schedule = task.realised(short)
+        if left_out(schedule) > left_out(fullest):
+            break
+        rows.append((schedule.makespan, cost(schedule, (0.0, 1.0))))
+        found.append(schedule)
+        within = short.makespan - 1
+    return _front(rows, found, complete=False)
+
+
+def _front(rows: list[tuple[float, float]], found: list[Schedule], *, complete: bool) -> ExactFront:
+    """Return the points, shortest first, without those that another one beats in both (contention, last bits)."""
+    order = sorted(range(len(rows)), key=lambda i: rows[i])
+    kept: list[int] = []
+    for i in order:
+        if not kept or rows[i][1] < rows[kept[-1]][1]:
+            kept.append(i)
+    return ExactFront(np.array([rows[i] for i in kept]).reshape(-1, 2), tuple(found[i] for i in kept), complete)

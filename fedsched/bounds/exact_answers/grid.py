@@ -1,0 +1,80 @@
+"""The clock of a problem: whether doubles round any of its times, and how far it may have to count.
+
+Where all times are on one grid, sums of them are exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.model.power.switch_rates import MINUTE
+from fedsched.model.schedule.delays import latest_put_off
+from fedsched.model.schedule.switched import saving_of
+from fedsched.model.time.signal import CAP
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, Floats, Problem
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+STEPS = 1024.0  # of the grid a second
+FAR = 2.0**40  # seconds: sums of times below it are multiples of a step that doubles have
+
+
+def is_exact(problem: Problem, durations: Floats) -> bool:
+    """Return whether submits, durations, and all other times that starts depend on are whole steps of the grid."""
+    times = [_instants(problem), _lags(problem.extras), np.ravel(durations)]
+    steps = np.concatenate(times) * STEPS
+    return bool((steps == np.floor(steps)).all()) and float(np.abs(steps).sum()) < FAR * STEPS
+
+
+class Idling(NamedTuple):
+    """How long starts may be put off beside what a problem's jobs and calendar say."""
+
+    until: float = -np.inf  # by caps on power, or by a plan, of the job that it may put off the longest
+    each: float = 0.0  # by nodes that are off, and caps that come again
+
+
+NOT_AT_ALL = Idling()
+
+
+def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
+    """Return how long plans, nodes that go off and caps may put off the starts of a workload on a federation."""
+    saving, each, until = saving_of(federation), 0.0, latest_put_off(workload, t0)
+    if saving.boot.size:
+        rates = saving.rate[saving.rate > 0]  # nodes that may switch in one minute
+        each = float((saving.boot + saving.shutdown).max()) + federation.nodes * float((MINUTE / rates).sum())
+    for signal in federation.signals:
+        if signal.kind == CAP:
+            if signal.beyond == "repeat" and signal.until is not None and np.isfinite(signal.until):
+                each += signal.until - signal.times[0]
+            else:
+                until = max(until, signal.times[-1])
+    return Idling(until, each)
+
+
+def last_instant(problem: Problem, runs: Floats, idling: Idling = NOT_AT_ALL) -> float:
+    """Return how far from 0 the clock is at most while jobs run that take no longer than these runs.
+
+    It is so in any schedule whose machine idles only where no job may start: until the last submit, begin, hold,
+    closure or cancellation, and from then on for lags, boots and the like.
+    """
+    latest = max(problem.t0, float(_instants(problem).max()), idling.until)
+    waiting = problem.submit.size * idling.each + float(_lags(problem.extras).sum())
+    return max(abs(problem.t0), abs(latest)) + waiting + float(runs.sum())
+
+
+def _instants(problem: Problem) -> Floats:
+    """Return the finite times on the clock that starts depend on."""
+    times = [np.array([problem.t0]), problem.submit]
+    if problem.extras is not None:
+        calendar, precedence, holds = problem.extras.calendar, problem.extras.precedence, problem.extras.holds
+        times += [calendar.begin, calendar.end, precedence.earliest, problem.extras.cancellations.time, holds.end]
+    every = np.concatenate(times)
+    return np.asarray(every[np.isfinite(every)])
+
+
+def _lags(extras: Extras | None) -> Floats:
+    return np.zeros(0) if extras is None else extras.precedence.lag

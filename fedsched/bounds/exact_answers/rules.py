@@ -1,0 +1,151 @@
+"""What the exact model holds beside jobs and nodes: known maintenance, jobs that wait for others, and who may leave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.lower.downtime_losses import closed_steps
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.numbers import Awaits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
+    from fedsched.engine.arrays.structs import Calendar, Precedence, Problem
+    from fedsched.model.machine.federation import Federation
+
+
+class Break(NamedTuple):
+    """A stretch in which nodes of a class are closed, by the clock, the end not included."""
+
+    node_class: int
+    nodes: int
+    begin: float
+    end: float
+
+
+class Wait(NamedTuple):
+    """That a job starts no sooner than so many seconds after another one's start, or its end."""
+
+    job: int
+    on: int
+    at_start: bool
+    lag: float
+    any_end: bool  # whether it is over, too, when the other one leaves without a start
+
+    def over(self, start: Mapping[int, float], finish: Mapping[int, float]) -> float:
+        """Return when it is over, of the times of those that are placed or gone; infinite where it never is."""
+        if not self.any_end and self.on not in start:
+            return math.inf
+        return (start if self.at_start else finish).get(self.on, math.inf) + self.lag
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRules:
+    """The breaks of every class, who waits for whom, and who leaves when."""
+
+    breaks: tuple[Break, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    leaves: tuple[float, ...] = ()  # of each job, by the clock, unless it has started; of no size where nobody does
+    barred: frozenset[int] = frozenset()  # who leaves in any case
+
+    @property
+    def tied(self) -> frozenset[int]:
+        """Return the jobs that wait for others, are waited for or may leave: no two of them are alike."""
+        return self.optional | {row for wait in self.waits for row in (wait.job, wait.on)}
+
+    @property
+    def optional(self) -> frozenset[int]:
+        """Return the jobs that a schedule may leave without a start."""
+        found = {row for row in range(len(self.leaves)) if self.may_leave(row)}
+        while more := {wait.job for wait in self.waits if wait.on in found and self.needs(wait)} - found:
+            found |= more
+        return frozenset(found)
+
+    def leaves_at(self, row: int) -> float:
+        """Return when a job leaves unless it has started; infinite where it stays."""
+        return self.leaves[row] if self.leaves else math.inf
+
+    def may_leave(self, row: int) -> bool:
+        """Return whether a job leaves at a time of its own unless it has started."""
+        return self.leaves_at(row) < math.inf
+
+    def needs(self, wait: Wait) -> bool:
+        """Return whether a wait is over only where the other job starts."""
+        return not (wait.any_end and self.may_leave(wait.on))
+
+    def of_job(self, row: int) -> Iterator[Wait]:
+        """Give what a job waits for."""
+        return (wait for wait in self.waits if wait.job == row)
+
+
+def refuse_surprises(federation: Federation, t0: float) -> None:
+    """Refuse downtimes of which not all is known at t0: an optimum is one of what is known."""
+    for downtime in federation.calendar:
+        if downtime.end <= t0:
+            continue
+        if downtime.known_from > t0:  # type: ignore[operator]
+            odd = f"becomes known at {downtime.known_from:g} only"
+        elif not downtime.end_known:
+            odd = "has an end that nobody knows beforehand"
+        elif math.isinf(downtime.end):
+            odd = "never ends"
+        else:
+            continue
+        raise InfeasibleError(
+            f"exact: {downtime.where} {odd}, and the exact model knows all at {t0:g}; leave it out of the calendar "
+            "(dataclasses.replace(federation, calendar=...)), or search: optimize plans with what is known."
+        )
+
+
+def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:
+    """Return the breaks and waits of a problem all of whose jobs start."""
+    if problem.extras is None:
+        return ExactRules()
+    precedence = problem.extras.precedence
+    leaves = np.full(problem.submit.size, np.inf)
+    leaves[problem.extras.cancellations.job] = problem.extras.cancellations.time
+    return ExactRules(
+        tuple(_breaks(problem.extras.calendar, problem.groups.nodes, relaxation)),
+        tuple(_waits(precedence)),
+        tuple(leaves.tolist()) if np.isfinite(leaves).any() else (),
+        frozenset([*_barred(precedence), *_too_late(problem, leaves).tolist()]),
+    )
+
+
+def _breaks(calendar: Calendar, nodes: Ints, relaxation: Relaxation) -> Iterator[Break]:
+    # Each group that closes is a class of its own.
+    everything = np.ones(calendar.begin.size, dtype=np.bool_)
+    for g, closed, first, last in closed_steps(calendar, nodes, relaxation.t0, everything):
+        yield Break(int(relaxation.group_class[g]), closed, first, last)
+
+
+def _waits(precedence: Precedence) -> Iterator[Wait]:
+    for on in range(precedence.first.size - 1):
+        for i in range(precedence.first[on], precedence.first[on + 1]):
+            awaits = precedence.awaits[i]
+            lag, any_end = float(precedence.lag[i]), bool(awaits == Awaits.END)
+            yield Wait(int(precedence.follower[i]), on, bool(awaits == Awaits.START), lag, any_end)
+
+
+def _barred(precedence: Precedence) -> Iterator[int]:
+    # Who waits for an end of one kind of a job that has another one when it runs. All others of such are refused.
+    for on in range(precedence.first.size - 1):
+        for i in range(precedence.first[on], precedence.first[on + 1]):
+            awaits = precedence.awaits[i]
+            if awaits not in (Awaits.START, Awaits.END, precedence.end[on]):
+                yield int(precedence.follower[i])
+
+
+def _too_late(problem: Problem, leaves: Floats) -> Ints:
+    """Return who leaves no later than the time from which it may start, of the times that are known beforehand."""
+    assert problem.extras is not None
+    since = np.maximum(np.where(np.isinf(problem.submit), problem.t0, problem.submit), problem.t0)
+    if problem.extras.precedence.earliest.size:
+        since = np.maximum(since, problem.extras.precedence.earliest)
+    return np.flatnonzero(leaves <= since)

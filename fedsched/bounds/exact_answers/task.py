@@ -1,0 +1,179 @@
+"""A problem as the exact model takes it: checked, with what does not change between the solver's runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.exact_answers.grid import idling_of
+from fedsched.bounds.exact_answers.realise import heuristic_starts, realised
+from fedsched.bounds.exact_answers.rules import refuse_surprises, rules_of
+from fedsched.bounds.lower.lower_bounds import lower_bounds
+from fedsched.bounds.lower.relaxation import relax
+from fedsched.core.errors import InfeasibleError, MissingExtraError, TraceError
+from fedsched.core.text import counted
+from fedsched.core.values import is_number, origin, seed_of, whole
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.engine.pack.power_cap_arrays import refuse_cap
+from fedsched.engine.pack.power_state_refusals import refuse_power
+from fedsched.engine.pack.problem import pack
+from fedsched.model.constraints.dependencies import End, ends_of, settled
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
+from fedsched.model.jobs.shaping import shaped
+from fedsched.model.machine.counters import someones
+from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.time.reservations import refuse_members
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.exact_answers.cp_sat_model import Solved
+    from fedsched.bounds.exact_answers.rules import ExactRules
+    from fedsched.bounds.lower.relaxation import Relaxation
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
+
+LARGEST_SEED = 2**31 - 1  # that CP-SAT takes
+STATUS = {End.WELL: DONE, End.BADLY: FAILED, End.CANCELLED: CANCELLED}  # in a log
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A problem to be solved; `given` are the jobs as they were asked for, `workload` those with the runs planned."""
+
+    given: Workload
+    workload: Workload
+    federation: Federation
+    reading: Reading
+    caps: NDArray[np.int64] | None
+    relaxation: Relaxation
+    rules: ExactRules
+
+    def realised(self, solved: Solved) -> Schedule:
+        """Return the solver's schedule in true times."""
+        assert solved.starts is not None
+        return realised(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
+
+    def heuristics(self) -> list[Schedule]:
+        """Return schedules to begin with."""
+        return heuristic_starts(self.workload, self.federation, self.relaxation, self.caps)
+
+    def rank(self, schedule: Schedule, weights: tuple[float, float]) -> tuple[int, float]:
+        """Return what is minimised: first the jobs without a start, then the weighted cost."""
+        return left_out(schedule), cost(schedule, weights)
+
+    def scale(self, schedule: Schedule) -> float:
+        """Return about how long a schedule is, above 0 even where nobody starts."""
+        return schedule.makespan or float(self.relaxation.longest.max())
+
+    def known(self, absent: int) -> tuple[float, float]:
+        """Return bounds on makespan and energy of schedules in which no more jobs than so many never start."""
+        given = self.given
+        if self.rules.leaves and absent == 0:
+            given = replace(given, cancel_at=None)  # nobody leaves
+        elif len(self.rules.optional) == len(given):
+            return 0.0, 0.0
+        t0, reading = self.relaxation.t0, self.reading
+        bounds = lower_bounds(given, self.federation, t0=t0, reading=reading, caps=self.caps, method="lp")
+        return bounds.makespan, bounds.energy
+
+
+def cost(schedule: Schedule, weights: tuple[float, float]) -> float:
+    """Return the weighted sum of makespan and energy; nothing where nobody starts."""
+    if left_out(schedule) == len(schedule):
+        return 0.0
+    return weights[0] * schedule.makespan + weights[1] * schedule.energy
+
+
+def left_out(schedule: Schedule) -> int:
+    """Return how many jobs of a schedule never start."""
+    return int(np.isnan(schedule.start).sum())
+
+
+def task_of(
+    workload: Workload,
+    federation: Federation,
+    t0: float | None,
+    reading: Reading,
+    caps: NDArray[np.int64] | None,
+    seconds: float,
+    workers: int,
+    seed: int,
+) -> Task:
+    """Return the problem, checked."""
+    require_solver()
+    if len(workload) == 0:
+        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to schedule.")
+    whole("exact", "workers", workers, least=1)
+    seed_of("exact", seed)
+    if not is_number(seconds) or not seconds > 0:
+        raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
+    if reading.leaves_open(workload):
+        raise InfeasibleError(
+            f"exact: alternatives={reading.alternatives!r} leaves the jobs' shapes open, which the exact model does "
+            "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
+        )
+    given = workload
+    workload = shaped(in_nodes(as_asked(workload, federation), federation), federation, reading)
+    runtime = reading.planned(workload)
+    problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
+    limits = caps_table(workload, federation, caps)
+    refuse_surprises(federation, problem.t0)
+    refuse_members("exact", workload, federation)
+    refuse_power("exact", federation)
+    refuse_cap("exact", federation)
+    if limit := someones(workload, federation):
+        raise InfeasibleError(
+            f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
+            "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
+        )
+    if workload.held is not None:
+        raise InfeasibleError(
+            "exact: jobs are held for a time, which the exact model does not know; leave that out: "
+            "dataclasses.replace(workload, held=None)."
+        )
+    if problem.watts.size:
+        raise InfeasibleError(
+            "exact: jobs say what they draw (watts) or run in gears, which the exact model does not know; leave that "
+            "out: dataclasses.replace(workload, watts=None, gear=None)."
+        )
+    if problem.extras is not None and problem.extras.pools.need.any():
+        raise InfeasibleError(
+            "exact: jobs have pools, which the exact model does not know; leave that out: "
+            "dataclasses.replace(workload, pools=None)."
+        )
+    if problem.arrival.size < len(workload):
+        hopeless = len(workload) - problem.arrival.size
+        raise InfeasibleError(
+            f"exact: {counted(hopeless, 'job')} can never start, for they wait for what cannot happen; "
+            "leave them out (Workload.filter)."
+        )
+    leaving = workload.cancel_at is not None
+    idling = idling_of(workload, federation, problem.t0)
+    relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True, everybody=leaving, idling=idling)
+    own = replace(workload, runtime=runtime, after=settled(workload), alternatives=None)
+    own = _ending_as(own, ends_of(workload, reading))
+    return Task(given, own, federation, reading, caps, relaxation, rules_of(problem, relaxation))
+
+
+def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
+    """Return the jobs, of which a log tells that they end in this way: whom others wait for may be killed."""
+    if workload.after is None or (ends == ends_of(workload, CLAIRVOYANT)).all():
+        return workload
+    columns = {} if workload.log is None else workload.log.columns()
+    status = np.array([STATUS[End(end)] for end in ends.tolist()])
+    return replace(workload, log=LogColumns(len(workload), columns | {"status": status}))
+
+
+def require_solver() -> None:
+    """Raise an error that says how to get the solver, where it is missing."""
+    try:
+        from ortools.sat.python import cp_model  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            "The exact model needs OR-tools, which is not installed; install the extra: pip install 'fedsched[exact]'."
+        ) from error

@@ -1,0 +1,186 @@
+"""Bounds in closed form: the longest job, areas, wide jobs, and what jobs must wait for one another."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.lower.relaxation import ROUNDING, suffix_bounds
+
+if TYPE_CHECKING:
+    from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
+
+FAMILIES = 128  # thresholds p of the dual-feasible family that are tried
+KEPT_FAMILIES = 3  # of them, those that the LP looks at
+
+
+def longest_job(relaxation: Relaxation) -> float:
+    """Return max_j (release_j + d_j,v(τ_j))."""
+    return float((relaxation.release + relaxation.shortest).max())
+
+
+def area(relaxation: Relaxation) -> float:
+    """Return max over releases r of r + Σ over jobs released from r on of τ_j·d_j,v(τ_j)/N.
+
+    The same holds of each pool, for what jobs need of it and its amount.
+    """
+    shares = [(relaxation.tasks, relaxation.total_nodes)]
+    shares += [(relaxation.pool_need[:, p], int(amount)) for p, amount in enumerate(relaxation.pool_amount) if amount]
+    shortest = relaxation.shortest
+    return max(float(suffix_bounds(relaxation.release, need * shortest, of)[1].max()) for need, of in shares)
+
+
+def dual_feasible(tasks: Ints, threshold: int, nodes: int) -> Floats:
+    """Return f_p(τ): N if τ > N − p; τ if p <= τ <= N − p; else 0, for whole p <= (N + 1)/2.
+
+    No set of jobs that fits on N nodes has Σ f_p above N.
+    """
+    size = np.where(tasks < threshold, 0, tasks)
+    return np.asarray(np.where(tasks > nodes - threshold, nodes, size).astype(np.float64))
+
+
+def threshold_of(row: Floats, tasks: Ints, nodes: int) -> int:
+    """Return the p of a family f_p by its values for jobs of so many tasks."""
+    wide = tasks[row >= nodes]
+    return nodes - int(wide.min()) + 1 if wide.size else int(tasks[row > 0].min(initial=nodes))
+
+
+def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
+    """Return the best area bound over the family f_p and the rows f_p(τ_j) of the best few p."""
+    nodes, tasks = relaxation.total_nodes, relaxation.tasks
+    thresholds = np.unique(nodes - tasks + 1)  # the least p that makes a job of τ tasks as wide as the machine
+    thresholds = thresholds[(thresholds > 1) & (thresholds <= (nodes + 1) // 2)]
+    if thresholds.size > FAMILIES:
+        thresholds = thresholds[np.linspace(0, thresholds.size - 1, FAMILIES).astype(np.int64)]
+    if not thresholds.size:
+        return 0.0, np.zeros((0, tasks.size))
+    sizes = np.stack([dual_feasible(tasks, p, nodes) for p in thresholds.tolist()])
+    shortest = relaxation.shortest
+    values = np.array([suffix_bounds(relaxation.release, size * shortest, nodes)[1].max() for size in sizes])
+    best = np.argsort(-values, kind="stable")[:KEPT_FAMILIES]
+    return float(values[best[0]]), sizes[best]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Squashed:
+    """The jobs one after another on a single machine of rate 1, preempted at will."""
+
+    completion: Floats
+    mean_busy: Floats  # the mean instant at which a job is worked on
+
+
+def squashed(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
+    """Return the schedule that always works on the released job of least priority value.
+
+    With `remaining` and `priority` = work it is SRPT, the least Σ completion; without, and `priority` = work/weight,
+    it is the least Σ weight·mean_busy.
+    """
+    if release.size and (release == release[0]).all():  # the usual package: nothing is preempted
+        order = np.argsort(priority, kind="stable")
+        done = np.empty(work.size)
+        done[order] = np.cumsum(np.concatenate([release[:1], work[order]]))[1:]
+        return Squashed(done, done - work / 2)
+    return _preempted(release, work, priority, remaining=remaining)
+
+
+def _preempted(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
+    # Whatever is released when.
+    order = np.argsort(release, kind="stable").tolist()
+    begin, left = release.tolist(), work.tolist()
+    moments, completion = [0.0] * len(left), [0.0] * len(left)
+    waiting: list[tuple[float, int]] = []
+    rank = priority.tolist()
+    clock, arrived = 0.0, 0
+    while arrived < len(order) or waiting:
+        if not waiting:
+            clock = max(clock, begin[order[arrived]])
+        while arrived < len(order) and begin[order[arrived]] <= clock:
+            heapq.heappush(waiting, (rank[order[arrived]], order[arrived]))
+            arrived += 1
+        _, j = waiting[0]
+        until = begin[order[arrived]] if arrived < len(order) else np.inf
+        spell = min(left[j], until - clock)
+        moments[j] += spell * (clock + spell / 2)
+        if left[j] <= until - clock:
+            clock += left[j]
+            left[j] = 0.0
+            completion[j] = clock
+            heapq.heappop(waiting)
+        else:
+            left[j] -= spell
+            clock = until
+            if remaining:
+                heapq.heapreplace(waiting, (left[j], j))
+    done = np.array(completion)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(work > 0, np.array(moments) / work, done)
+    return Squashed(done, mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """Lower bounds on Σ response, Σ τ·response and Σ wait."""
+
+    flow: float
+    weighted: float
+    wait: float
+
+
+def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
+    """Return what jobs must at least wait and run, all together.
+
+    Each entry of `works` is what the jobs take of a machine of rate 1 when every node-second has some price and the
+    prices of all nodes add up to 1: areas/N for one. No schedule works them off faster than that machine would. A job
+    that runs from S to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2, which joins the
+    two bounds that such a machine gives (squashed area) and that the durations give.
+    """
+    shortest, longest = relaxation.shortest, relaxation.longest
+    release, late = relaxation.release, relaxation.late
+    tasks = relaxation.tasks.astype(np.float64)
+    flow, weighted, wait = float(shortest.sum()), float(tasks @ shortest), 0.0
+    for work in works:
+        srpt = squashed(release, work, work, remaining=True)
+        flow = max(flow, float((srpt.completion - release).sum()))
+        even = squashed(release, work, work, remaining=False).mean_busy - release
+        flow = max(flow, float((even + shortest / 2).sum()))
+        by_tasks = squashed(release, work, work / tasks, remaining=False).mean_busy - release
+        weighted = max(weighted, float(tasks @ (by_tasks + shortest / 2)))
+        # Contention stretches runs, but with the starts as they are the unstretched runs fit too: S = mean − run/2.
+        # (What rounding leaves of a difference of two times that are equal is no wait.)
+        wait = max(wait, float((even - longest / 2).sum() - ROUNDING * even.sum()))
+    # A job that runs already waits no longer: the others do, and it is no later than they say.
+    waited = float((late - relaxation.begun).sum())
+    return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + waited)
+
+
+LONG_SETS = 32  # sets of jobs that are tried
+
+
+def longest_wait(relaxation: Relaxation, works: list[Floats]) -> float:
+    """Return what the job that waits longest waits at least.
+
+    If none waits longer than W, all jobs have started by their last submission plus W. Until then the machine has done
+    all their work but of those that run at that instant, which together have at most N tasks.
+    """
+    waited = relaxation.late - relaxation.begun
+    best = float(waited.max())
+    shortest = relaxation.shortest
+    order = np.argsort(shortest, kind="stable")
+    submitted = relaxation.release - relaxation.late
+    for count in np.unique(np.linspace(1, order.size, LONG_SETS).astype(np.int64)).tolist():
+        rows = order[:count]
+        rows = rows[relaxation.begun[rows] <= 0.0]
+        if not rows.size:
+            continue
+        tasks = relaxation.tasks[rows].astype(np.float64)
+        for work in works:
+            of = work[rows]
+            dear = np.argsort(-of / tasks, kind="stable")
+            room = np.clip(relaxation.total_nodes - np.concatenate([[0.0], tasks[dear].cumsum()[:-1]]), 0.0, None)
+            unfinished = float((of[dear] * np.minimum(room / tasks[dear], 1.0)).sum())
+            started = float(relaxation.release[rows].min()) + float(of.sum()) - unfinished
+            best = max(best, started - float(submitted[rows].max()) - ROUNDING * (started + float(of.sum())))
+    return best

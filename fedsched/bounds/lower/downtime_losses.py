@@ -1,0 +1,93 @@
+"""What downtimes surely take away: node-seconds of a class that no job of any schedule has [39]."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.lower.relaxation import Floats, Ints
+    from fedsched.engine.arrays.structs import Calendar, Problem
+
+
+class Shut(NamedTuple):
+    """Nodes of classes that are closed from one time to another, in seconds since t0, a row each."""
+
+    begin: Floats
+    end: Floats
+    of_class: Ints
+    nodes: Ints
+
+    def lost(self, levels: Floats, until: float, classes: int) -> Floats:
+        """Return how many node-seconds of each class are closed from each of these times until another."""
+        found = np.zeros((levels.size, classes))
+        if self.begin.size and until > levels[0]:
+            seconds = np.minimum(self.end, until) - np.maximum(self.begin, levels[:, None])
+            np.add.at(found.T, self.of_class, (np.maximum(seconds, 0.0) * self.nodes).T)
+        return found
+
+    def reached(self, base: float, price: Floats, levels: Floats) -> float:
+        """Return the least T, `base` or later, that is no less than `base` and the price of what is lost until T.
+
+        Prices, level × class, are of node-seconds; those of all nodes are together at most 1, so that what is lost
+        never grows faster than T.
+        """
+
+        def needed(until: float) -> float:
+            return base + float((price * self.lost(levels, until, price.shape[1])).sum())
+
+        times = np.unique(np.concatenate([self.begin, self.end, levels]))
+        reached = base
+        for step in times[times > base].tolist():
+            if needed(step) <= step:
+                break
+            reached = step
+        # From here on, until the next of these times, what is lost grows evenly.
+        closed = self.nodes * ((self.begin <= reached) & (reached < self.end))
+        left = 1.0 - float(price[levels <= reached].sum(axis=0)[self.of_class] @ closed)
+        missing = needed(reached) - reached
+        return reached + max(missing, 0.0) / left if left > 0.0 else reached
+
+
+NOTHING = Shut(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+def surely_shut(problem: Problem, group_class: Ints, tick: float) -> Shut:
+    """Return what is closed by downtimes that all plans know, step by step no more than there is of each group.
+
+    No job starts that would run into them. Reservations close nothing to their own jobs, and are not among them.
+    """
+    if problem.extras is None:
+        return NOTHING
+    calendar = problem.extras.calendar
+    known = (calendar.known_from <= problem.t0) & (calendar.reservation < 0) & (calendar.end > problem.t0)
+    known &= np.isfinite(calendar.end)  # where nodes never come back some jobs may never start
+    rows = [
+        (first - problem.t0, last - problem.t0 - tick, group_class[g], closed)
+        for g, closed, first, last in closed_steps(calendar, problem.groups.nodes, problem.t0, known)
+        if last - first > tick
+    ]
+    if not rows:
+        return NOTHING
+    first, last, of_class, shut = zip(*rows, strict=True)
+    return Shut(np.array(first), np.array(last), np.array(of_class, dtype=np.int64), np.array(shut, dtype=np.int64))
+
+
+def closed_steps(
+    calendar: Calendar, nodes: Ints, t0: float, which: NDArray[np.bool_]
+) -> Iterator[tuple[int, int, float, float]]:
+    """Give group, closed nodes, begin and end of the steps of some closures, never more nodes than there are."""
+    begin, end = np.maximum(calendar.begin, t0), calendar.end
+    for g in np.unique(calendar.group[which]).tolist():
+        here = which & (calendar.group == g)
+        for first, last in pairwise(np.unique(np.concatenate([begin[here], end[here]])).tolist()):
+            covering = here & (begin <= first) & (first < end)
+            closed = min(int(calendar.nodes[covering].sum()), int(nodes[g]))
+            if closed:
+                yield g, closed, first, last

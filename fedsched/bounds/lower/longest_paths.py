@@ -1,0 +1,96 @@
+"""How early jobs can start that wait for others: the longest path of conditions before each [34]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.numbers import Awaits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.lower.relaxation import Relaxation
+    from fedsched.engine.arrays.structs import Ints, Precedence, Problem
+    from fedsched.engine.optional_features.cancellations import Cancellations
+
+
+def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Relaxation:
+    """Return the relaxation with each job released no sooner than what it waits for allows."""
+    if problem.extras is None or not problem.extras.precedence.conditions.size:
+        return relaxation
+    return _released(relaxation, problem.extras.precedence, problem.extras.cancellations)
+
+
+def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
+    """Return the relaxation of the jobs that start in every schedule.
+
+    Nothing keeps them, nobody cancels them, and they are in no reservation that they might miss.
+    """
+    able = those_who_start(problem)
+    if may_not_start(problem).any():
+        relaxation = replace(relaxation, some_may_go=True)
+    if not able.size:
+        raise InfeasibleError(
+            "Bounds: each job may be cancelled or miss its reservation, or waits for one that may: nothing is proven; "
+            "leave that out: dataclasses.replace(workload, cancel_at=None), or workload.filter("
+            "workload.label('reservation') == '')."
+        )
+    return relaxation if able.size == relaxation.tasks.size else relaxation.take(able)
+
+
+def those_who_start(problem: Problem) -> Ints:
+    """Return the rows of these jobs."""
+    able = np.sort(np.concatenate([problem.arrival, problem.running]))
+    return np.asarray(able[~may_not_start(problem)[able]])
+
+
+def may_not_start(problem: Problem) -> NDArray[np.bool_]:
+    """Return who may be cancelled or miss a reservation, or waits for what that may prevent.
+
+    Of whom may be cancelled the end alone comes in any case [44].
+    """
+    uncertain = np.zeros(problem.submit.size, dtype=np.bool_)
+    if problem.extras is None:
+        return uncertain
+    precedence, going = problem.extras.precedence, uncertain.copy()
+    if problem.extras.cancellations.place.size:
+        going = problem.extras.cancellations.place >= 0
+    uncertain |= going
+    if problem.extras.reserved.of_job.size:
+        uncertain |= problem.extras.reserved.of_job >= 0
+    uncertain[problem.running] = False
+    told = np.flatnonzero(uncertain).tolist() if precedence.conditions.size else []
+    for on in told:  # it grows on the way
+        for i in range(precedence.first[on], precedence.first[on + 1]):
+            follower = precedence.follower[i]
+            if not uncertain[follower] and not (going[on] and precedence.awaits[i] == Awaits.END):
+                uncertain[follower] = True
+                told.append(int(follower))
+    return uncertain
+
+
+def _released(relaxation: Relaxation, precedence: Precedence, cancellations: Cancellations) -> Relaxation:
+    release = np.maximum(relaxation.release, precedence.earliest - relaxation.t0)
+    shortest = np.maximum(relaxation.shortest - relaxation.tick, 0.0)  # as a clock may show it
+    gone = np.full(release.size, np.inf)
+    gone[cancellations.job] = cancellations.time - relaxation.t0
+    open_ = np.bincount(precedence.follower, minlength=release.size)
+    ready, left, first = np.flatnonzero(open_ == 0).tolist(), open_.tolist(), precedence.first.tolist()
+    follower_of, awaits, lag = precedence.follower.tolist(), precedence.awaits.tolist(), precedence.lag.tolist()
+    soonest, begun, at_start = release.tolist(), relaxation.begun.tolist(), int(Awaits.START)
+    length, leaves = shortest.tolist(), gone.tolist()
+    for on in ready:  # it grows on the way
+        start, end = soonest[on] - begun[on], min(soonest[on] + length[on], leaves[on])
+        for i in range(first[on], first[on + 1]):
+            follower = follower_of[i]
+            since = (start if awaits[i] == at_start else end) + lag[i] - relaxation.tick
+            soonest[follower] = max(soonest[follower], since)
+            left[follower] -= 1
+            if left[follower] == 0:
+                ready.append(follower)
+    release = np.array(soonest)
+    return replace(relaxation, release=release, late=relaxation.late + (release - relaxation.release))

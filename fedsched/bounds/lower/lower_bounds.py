@@ -1,0 +1,349 @@
+"""lower_bounds(): what no schedule of these jobs can beat, with the proof's value and not a solver's."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.cost.charges import CHARGES
+from fedsched.bounds.cost.dual import cheapest_modes
+from fedsched.bounds.cost.hours import least_costs
+from fedsched.bounds.cost.prover import Prover
+from fedsched.bounds.exact_answers.grid import idling_of
+from fedsched.bounds.lower.longest_paths import those_who_start
+from fedsched.bounds.lower.relaxation import Relaxation, relax, rounded_down
+from fedsched.bounds.lower.shapes import UNPROVEN, LeastShapes
+from fedsched.bounds.lower.trivial import is_telling
+from fedsched.core.errors import TraceError, unknown_name
+from fedsched.core.text import counted
+from fedsched.core.values import origin, whole
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.engine.pack.problem import pack
+from fedsched.io.handed import nouns_of
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.alternatives import may_shift
+from fedsched.model.jobs.assumed import WATTS_MARK
+from fedsched.model.jobs.shaping import shaped
+from fedsched.model.jobs.uneven import refuse_uneven
+from fedsched.model.power.asleep import as_little_as_idle
+from fedsched.model.power.power_cap import without_caps
+from fedsched.model.power.watts import draw_their_own
+from fedsched.model.reading import CLAIRVOYANT, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.lower.relaxation import Floats, Ints
+    from fedsched.bounds.lower.shapes import Areas
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.model.machine.federation import Federation
+
+METHODS = ("auto", "lp", "lagrangian", "closed")
+MEANS = (  # more jobs may make them smaller
+    *("mean_wait", "mean_wait_eligible", "mean_response"),
+    *("mean_slowdown", "bounded_slowdown", "weighted_response", "weighted_slowdown"),
+)
+FROM_SUBMITS = (*MEANS, "flow", "max_wait")
+LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
+
+
+def lower_bounds(
+    workload: AnyJobs,
+    federation: AnyMachine,
+    *,
+    t0: float | None = None,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
+    caps: NDArray[np.int64] | None = None,
+    method: str = "auto",
+    seconds: float | None = None,
+    deadline: float | None = None,
+) -> LowerBounds:
+    """Return lower bounds on every schedule of a workload on a federation, under any rule and with co-allocation.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and what they run on, given as to `simulate`.
+    t0
+        The time's origin: no job starts before it. The earliest submit when not given.
+    reading
+        Of a schedule or search: what is known and whether jobs are killed makes the run times that are bounded.
+    knowledge
+        "runtime" unless the reading says otherwise: bounds on what schedules cost. "estimate": on what they would if
+        every job took its estimate.
+    kill_at_estimate
+        A job runs min(runtime, estimate).
+    alternatives
+        Of jobs that may have several shapes: "fixed", unless the reading says otherwise, bounds the recorded ones,
+        "smallest_area" those of the least tasks × planned time; "free" and "earliest_finish": whichever each has.
+    caps
+        Jobs × groups: how many nodes of each group a job may use.
+    method
+        "lp": the linear program. "lagrangian": its multipliers of classes alone, for thousands of jobs. "closed":
+        closed forms only. "auto": the LP up to 1000 jobs, then the Lagrangian; CP-SAT's bound on the makespan of up to
+        50, where OR-tools is installed (extra `exact`).
+    seconds
+        That solvers may take in all, those for a front's points and for metrics asked for later included: where they
+        are used up, closed forms must do. By default they take what they need.
+    deadline
+        The time by which all jobs end in the schedules whose cost and carbon are bounded; by default any.
+    """
+    workload, federation = nouns_of("lower_bounds", workload, federation, second="federation")
+    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives).settled(
+        "lower_bounds"
+    )
+    if method not in METHODS:
+        raise unknown_name("method of bounds", method, METHODS)
+    if len(workload) == 0:
+        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
+    t0 = origin("lower_bounds", t0)
+    idling = idling_of(workload, federation, -math.inf if t0 is None else t0)
+    federation = as_little_as_idle(federation)
+    workload = in_nodes(as_asked(workload, federation), federation)
+    geared = may_shift(workload)
+    if reading.leaves_open(workload):
+        shapes = LeastShapes(workload, federation, reading, caps, t0=t0, idling=idling)
+        federation = without_caps(federation)  # which shapes they leave is known
+        workload, reading = shapes.least, reading.but(alternatives="fixed")
+    else:
+        shapes, workload, geared = None, shaped(workload, federation, reading), False
+    if federation.signals or draw_their_own(workload) or geared:  # where more nodes may be cheaper
+        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts or gears", workload)
+    problem = pack(workload, federation, reading=reading, t0=t0)
+    problem = problem if shapes is None else shapes.drawing(problem)
+    planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned
+    limits = caps_table(workload, federation, caps)
+    runs = reading.planned(workload)
+    keeps_plans = shapes is None and bool((planned >= runs).all())
+    relaxation = relax(
+        problem, limits, workload.id, runtime=runs, planned=planned, keeps_plans=keeps_plans, idling=idling
+    )
+    found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
+    if shapes is not None:
+        found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
+    if federation.signals:
+        first = None
+        if shapes is None:
+            own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True, idling=idling)
+        else:
+            own, first = shapes.every(relaxation, those_who_start(problem), apart=True)
+        latest = math.inf if deadline is None else deadline - relaxation.t0
+        found = found.with_costs(federation, own, shapes=first, latest=latest, seconds=seconds)
+    return replace(found, watts_assumed=federation.watts_assumed)
+
+
+def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
+    """Return the bounds that a relaxation proves, on what a clock would measure."""
+    unclocked = relaxation if method == "auto" else None
+    if method == "auto":
+        method = "lp" if relaxation.tasks.size <= LP_JOBS else "lagrangian"
+    return _bounds_of(Prover(relaxation.clocked(), method, math.inf if seconds is None else seconds, unclocked))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LowerBounds:
+    """Lower bounds on all schedules of one problem; seconds and joules, as the metric columns have them.
+
+    `longest_job` and `area` are the closed forms; `makespan` is the best of all. What is a sum over jobs, as responses,
+    waits and slowdowns are, is looked for when it is asked for, and then known.
+    """
+
+    makespan: float
+    energy: float
+    busy_energy: float
+    coallocated: int
+    longest_job: float
+    area: float
+    jobs: int
+    method: str
+    _prover: Prover = field(repr=False)
+    watts_assumed: bool = False
+    free: bool = False  # whether they hold whichever of its alternatives each job has
+    costs: Mapping[str, float] = field(default_factory=dict)  # by signals, where there are some
+
+    def __getitem__(self, metric: str) -> float:
+        """Return the bound on a column of the metric row: see `of`."""
+        return self.of(metric)
+
+    def of(self, metric: str) -> float:
+        """Return the bound on a column of the metric row; NaN where none is known."""
+        from fedsched.model.schedule.metrics import NAMES
+
+        if metric not in NAMES:
+            raise unknown_name("metric", metric, NAMES)
+        if metric in self.unproven or (self.free and metric in UNPROVEN):
+            return math.nan
+        if metric in CHARGES:
+            return self._prover.of_starts(metric)
+        if metric == "mean_response":
+            return self.flow / self.jobs
+        if metric == "max_wait":
+            return float(np.fmax(self.mean_wait, self._prover.longest_wait))
+        if metric == "mean_wait_eligible":
+            return 0.0 if self._prover.relaxation.some_wait_for_more else self.mean_wait
+        known: dict[str, float] = {
+            "makespan": self.makespan,
+            "energy": self.energy,
+            "busy_energy": self.busy_energy,
+            "coallocated": float(self.coallocated),
+            **self.costs,
+        }
+        return known.get(metric, math.nan)
+
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """Return the metrics of which nothing is proven.
+
+        Means, where some jobs may be cancelled or are in a reservation; whatever counts from submits, where these
+        depend on the schedule.
+        """
+        relaxation = self._prover.relaxation
+        return FROM_SUBMITS if relaxation.submits_move else MEANS if relaxation.some_may_go else ()
+
+    @property
+    def flow(self) -> float:
+        """Return the bound on Σ(finish − submit)."""
+        return math.nan if "flow" in self.unproven else self._prover.of_starts("flow")
+
+    @property
+    def mean_wait(self) -> float:
+        """Return the bound on the mean of start − submit."""
+        return math.nan if "mean_wait" in self.unproven else self._prover.of_starts("mean_wait")
+
+    @property
+    def weighted_response(self) -> float:
+        """Return the bound on the response weighted by tasks."""
+        unproven = self.free or "weighted_response" in self.unproven
+        return math.nan if unproven else self._prover.of_starts("weighted_response")
+
+    @property
+    def cut(self) -> bool:
+        """Return whether the time that solvers had was too short for all that they were asked."""
+        return self._prover.cut
+
+    def with_areas(self, areas: Areas) -> LowerBounds:
+        """Return the bounds with what areas say of jobs that may have several shapes: these are of the least ones."""
+        area = areas.area()
+        makespan = max(self.makespan, area)
+        return replace(
+            self,
+            makespan=makespan,
+            area=max(self.area, area),
+            energy=max(self.energy, areas.energy(makespan)),
+            busy_energy=max(self.busy_energy, areas.busy_energy()),
+            free=True,
+        )
+
+    def with_costs(
+        self,
+        federation: Federation,
+        relaxation: Relaxation,
+        *,
+        shapes: Ints | None = None,
+        latest: float,
+        seconds: float | None,
+    ) -> LowerBounds:
+        """Return the bounds with those on what signals make of the jobs, in schedules with no longer a makespan.
+
+        Where the rows of the relaxation are shapes of jobs, `shapes` are the first ones of each.
+        """
+        until = math.inf if seconds is None else time.perf_counter() + seconds
+        costs = least_costs(
+            federation, relaxation.clocked(), self.makespan, shapes=shapes, latest=latest,
+            closed=self.method == "closed", until=until,
+        )  # fmt: skip
+        return replace(self, costs=costs)
+
+    def gap(self, metric: str, value: float) -> float:
+        """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound says anything."""
+        bound = self.of(metric)
+        return value / bound - 1.0 if is_telling(metric, bound) else math.nan
+
+    def front(self, points: int = 9) -> Floats:
+        """Return rows (T, E): no schedule with makespan <= T needs less energy than E.
+
+        The first row has the least makespan that is not ruled out, the last the least energy; where the two agree the
+        front is one point. E falls and is convex in T.
+
+        Parameters
+        ----------
+        points
+            How many values of T are looked at; each solves a linear program once more.
+        """
+        whole("front", "points", points, least=1)
+        thriftiest = self._prover.energy()
+        last = self._prover.thrifty_horizon
+        if points == 1 or last <= self.makespan * (1 + 1e-9):
+            limits = np.array([self.makespan])
+        else:
+            limits = np.linspace(self.makespan, last, points)
+        for limit in limits.tolist():
+            self._prover.energy_within(limit)
+        energies = [max(self._prover.energy_within(limit, solve=False), thriftiest) for limit in limits.tolist()]
+        return np.column_stack([limits, [rounded_down(energy) for energy in energies]])
+
+    def energy_within(self, makespan: float) -> float:
+        """Return the bound on the energy of schedules whose makespan is no more than this; inf where there is none."""
+        if makespan < self.makespan:
+            return math.inf
+        return max(rounded_down(self._prover.energy_within(makespan)), self.energy)
+
+    @property
+    def penalty(self) -> float:
+        """Return the diagnosis: the share of energy that the least makespan costs above the least energy.
+
+        By bounds alone. Near 0, makespan and energy want the same plan and the front is nearly a point: idle power is
+        a large share of busy power. Large where fast nodes are disproportionately hungry.
+        """
+        return self.energy_within(self.makespan) / self.energy - 1.0 if self.energy > 0 else 0.0
+
+    def __str__(self) -> str:
+        assumed = f"; {WATTS_MARK}" if self.watts_assumed else ""
+        mean = f"mean response {self.flow / self.jobs:,.6g}"
+        mean = f"not proven: {', '.join(self.unproven)}" if self.unproven else mean
+        rows = [
+            ("makespan", self.makespan, "s", f"longest job {self.longest_job:,.6g}, area {self.area:,.6g}"),
+            ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan{assumed}"),
+            ("flow", self.flow, "s", mean),
+        ]
+        hours = f"work in the cheapest hours that have room{assumed}"
+        rows += [(name, value, "kg" if name == "carbon" else "", hours) for name, value in self.costs.items()]
+        lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
+        if self.free:
+            lines.append(f"  {FREE_UNPROVEN}")
+        return "\n".join([f"Lower bounds for {counted(self.jobs, 'job')}, by {METHOD_NAMES[self.method]}:", *lines])
+
+
+FREE_UNPROVEN = "slowdowns and the weighted response are not proven with alternatives"
+METHOD_NAMES = {"lp": "linear program", "lagrangian": "Lagrangian over node classes", "closed": "closed forms"}
+
+
+def _bounds_of(prover: Prover) -> LowerBounds:
+    relaxation = prover.relaxation
+    prover.best_makespan  # noqa: B018 - which raises the floor
+    jobs = relaxation.tasks.size
+    # Longest job and area need no allowance of their own: every duration in them is clocked, so they are three ticks a
+    # job too low, and one sum of so many numbers rounds by less than one.
+    makespan = max(prover.longest_job, prover.area, prover.floor)
+    busy = cheapest_modes(prover.problem, np.tile(relaxation.busy_watts, (prover.problem.levels.size, 1)),
+                          np.zeros(jobs))[0].sum()  # fmt: skip
+    return LowerBounds(
+        makespan=makespan,
+        energy=rounded_down(prover.energy()),
+        busy_energy=rounded_down(float(busy)) + relaxation.more_joules,
+        coallocated=int((~relaxation.single).sum()),
+        longest_job=prover.longest_job,
+        area=prover.area,
+        jobs=jobs,
+        method=prover.method,
+        _prover=prover,
+    )

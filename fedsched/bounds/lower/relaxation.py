@@ -1,0 +1,322 @@
+"""The relaxation that all bounds share: jobs with a duration for each slowdown, on classes of equal nodes.
+
+Keep a schedule's starts and nodes and give every job the time that it would take without contention: since
+tc >= σ·PS + (1 − σ), nothing gets longer and nothing gets worse. So a bound on schedules without contention, where a
+job on nodes no slower than 1/v takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is a bound on all. Clocks tell instants apart by
+ticks; a run measured by one may be shorter than d_jv by as much, and so are those of `clocked`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.cost.own_watts import of_these_jobs
+from fedsched.bounds.exact_answers.grid import NOT_AT_ALL, Idling, is_exact, last_instant
+from fedsched.bounds.lower.downtime_losses import NOTHING, Shut, surely_shut
+from fedsched.bounds.lower.gaps_before_downtimes import between_downtimes
+from fedsched.bounds.lower.longest_paths import of_those_who_start, released_behind_conditions
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.codes import OnRunning
+from fedsched.engine.placement.tasks_per_node import most_nodes, places_on, tasks_in_all
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Problem, RunningJobs
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+LEVELS = 6  # release instants that the LP looks at
+# Sums of many floats are some units in the last place off; what is published lies that much lower.
+ROUNDING = 1e-12
+# By how many steps of the clock a measured run may be shorter than it is: half of one for its finish, half for each of
+# the two products behind it, whose value is below the clock's; and as much again.
+TICKS = 3
+RATES = 1e-9  # by what share the roundings of changing rates may make a run longer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Jobs × slowdowns × classes; all times are seconds since t0.
+
+    A class is all nodes of one (speed, busy watts, idle watts), fastest first; `slowdown` are the distinct ones.
+    """
+
+    t0: float
+    tick: float  # seconds by which the clock of a schedule may make a run shorter
+    release: Floats  # the earliest start − t0: max(submit, t0) − t0, and no sooner than the jobs waited for allow
+    late: Floats  # t0 + release − submit: how long a job is there before it may start, or before t0 where it runs
+    begun: Floats  # of it, how long the job runs already; `duration` is what is left of such a job
+    tasks: Ints
+    most_nodes: Ints  # on how many nodes each job may be; `tasks` are the fewest
+    slowdown: Floats
+    duration: Floats  # job × slowdown: d_jv
+    most: Floats  # job × slowdown: no contention makes it longer
+    usable: NDArray[np.bool_]  # job × slowdown: enough nodes, and no larger set takes no longer
+    nodes: Ints  # per class: m_c
+    caps: Ints  # job × class
+    class_slowdown: Ints  # per class: its place in `slowdown`
+    group_class: Ints  # per node group of the federation: its class
+    busy_watts: Floats
+    idle_watts: Floats
+    pool_amount: Ints
+    pool_need: Ints  # job × pool
+    single: NDArray[np.bool_]  # whether one cluster can hold the job
+    uncontended: bool  # no schedule of these jobs can saturate an uplink
+    submits_move: bool = False  # with the schedule
+    some_wait_for_more: bool = False  # than their submits before they may start
+    some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
+    more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: than `busy_watts`; or no rows
+    shut: Shut = NOTHING  # what no job can have of the nodes' time
+    fits: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))  # job × class: tasks to a node; or
+    wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # no rows; and how many there are [76]
+
+    @property
+    def shortest(self) -> Floats:
+        """Return every job's duration on the fastest nodes that it may use: d_j,v(τ_j)."""
+        return np.asarray(np.where(self.usable, self.duration, np.inf).min(axis=1))
+
+    @property
+    def longest(self) -> Floats:
+        """Return every job's duration, without contention, on the slowest node that it may use."""
+        reachable = np.stack([self.caps[:, self.class_slowdown == v].any(axis=1) for v in range(self.slowdown.size)])
+        return np.asarray(np.where(reachable.T, self.duration, -np.inf).max(axis=1))
+
+    @property
+    def extra_watts(self) -> Floats:
+        """Return busy − idle watts of every class."""
+        return self.busy_watts - self.idle_watts
+
+    @property
+    def idle_total(self) -> float:
+        """Return the watts of the idle federation."""
+        return float(self.idle_watts @ self.nodes)
+
+    @property
+    def more_joules(self) -> float:
+        """Return what jobs take at least beside the classes' busy watts: each on the nodes where that is least."""
+        return rounded_down(float(self.more_of_jobs.sum()))
+
+    @property
+    def more_of_jobs(self) -> Floats:
+        """Return the same of each job."""
+        if self.more_watts.size == 0:
+            return np.zeros(self.tasks.size)
+        each = np.where(self.caps > 0, self.more_watts * self.duration[:, self.class_slowdown], np.inf)
+        return np.asarray(self.tasks * each.min(axis=1))
+
+    @property
+    def total_nodes(self) -> int:
+        """Return N."""
+        return int(self.nodes.sum())
+
+    def clocked(self) -> Relaxation:
+        """Return the relaxation with the least run times that a clock can show: what bounds measured values."""
+        shorter, longer = np.maximum(self.duration - self.tick, 0.0), self.most * (1.0 + 3.0 * RATES) + self.tick
+        return replace(self, duration=shorter, most=longer)
+
+    def take(self, rows: Ints) -> Relaxation:
+        """Return the relaxation of some of the jobs."""
+        picked = {name: getattr(self, name)[rows] for name in _PER_JOB}
+        for name in ("more_watts", "fits", "wanted"):
+            picked[name] = getattr(self, name)[rows] if getattr(self, name).size else getattr(self, name)
+        kept = {name: getattr(self, name) for name in Relaxation.__slots__ if name not in picked}
+        return Relaxation(**picked, **kept)
+
+
+_PER_JOB = (
+    "release", "late", "begun", "tasks", "most_nodes", "duration", "most", "usable", "caps", "pool_need", "single"
+)  # fmt: skip
+
+
+def relax(
+    problem: Problem,
+    limits: tuple[Ints, Ints],
+    ids: Ints,
+    *,
+    runtime: Floats,
+    apart: bool = False,
+    everybody: bool = False,
+    running: RunningJobs | None = None,
+    planned: Floats | None = None,
+    keeps_plans: bool = False,
+    idling: Idling = NOT_AT_ALL,
+) -> Relaxation:
+    """Return the relaxation of these jobs with these run times on reference nodes.
+
+    `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
+    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way.
+    So are all where nodes hold different numbers of some job's tasks, which then are told.
+    With `everybody` jobs that may leave are there too, and on a clock that rounds none of their times there is no tick.
+    Of jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan
+    takes the jobs to run, and with `keeps_plans` none runs longer on its own; `idling` is how long starts may be
+    put off by what the problem does not say.
+    """
+    calendar = None if problem.extras is None else problem.extras.calendar
+    if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
+        raise InfeasibleError(
+            "Bounds: downtimes kill jobs, and which jobs then count is open: nothing is proven; give those downtimes "
+            "on_running='requeue' or 'wait'."
+        )
+    taking = calendar is not None and ((calendar.on_running != OnRunning.WAIT) & (calendar.begin > problem.t0)).any()
+    if running is not None and running.rows.size and taking:
+        raise InfeasibleError(
+            "Bounds: downtimes take nodes from jobs, and those that run already may begin anew elsewhere: nothing is "
+            "proven; give those downtimes on_running='wait'."
+        )
+    moving = np.isinf(problem.submit)  # by whatever the jobs end that these follow [45]
+    problem = problem._replace(submit=np.where(moving, problem.t0, problem.submit))
+    groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
+    if running is not None:
+        own_rows = len(rows) + np.arange(running.rows.size)
+        rows, row_of = np.vstack([rows, running.counts]), np.array(row_of)
+        row_of[running.rows] = own_rows
+    restricted = np.any(rows[row_of] < np.minimum(groups.nodes, problem.tasks[:, None]), axis=0)
+    if calendar is not None:
+        restricted[calendar.group] = True
+    fits, wanted = places_on(problem, np.arange(problem.tasks.size))
+    several = apart and bool((fits != 1).any())
+    restricted |= several
+    own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
+    drawn = np.zeros(groups.nodes.size, dtype=np.int64)  # alike where every job draws as much
+    if problem.watts.size:
+        drawn = np.unique(problem.watts, axis=1, return_inverse=True)[1].reshape(-1)
+    of_groups = (groups.slowdown, groups.busy_watts, groups.idle_watts, np.array(own), drawn)
+    kind_of = list(zip(*(values.tolist() for values in of_groups), strict=True))
+    kinds = sorted(set(kind_of))
+    class_of = np.array([kinds.index(kind) for kind in kind_of])
+    member = class_of[:, None] == np.arange(len(kinds))  # group × class
+    class_caps = (rows @ member)[row_of]
+    slowdown, class_slowdown = np.unique([kind[0] for kind in kinds], return_inverse=True)
+    sigma = problem.sigma[:, None]
+    stretch = _greatest_stretch(problem)
+    work, begun, slowest = np.array(runtime), np.zeros(runtime.size), np.zeros(runtime.size)
+    if running is not None:
+        left = running.work_left - (t0 - running.since) / running.tc
+        work[running.rows] = np.maximum(left * (1.0 - RATES), 0.0)
+        begun[running.rows] = t0 - running.start
+        slowest[running.rows] = running.tc  # which a job may keep, whatever the others do
+    duration = work[:, None] * (sigma * slowdown + (1.0 - sigma))
+    most = work[:, None] * np.maximum(sigma * slowdown + (1.0 - sigma) * stretch[:, None], slowest[:, None])
+
+    clusters = groups.uplink.size
+    busy, idle, more = of_these_jobs(
+        problem.watts[:, np.unique(class_of, return_index=True)[1]] if problem.watts.size else problem.watts,
+        *(np.array([kind[k] for kind in kinds]) for k in (1, 2)),
+    )
+    per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
+    release = np.maximum(problem.submit, t0) - t0
+    exact = everybody and is_exact(problem, np.where(np.isfinite(duration), duration, 0.0))
+    longest = 2.0 * duration.max(axis=1)  # whom contention keeps longer still loses more than the clock hides
+    pools = None if problem.extras is None else problem.extras.pools
+    relaxation = Relaxation(
+        t0=t0,
+        tick=0.0 if exact else TICKS * float(np.spacing(last_instant(problem, longest, idling))),
+        release=release,
+        late=np.maximum(t0 - problem.submit, 0.0),
+        begun=begun,
+        tasks=np.array(problem.tasks),
+        most_nodes=np.array(most_nodes(problem)),
+        slowdown=slowdown,
+        duration=duration,
+        most=most,
+        usable=_usable_modes(problem.tasks, ids, duration, class_caps, class_slowdown, slowdown.size),
+        nodes=groups.nodes @ member,
+        caps=class_caps,
+        class_slowdown=class_slowdown.astype(np.int64),
+        group_class=class_of,
+        busy_watts=busy,
+        idle_watts=idle,
+        more_watts=more,
+        pool_amount=np.zeros(0, dtype=np.int64) if pools is None else np.array(pools.amount),
+        pool_need=np.zeros((release.size, 0), dtype=np.int64) if pools is None else np.array(pools.need),
+        single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
+        uncontended=bool((stretch <= 1.0).all()),
+        submits_move=bool(moving.any()),
+        some_wait_for_more=problem.extras is not None and problem.extras.precedence.conditions.size > 0,
+    )
+    if several:  # a class is a group then
+        relaxation = replace(relaxation, fits=fits[:, np.argsort(class_of)], wanted=wanted)
+    # Those who wait for others may be kept from a gap, and their followers with them.
+    for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
+        relaxation = between_downtimes(relaxation, problem, planned)
+        relaxation = released_behind_conditions(relaxation, problem)
+    if keeps_plans and relaxation.uncontended and (running is None or not running.rows.size):
+        relaxation = replace(relaxation, shut=surely_shut(problem, class_of, relaxation.tick))
+    return relaxation if everybody else of_those_who_start(relaxation, problem)
+
+
+def _greatest_stretch(problem: Problem) -> Floats:
+    """Return what no job's communication slowdown exceeds, 1 where it has none.
+
+    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B of all the tasks on one;
+    and at most what all jobs send if each is split in halves, τ·B·τ/(4(τ − 1)).
+    """
+    each, whole = tasks_in_all(problem, np.arange(problem.tasks.size))
+    groups, tasks = problem.groups, whole.astype(np.float64)
+    sends = (problem.bandwidth > 0) & (most_nodes(problem) > 1)
+    if not sends.any() or groups.uplink.size == 1:
+        return np.ones(tasks.size)
+    nodes = np.bincount(groups.cluster, weights=groups.nodes, minlength=groups.uplink.size)
+    halved = float((problem.bandwidth * tasks * tasks / (4.0 * np.maximum(tasks - 1.0, 1.0)))[sends].sum())
+    loads = np.minimum(nodes * float((problem.bandwidth * each)[sends].max()), halved)
+    return np.where(sends, max(1.0, float((loads * (1.0 + RATES) / groups.uplink).max())), 1.0)
+
+
+def _usable_modes(
+    tasks: Ints, ids: Ints, duration: Floats, caps: Ints, class_slowdown: Ints, slowdowns: int
+) -> NDArray[np.bool_]:
+    """Return which modes (job, v) have enough nodes, and no larger set that takes no longer."""
+    room = np.stack([caps[:, class_slowdown <= v].sum(axis=1) for v in range(slowdowns)], axis=1)
+    short = np.flatnonzero(room[:, -1] < tasks)
+    if short.size:
+        row = int(short[0])
+        raise InfeasibleError(
+            f"Job {ids[row]}: tasks={tasks[row]} exceeds the {room[row, -1]} nodes that the "
+            "federation, its caps and its allowed clusters leave; drop it, loosen them or use a larger federation."
+        )
+    enough = room >= tasks[:, None]
+    pointless = np.zeros_like(enough)
+    pointless[:, :-1] = duration[:, 1:] <= duration[:, :-1]  # the next set is larger and costs no time
+    return np.asarray(enough & ~pointless)
+
+
+def release_levels(relaxation: Relaxation, *, at_most: int = LEVELS) -> Floats:
+    """Return release instants, the first of all ahead, behind each of which a stretch of work is counted apart.
+
+    For each: Σ over the jobs released from then on of d·q <= m_c·(T − level).
+    """
+    areas = relaxation.tasks * relaxation.shortest
+    instants, bounds = suffix_bounds(relaxation.release, areas, relaxation.total_nodes)
+    if instants.size <= at_most:
+        return instants
+    best = np.argsort(-bounds, kind="stable")[: at_most // 2]
+    spread = np.linspace(0, instants.size - 1, at_most - best.size).astype(np.int64)
+    return np.unique(instants[np.union1d(best, spread)])
+
+
+def suffix_bounds(release: Floats, work: Floats, capacity: float) -> tuple[Floats, Floats]:
+    """Return the distinct releases r, and r + (work released from r on)/capacity for each."""
+    instants, place = np.unique(release, return_inverse=True)
+    later = np.bincount(place, weights=work, minlength=instants.size)[::-1].cumsum()[::-1]
+    return instants, instants + later / capacity
+
+
+def rounded_down(value: float, t0: float = 0.0) -> float:
+    """Return the value less what rounding may have added to it; `t0` where it stems from clock values."""
+    return max(0.0, value - ROUNDING * (abs(value) + abs(t0)))
+
+
+def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> float:
+    """Return by how much a schedule's measured cost may lie below that of one in true times.
+
+    Put off each start by a tick for every job that starts before it, and each run may be a tick longer: nodes are still
+    used one job after the other, and the last end is a tick later for each job.
+    """
+    jobs = relaxation.tasks.size
+    busier = float(relaxation.most_nodes.sum() * relaxation.extra_watts.max(initial=0.0))
+    return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))

@@ -1,0 +1,171 @@
+"""What no schedule can beat whose plan gives each job the shape that suits it.
+
+Take any schedule, and let each job keep its start and as many of its nodes as the narrowest of its shapes has, for the
+time of the shortest: nothing begins later, nothing gets longer. What bounds these least jobs bounds all. Where narrow
+shapes are long, areas say more: a job takes at least the least of what its shapes take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.cost.dual import BoundProblem, cheapest_modes
+from fedsched.bounds.cost.prover import class_prices
+from fedsched.bounds.exact_answers.grid import NOT_AT_ALL
+from fedsched.bounds.lower.longest_paths import those_who_start
+from fedsched.bounds.lower.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.pack.choices import possible_shapes
+from fedsched.engine.pack.power_cap_arrays import refuse_hungry
+from fedsched.engine.pack.problem import pack
+from fedsched.model.jobs.alternatives import may_shift
+from fedsched.model.jobs.layout import own_tasks, standing_on
+from fedsched.model.power.power_cap import without_caps
+from fedsched.model.power.watts import watts_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.exact_answers.grid import Idling
+    from fedsched.bounds.lower.relaxation import Floats, Ints
+    from fedsched.engine.arrays.structs import Problem
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+
+# With longer runs slowdowns fall, and weights by tasks are those of the shapes: of these nothing is proven.
+UNPROVEN = frozenset(("mean_slowdown", "bounded_slowdown", "weighted_slowdown", "weighted_response"))
+PARTS = 9  # of what idle nodes draw that are tried
+
+
+class LeastShapes:
+    """Jobs of which each may have one of several shapes, as bounds see them."""
+
+    def __init__(
+        self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
+        *, t0: float | None = None, idling: Idling = NOT_AT_ALL,
+    ) -> None:  # fmt: skip
+        if reading.kill_at_estimate and workload.after is not None:
+            raise InfeasibleError(
+                "Bounds: jobs wait for others, which are killed or not by the shapes that plans choose: nothing is "
+                "proven; choose the shapes by a rule: alternatives='fixed' or 'smallest_area'."
+            )
+        self._possible = possible = possible_shapes(workload, federation, caps, t0=t0)
+        settled = possible.first[:-1][np.diff(possible.first) == 1]
+        origin = float(workload.submit.min()) if t0 is None else t0
+        refuse_hungry(replace(possible.each.take(settled), id=workload.id[possible.owner[settled]]), federation, origin)
+        each, begin = possible.each, possible.first[:-1]
+        runtime = reading.runtime(each)
+        # What computes, and what does not, is no less than in the shape where it is least.
+        work, rest = runtime * each.compute_fraction, runtime * (1.0 - each.compute_fraction)
+        work, rest, least = (np.minimum.reduceat(times, begin) for times in (work, rest, runtime))
+        fastest = min(1.0, 1.0 / max(group.speed for group in federation.groups))
+        rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape computes alone, another not at all
+        in_gears = may_shift(workload)
+        self.least = replace(  # no kill makes it shorter than the least of what kills leave
+            workload,
+            tasks=np.minimum.reduceat(each.tasks, begin),
+            runtime=work + rest if in_gears else least,
+            estimate=np.minimum.reduceat(each.estimate, begin),
+            compute_fraction=work / (work + rest) if in_gears else workload.compute_fraction,
+            layout=standing_on(workload.layout, np.minimum.reduceat(own_tasks(each), begin), workload.id),
+            alternatives=None,
+            gear=None,
+        )
+        watts = watts_of(each, federation.groups)
+        self._watts = np.minimum.reduceat(watts, begin) if watts.size else watts
+        self._federation, self._reading, self._idling = without_caps(federation), reading, idling
+
+    def drawing(self, problem: Problem) -> Problem:
+        """Return the problem of the least jobs, which draw the least of what their shapes draw."""
+        return problem._replace(watts=self._watts)
+
+    def areas(self, least: Relaxation, started: Ints) -> Areas:
+        """Return what areas say beside the relaxation of the least jobs, which are those of these rows."""
+        each, begin = self.every(least, started)
+        return Areas(each.clocked(), least, begin)
+
+    def every(self, least: Relaxation, started: Ints, *, apart: bool = False) -> tuple[Relaxation, Ints]:
+        """Return the relaxation of all shapes of those jobs, and at which row those of each begin.
+
+        With `apart`, groups that some shape may not use freely are classes of their own.
+        """
+        each, owner, _, table, row_of = self._possible
+        problem = pack(each, self._federation, reading=self._reading, t0=least.t0)
+        planned = np.minimum(each.estimate, self._reading.runtime(each))
+        runtime = self._reading.planned(each)
+        relaxation = relax(
+            problem, (table, row_of), each.id, runtime=runtime, planned=planned, apart=apart,
+            idling=self._idling,
+        )  # fmt: skip
+        owner = owner[those_who_start(problem)]
+        place = np.searchsorted(started, owner)  # of each shape's job in the relaxation of the least
+        rows = np.flatnonzero(np.isin(owner, started))
+        of_those, place = relaxation.take(rows), place[rows]
+        begin = np.flatnonzero(np.diff(place, prepend=-1))
+        return replace(of_those, release=least.release[place]), begin
+
+
+class Areas:
+    """What jobs take at least of nodes' time, whichever of their shapes each has."""
+
+    def __init__(self, relaxation: Relaxation, least: Relaxation, begin: Ints) -> None:
+        self._relaxation, self._least, self._begin = relaxation, least, begin
+
+    def _taken(self, problem: BoundProblem, price: Floats) -> float:
+        nothing = np.zeros(self._relaxation.tasks.size)
+        cost = cheapest_modes(problem, price, nothing)[0]
+        return float(np.minimum.reduceat(cost, self._begin).sum())
+
+    def _problem(self) -> BoundProblem:
+        relaxation = self._relaxation
+        nothing = np.zeros((0, relaxation.tasks.size))
+        return BoundProblem(relaxation, release_levels(relaxation), nothing, 1.0, np.zeros(relaxation.nodes.size))
+
+    def area(self) -> float:
+        """Return the bound on the makespan by areas: all nodes alike, or each by its speed."""
+        relaxation, problem = self._relaxation, self._problem()
+        capacity = relaxation.nodes.astype(np.float64)
+        best = 0.0
+        for prices in class_prices(relaxation, problem.levels.size):
+            constant = self._taken(problem, prices.cumsum(axis=0)) + float((prices @ capacity) @ problem.levels)
+            best = max(best, constant)
+        shortest = np.minimum.reduceat(relaxation.tasks * relaxation.shortest, self._begin)
+        plain = suffix_bounds(self._least.release, shortest, relaxation.total_nodes)[1].max()
+        return rounded_down(max(best, float(plain)), relaxation.t0)
+
+    def busy_energy(self) -> float:
+        """Return what nodes take at least while they are busy."""
+        return self._joules(self._relaxation.busy_watts)
+
+    def energy(self, makespan: float) -> float:
+        """Return what all nodes take at least in a schedule that lasts so long or longer.
+
+        Jobs that take longer to draw less keep the nodes on for longer: as no node has more time than the makespan, a
+        part of what idle nodes draw may as well be paid by the jobs, for the time that they take.
+        """
+        relaxation, best = self._relaxation, 0.0
+        each = relaxation.idle_total / relaxation.total_nodes
+        for part in np.linspace(0.0, 1.0, PARTS):
+            rest = rounded_down((1.0 - part) * makespan * relaxation.idle_total)
+            best = max(best, rest + self._joules(relaxation.extra_watts + part * each))
+        return best
+
+    def _joules(self, watts: Floats) -> float:
+        # What the jobs take at least where each class of nodes takes so many watts, and under some jobs more.
+        relaxation = self._relaxation
+        drawn = np.tile(watts, (relaxation.tasks.size, 1))
+        drawn += relaxation.more_watts if relaxation.more_watts.size else 0.0
+        cost = np.full(relaxation.tasks.size, np.inf)
+        for v in range(relaxation.slowdown.size):  # each on the thriftiest of its nodes that are none slower
+            rows, fast = np.flatnonzero(relaxation.usable[:, v]), relaxation.class_slowdown <= v
+            price, caps = drawn[rows][:, fast], relaxation.caps[rows][:, fast]
+            order = np.argsort(price, axis=1, kind="stable")
+            room = np.take_along_axis(caps, order, axis=1).cumsum(axis=1)
+            taken = np.diff(np.minimum(room, relaxation.tasks[rows, None]), axis=1, prepend=0)
+            joules = relaxation.duration[rows, v] * (taken * np.take_along_axis(price, order, axis=1)).sum(axis=1)
+            cost[rows] = np.minimum(cost[rows], joules)
+        return rounded_down(float(np.minimum.reduceat(cost, self._begin).sum()))

@@ -1,0 +1,180 @@
+"""What no schedule on nodes that jobs share can beat: areas of each resource, and tasks that fit beside no other [55].
+
+A task that holds a share x of a node's cores (or memory, or devices) for as long as its job runs at least takes that
+area of the node. Beyond that, f(x) of it, where f is dual feasible: what fits into one node by x fits by f(x), so that
+the areas of f(x) fit into the nodes' time, too. Of the family
+
+    f_k(x) = x where (k + 1)·x is whole, else ⌊(k + 1)·x⌋/k,
+
+f_1 says that tasks of more than half a node stand alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.cost.stretches import ROUNDING, cheapest
+from fedsched.bounds.lower.relaxation import rounded_down
+from fedsched.core.errors import unknown_name
+from fedsched.engine.sharing.arrays import WHOLE
+from fedsched.model.schedule.metrics import NAMES
+from fedsched.model.schedule.power_draw import Pricing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Problem
+    from fedsched.engine.sharing.arrays import Sharing
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.time.signal import Curve
+
+    Floats = NDArray[np.float64]
+
+FINEST = 6  # the last k of the family
+NO_ROOM = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBounds:
+    """Lower bounds on all schedules of jobs that share nodes, whichever of them tasks take."""
+
+    known: Mapping[str, float]
+    cut: bool = False
+
+    @property
+    def makespan(self) -> float:
+        """Return the bound on the last finish."""
+        return self.known["makespan"]
+
+    def of(self, metric: str) -> float:
+        """Return the bound on a column of the metric row; NaN where none is known."""
+        if metric not in NAMES:
+            raise unknown_name("metric", metric, NAMES)
+        return self.known.get(metric, math.nan)
+
+
+def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) -> SharedBounds:
+    """Return what no schedule of these jobs is below."""
+    jobs = _Jobs(problem, sharing)
+    makespan, flow = jobs.makespan(), jobs.flow()
+    known = {"makespan": makespan, "flow": flow, "mean_response": flow / jobs.release.size, **jobs.energies(makespan)}
+    if jobs.alike:
+        known["mean_wait"] = max(0.0, (flow - float(jobs.shortest.sum())) / jobs.release.size)
+    found = {name: rounded_down(value, problem.t0) for name, value in known.items()}
+    return SharedBounds(found | jobs.costs(federation, makespan))
+
+
+class _Jobs:
+    """The jobs as areas: what each of their tasks takes of a node, at least, for how long."""
+
+    def __init__(self, problem: Problem, sharing: Sharing) -> None:
+        kinds, nodes, of_job = sharing.kinds, sharing.nodes, sharing.kinds.of_job
+        self.t0 = problem.t0
+        self.count = np.diff(nodes.first)
+        self.tasks, self.alone = kinds.tasks[of_job], kinds.alone[of_job] == 1
+        self.open = kinds.opened[of_job] == 1
+        self.release = np.maximum(problem.submit, problem.t0)
+        self.late = float((self.release - problem.submit).sum())
+        slow = problem.groups.slowdown
+        each = problem.runtime[:, None] * (problem.sigma[:, None] * slow + (1.0 - problem.sigma[:, None]))
+        self.duration = np.where(self.open, each, NO_ROOM)  # jobs x groups
+        self.shortest = self.duration.min(axis=1)
+        self.alike = bool((slow == slow[0]).all())
+        needs = [kinds.need[of_job, r] for r in range(nodes.has.shape[0])]
+        has = [nodes.has[r] for r in range(nodes.has.shape[0])]
+        if sharing.gpu >= 0:  # in thousandths of devices
+            needs[sharing.gpu] = needs[sharing.gpu] * WHOLE + kinds.share[of_job]
+            has[sharing.gpu] = has[sharing.gpu] * WHOLE
+        self.needs, self.has = needs, has
+        fit = np.full(self.open.shape, np.iinfo(np.int64).max)
+        for need, there in zip(needs, has, strict=True):
+            fit = np.minimum(fit, np.where(need[:, None] > 0, there // np.maximum(need[:, None], 1), fit))
+        self.fit = fit
+        self.cores = next(self.shares())  # what a task takes of a node by its cores, or whole nodes
+        busy = problem.groups.busy_watts
+        self.drawn = problem.watts if problem.watts.size else np.broadcast_to(busy, self.open.shape)
+        self.idle = np.minimum(problem.groups.idle_watts, self.drawn.min(axis=0))  # jobs may draw less than idle nodes
+
+    def shares(self) -> Iterator[Floats]:
+        """Give, by each resource and each function, what a task takes of a node of each group (jobs x groups)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            whole = 1.0 / self.fit
+        for need, has in zip(self.needs, self.has, strict=True):
+            there, wanted = np.maximum(has, 1), need[:, None]
+            for k in range(FINEST + 1):
+                share = wanted / there
+                if k > 0:
+                    exact = (k + 1) * wanted % there == 0
+                    share = np.where(exact, share, (k + 1) * wanted // there / k)
+                yield np.where(self.open & (self.fit > 0), np.where(self.alone[:, None], whole, share), NO_ROOM)
+
+    def areas(self) -> Iterator[Floats]:
+        """Give, by each of these, the node-seconds that each job takes at least."""
+        for share in self.shares():
+            yield self.tasks * (np.where(share < NO_ROOM, share * self.duration, NO_ROOM)).min(axis=1)
+
+    def makespan(self) -> float:
+        """Return the bound on the last finish: of the longest job, or of areas behind some submit on some groups."""
+        best, areas = float((self.release + self.shortest).max() - self.t0), list(self.areas())
+        latest = np.argsort(-self.release, kind="stable")
+        for nodes in np.unique(self.open, axis=0):
+            within = latest[~(self.open[latest] & ~nodes).any(axis=1)]
+            there = int(self.count[nodes].sum())
+            for area in areas:
+                ends = self.release[within] - self.t0 + np.cumsum(area[within]) / there
+                best = max(best, float(ends.max()))
+        return best
+
+    def flow(self) -> float:
+        """Return the bound on Σ(finish − submit): each job at once, or all on one machine, the smallest areas first.
+
+        There the midpoints of runs cannot lie earlier, and a job ends half its run behind its own.
+        """
+        best, nodes = float(self.shortest.sum()), int(self.count.sum())
+        ahead = float((self.release - self.t0).sum())  # by how much submits are later than t0
+        for area in self.areas():
+            takes = np.sort(area) / nodes
+            middles = float((np.cumsum(takes) - takes / 2.0).sum())
+            best = max(best, middles + float(self.shortest.sum()) / 2.0 - ahead)
+        return best + self.late
+
+    def energies(self, makespan: float) -> dict[str, float]:
+        """Return the bounds on energy: cores taken on the thriftiest nodes, and all nodes idle for the makespan."""
+        seconds = np.where(self.cores < NO_ROOM, self.cores * self.duration, NO_ROOM)
+        found = {}
+        if (self.drawn >= 0).all():
+            found["busy_energy"] = float((self.tasks * _cheapest(seconds, self.drawn)).sum())
+        if (self.idle >= 0).all():
+            above = float((self.tasks * _cheapest(seconds, self.drawn - self.idle)).sum())
+            found["energy"] = above + float(self.idle @ self.count) * makespan
+        return found
+
+    def costs(self, federation: Federation, makespan: float) -> dict[str, float]:
+        """Return the bounds on cost and carbon: each job alone where and when that is cheapest, and all nodes idle."""
+        found = {}
+        for metric, tariff in Pricing(federation).tariffs.items():
+            if (self.idle >= 0).all() and all(min(signal.values) >= 0.0 for signal in tariff.signals):
+                found[metric] = self._cost([tariff.curves[c] for c in federation.group_cluster], makespan)
+        return found
+
+    def _cost(self, curves: Sequence[Curve], makespan: float) -> float:
+        span, idle = np.array([self.t0, self.t0 + makespan]), 0.0
+        cost = np.full(self.open.shape, NO_ROOM)
+        for g, curve in enumerate(curves):
+            idle += curve.signal.priced(float(self.idle[g] * self.count[g]) * float(np.diff(curve.integral(span))[0]))
+            able = np.flatnonzero((self.cores[:, g] < NO_ROOM) & self.open[:, g])
+            stretch = cheapest(curve, self.release[able], self.duration[able, g])
+            taken = self.tasks[able] * self.cores[able, g] * (self.drawn[able, g] - self.idle[g])
+            cost[able, g] = curve.signal.priced(1.0) * taken * stretch
+        return (1.0 - ROUNDING) * (idle + float(cost.min(axis=1).sum()))
+
+
+def _cheapest(seconds: Floats, watts: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):  # watts of 0 where there is no room
+        return np.asarray(np.where(seconds < NO_ROOM, seconds * watts, NO_ROOM).min(axis=1))

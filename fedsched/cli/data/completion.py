@@ -1,0 +1,43 @@
+"""`fedsched completion`: what makes a shell complete commands and options."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import print_json, say
+
+
+def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, json: options.Json = False) -> int:
+    """Print the script that makes a shell complete commands and options, or install it.
+
+    Parameters
+    ----------
+    shell
+        Whose script.
+    install
+        Write it where the shell looks, and have the shell's startup file load it.
+
+    Examples
+    --------
+    fedsched completion bash
+    fedsched completion zsh --install
+    """
+    from fedsched.cli.app import build_app
+
+    app = build_app().meta
+    script = app.generate_completion(shell=shell)
+    if shell == "bash":
+        # Where the parser knows nothing better, names of files are offered.
+        script = script.replace("complete -F", "complete -o default -F")
+    path = None
+    if install:
+        path = app.install_completion(shell=shell)
+        path.write_text(script, encoding="utf-8")
+    if json:
+        print_json({"shell": shell, "script": script, "written": [str(path)] if path else []})
+    elif path is not None:
+        say(f"written to {path}; a new {shell} completes fedsched.")
+    else:
+        say(script)
+    return 0

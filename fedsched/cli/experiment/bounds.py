@@ -1,0 +1,122 @@
+"""`fedsched bounds`: what no schedule of a log can beat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from fedsched.cli.shared import groups, options
+from fedsched.cli.shared.shared import (
+    facts_of,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+    reading_of,
+    say,
+    stopwatch,
+)
+from fedsched.core.text import counted
+from fedsched.model.reading import CLAIRVOYANT, in_words
+
+if TYPE_CHECKING:
+    from fedsched.bounds import LowerBounds
+    from fedsched.model.machine.federation import Federation
+
+
+def command(
+    trace: options.Trace = None,
+    /,
+    *,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machine = groups.MACHINE,
+    submits: options.Submits = "keep",
+    reading: groups.Known = groups.KNOWN,
+    method: Literal["auto", "lp", "lagrangian", "closed"] = "auto",
+    points: int = 5,
+    json: options.Json = False,
+) -> int:
+    """Say what no schedule of a log can beat: makespan, energy, their front, responses.
+
+    Parameters
+    ----------
+    method
+        lp: the linear program. lagrangian: for thousands of jobs. closed: closed forms. auto chooses by size.
+    points
+        How many points of the lower bound of the Pareto front to look at.
+
+    Examples
+    --------
+    fedsched bounds sample --head 200 --federation example --submits now
+    """
+    from fedsched.bounds import lower_bounds
+    from fedsched.model.jobs.waiting import waiting_from
+
+    asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, usual=CLAIRVOYANT)
+    groups.say_unused(scenario, asked, "bounds")
+    told = in_words(submits, asked.reading)
+    workload = load_workload(asked.jobs, asked.seed)
+    cluster = asked.cluster(workload)
+    if submits == "now" and len(workload):
+        workload = waiting_from(workload, float(workload.submit.min()))
+    with stopwatch() as taken:
+        bounds = lower_bounds(workload, cluster, reading=asked.reading, method=method)
+        front = bounds.front(points).tolist()
+        seconds = taken()
+    if json:
+        print_json(
+            {
+                "workload": workload.name,
+                "federation": cluster.name,
+                "jobs": len(workload),
+                **reading_of(workload, cluster),
+                "reading": told,
+                "method": bounds.method,
+                "bounds": _telling(bounds),
+                "unproven": list(bounds.unproven),
+                "penalty": bounds.penalty,
+                "front": [{"makespan": makespan, "energy": energy} for makespan, energy in front],
+                "seconds": seconds,
+            }
+        )
+        return 0
+    say(f"Reading: {told}.")
+    _print(bounds, front, cluster)
+    for line in facts_of(workload, cluster):
+        say(line)
+    say(f"{counted(len(workload), 'job')} in {seconds:.2f} s")
+    return 0
+
+
+def _telling(bounds: LowerBounds) -> dict[str, float]:
+    """Return the bounds that say something: above what every schedule meets by definition."""
+    from fedsched.bounds.lower.trivial import is_telling
+    from fedsched.model.schedule.metrics import NAMES
+
+    return {name: bounds.of(name) for name in NAMES if is_telling(name, bounds.of(name))}
+
+
+def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -> None:
+    from fedsched.bounds.lower.lower_bounds import METHOD_NAMES
+    from fedsched.model.jobs.assumed import marked
+    from fedsched.model.schedule.metrics import METRICS
+
+    telling = _telling(bounds)
+    rows = [
+        (metric.name, number_text(telling[metric.name]), marked(metric.unit, metric.name, cluster), metric.meaning)
+        for metric in METRICS
+        if metric.name in telling
+    ]
+    if bounds.unproven:
+        why = "submits that move" if "flow" in bounds.unproven else "jobs that may never start"
+        say(f"Not proven with {why}: {', '.join(bounds.unproven)}; the others are of {counted(bounds.jobs, 'job')}.")
+    title = f"No schedule is below (by {METHOD_NAMES[bounds.method]}), {cluster}"
+    print_table(title, ("metric", "at least", "unit", "meaning"), rows, align="lrll")
+    if len(front) > 1:
+        cells = [(number_text(makespan), number_text(energy)) for makespan, energy in front]
+        heads = ("makespan, s", marked("energy, J", "energy", cluster))
+        print_table("With a makespan up to … the energy is at least …", heads, cells)
+    meaning = (
+        "makespan and energy want nearly the same plan" if bounds.penalty < 0.02 else "there is something to trade"
+    )  # fmt: skip
+    say(f"{marked('Energy penalty', 'energy', cluster)} at the least makespan: {bounds.penalty:.1%} ({meaning}).")

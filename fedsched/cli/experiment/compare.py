@@ -1,0 +1,282 @@
+"""`fedsched compare`: methods and policies on logs over seeds, with tests of who is ahead; resumable."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fedsched.cli.shared import groups, options
+from fedsched.cli.shared.shared import (
+    CHECK_FAILED,
+    INTERRUPTED,
+    NotTakenError,
+    check_apart,
+    check_output,
+    chosen_executor,
+    file_labels,
+    load_workload,
+    print_json,
+    progress_bar,
+    reading_of,
+    say,
+    written,
+)
+from fedsched.core.text import counted
+from fedsched.model.reading import CLAIRVOYANT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.comparison.instances import Comparable
+    from fedsched.comparison.record import Blocks, Comparison
+    from fedsched.comparison.statistics import Friedman, Pairs
+
+
+def command(
+    *traces: options.Traces,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machines = groups.MACHINES,
+    package: int | None = None,
+    method: tuple[str, ...] = ("memetic", "ga", "easy", "fcfs"),
+    objective: options.Objectives = ("makespan",),
+    seeds: int = 10,
+    evaluations: options.Evaluations = None,
+    seconds: options.Seconds = None,
+    baseline: tuple[str, ...] = (),
+    submits: options.Submits = "now",
+    reading: groups.Reading = groups.READING,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
+    against: str | None = None,
+    by: Literal["instance", "run"] = "instance",
+    alpha: float = 0.05,
+    out: Path | None = None,
+    retry: bool = False,
+    report: Path | None = None,
+    json: options.Json = False,
+) -> int:
+    """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, and who is ahead.
+
+    Unless told otherwise all jobs wait from the start and their run times are known, to searches and policies alike:
+    figures of `simulate` come with --submits keep --knowledge estimate, where searches are clairvoyant. The first line
+    says which it was.
+
+    Parameters
+    ----------
+    package
+        Cut each log into successive packages of so many jobs, each an instance; an incomplete last one is left out.
+    method
+        A search or a policy; give several, as --method easy,ga or one after the other. ga:random begins with chance.
+    seeds
+        Run every method with the seeds 0, 1, … so many.
+    baseline
+        A policy whose schedule every search starts with; several. Default: the usual ones.
+    against
+        Test this method against each other one, instead of all pairs.
+    by
+        What tests count: instances (each by the median of its seeds), or runs, whose tests hold for these instances.
+    alpha
+        The chance that is accepted of one or more false statements.
+    out
+        Keep the runs here, a line of JSON each (.jsonl); called again, only what is missing is run.
+    retry
+        Run again what --out says has failed.
+    report
+        Write the whole comparison as one page: .html.
+
+    Examples
+    --------
+    fedsched compare sample --federation example --head 200 --package 20 --method memetic --method ga --seeds 5
+        --evaluations 2000 --out runs.jsonl --report report.html
+    fedsched compare sample --nodes 128 --method easy --method fcfs --objective mean_wait --seeds 1 --submits keep
+        --knowledge estimate
+    fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
+    """
+    from fedsched.compare import Budget, compare
+    from fedsched.comparison.naming import check_kinds, check_names, is_search
+    from fedsched.comparison.statistics import check_alpha
+    from fedsched.core.errors import unknown_name
+    from fedsched.policies import POLICIES
+
+    check_output(out, (".jsonl",), what="a list of runs")
+    check_output(report, (".html",), what="a report")
+    check_apart((*traces, scenario, *machine.files), {"--out": out, "--report": report})
+    check_names(method)
+    check_alpha(alpha)
+    if seeds < 1:
+        raise ValueError(f"--seeds={seeds} must be at least 1.")
+    if retry and out is None:
+        raise NotTakenError(("retry",), "--retry runs again what the file of --out says has failed: give that too.")
+    for name in baseline:
+        if name.lower() not in POLICIES:
+            raise unknown_name("policy", name, POLICIES)
+    if against is not None and against not in method:
+        raise unknown_name("method", against, method)
+    simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
+    if evaluations is None and seconds is None and not simulated:
+        raise ValueError("compare: a search needs a budget; give --evaluations, --seconds or both.")
+    budget = Budget(1 if simulated else evaluations, seconds)
+    instances = instances_of(traces, scenario, log, machine, reading, package, objective, submits)
+    check_kinds(method, instances)
+    done = total = 0
+    with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
+
+        def progress(so_far: int, of: int) -> None:
+            nonlocal done, total
+            done, total = so_far, of
+            if bar is not None:
+                bar(so_far, of)
+
+        try:
+            found = compare(
+                instances,
+                method,
+                range(seeds),
+                budget,
+                path=out,
+                executor=chosen,
+                baselines=baseline or None,
+                retry=retry,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            kept = (
+                f"{done} of {counted(total, 'run')} are in {out}; the same command goes on"
+                if out
+                else "nothing was kept"
+            )
+            say(f"fedsched: interrupted; {kept}.", err=True)
+            return INTERRUPTED
+    if report is not None:
+        found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha)
+    if json:
+        print_json(as_json(found, against, by, alpha, written(out, report)) | {"instances": _read(instances)})
+    else:
+        say(summary(found, against, by, alpha))
+        if report is not None:
+            say(f"Report: {report}")
+    for record in found.failed:
+        say(f"fedsched: {record} failed: {record.error}", err=True)
+    return CHECK_FAILED if found.failed else 0
+
+
+def instances_of(
+    traces: Sequence[Path],
+    scenario: Path | None,
+    log: groups.Log,
+    machines: groups.Machines,
+    reading: groups.Reading,
+    package: int | None,
+    objectives: tuple[str, ...],
+    submits: str,
+) -> list[Comparable]:
+    """Return an instance for every log, or package of it, and federation; and those of other simulators."""
+    from fedsched.compare import GangInstance, Instance, MarketInstance
+    from fedsched.search.problem.objectives import Objectives
+
+    if not traces and scenario is None:
+        raise ValueError("compare: name at least one log, e.g. sample, or give --scenario FILE.")
+    if package is not None and package < 1:
+        raise ValueError(f"--package={package} must be at least 1.")
+    others = {"gang": GangInstance, "market": MarketInstance}
+    found: list[Comparable] = [others[str(trace)](str(trace), objectives) for trace in traces if str(trace) in others]
+    logs = [trace for trace in traces if str(trace) not in others]
+    if traces and not logs:
+        given = [option for option, value in reading.given().items() if value != getattr(CLAIRVOYANT, option)]
+        given += ["submits"] * (submits != "now")
+        if given:
+            name = given[0].replace("_", "-")
+            raise NotTakenError(given, f"--{name} says how a log's jobs are read; gang and market draw their own.")
+        return found
+    Objectives.of(objectives)
+    wanted: list[Path | None] = [*logs] or [None]
+    asked = [groups.scenario_of(scenario, one, log=log, reading=reading, usual=CLAIRVOYANT) for one in wanted]
+    groups.say_unused(scenario, asked[0], "compare")
+    labels = file_labels(logs) if logs else [asked[0].name or Path(scenario or "").stem]
+    places = machines.each()
+    where_labels = file_labels(machines.federation) if len(places) > 1 else [""]
+    for one, label in zip(asked, labels, strict=True):
+        workload = load_workload(one.jobs, one.seed)
+        size = len(workload) if package is None else package
+        if len(workload) < size:
+            raise ValueError(f"{label}: its {len(workload)} jobs do not fill one package of {package}.")
+        parts = [workload.take(range(begin, begin + size)) for begin in range(0, len(workload) - size + 1, size)]
+        for where, where_label in zip(places, where_labels, strict=True):
+            cluster = where.over(one.machine).cluster(workload)
+            base = f"{label} on {where_label}" if where_label else label
+            for k, part in enumerate(parts, 1):
+                name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"
+                found.append(Instance(name, part, cluster, tuple(objectives), submits=submits, reading=one.reading))
+    return found
+
+
+def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:
+    """Return the table of the first measure, the ranks, and what the tests say."""
+    ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks(by=by).items())
+    overall, pairs = _tests(found, against, by, alpha)
+    lines = [str(found.table()), "", f"average ranks: {ranks}", str(overall), str(pairs)]
+    return "\n".join(lines)
+
+
+def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, files: list[str]) -> dict[str, object]:
+    """Return the comparison as a machine reads it."""
+    from dataclasses import asdict
+
+    from fedsched.comparison.scores import measures_of
+
+    overall, pairs = _tests(found, against, by, alpha)
+    return {
+        "reading": found.reading,
+        "notes": list(found.notes),
+        "measures": {measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)},
+        "measure": measures_of(found)[0],
+        "ranks": found.ranks(by=by),
+        "friedman": overall if isinstance(overall, str) else asdict(overall),
+        "pairs": pairs
+        if isinstance(pairs, str)
+        else [asdict(pair) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
+        "failed": [{"run": str(record), "error": record.error} for record in found.failed],
+        "written": files,
+    }
+
+
+def _read(instances: Sequence[Comparable]) -> list[dict[str, object]]:
+    # What the logs' instances were read from; other simulators make their own jobs.
+    from dataclasses import asdict
+
+    from fedsched.compare import Instance
+
+    logs = [one for one in instances if isinstance(one, Instance)]
+    return [
+        {
+            "name": one.name, "jobs": len(one.workload), "submits": one.submits, **asdict(one.reading),
+            **reading_of(one.workload, one.federation),
+        }
+        for one in logs
+    ]  # fmt: skip
+
+
+def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> tuple[Friedman | str, Pairs | str]:
+    # Without the line that stands above all.
+    from dataclasses import replace
+
+    from fedsched.core.errors import TooFewRunsError
+
+    overall: Friedman | str
+    pairs: Pairs | str
+    try:
+        overall = replace(found.friedman(by=by), reading="")
+    except TooFewRunsError as error:
+        overall = str(error)
+    try:
+        pairs = replace(found.pairs(by=by, against=against, alpha=alpha), reading="")
+    except TooFewRunsError as error:
+        pairs = str(error)
+    return overall, pairs
+
+
+def _arguments() -> list[str]:
+    return sys.argv[1:]

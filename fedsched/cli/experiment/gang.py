@@ -1,0 +1,242 @@
+"""`fedsched gang`: gangs and local jobs on sites whose every processor has its own queue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedsched.cli.shared import groups, options
+from fedsched.cli.shared.shared import (
+    CHART_FORMATS,
+    check_apart,
+    check_output,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+    reading_of,
+    refuse,
+    say,
+    written,
+)
+from fedsched.core.text import counted
+from fedsched.core.values import is_number
+from fedsched.io.files import STDIN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.gang import GangSchedule, GangSystem
+    from fedsched.gang.presets import Preset
+    from fedsched.model.jobs.workload import Workload
+
+
+def command(
+    what: str = "dimitriadou-karatza-1",
+    /,
+    *,
+    log: groups.HowRead = groups.HOW_READ,
+    scheduler: str | None = None,
+    approach: int | None = None,
+    local_rate: float | None = None,
+    gang_rate: float | None = None,
+    overhead: float | None = None,
+    threshold: float | None = None,
+    routing: str | None = None,
+    processors: str | None = None,
+    grid: str | None = None,
+    dispatch: str | None = None,
+    discipline: str | None = None,
+    order: str | None = None,
+    claim: str | None = None,
+    migration: Literal["none", "local", "external", "both"] | None = None,
+    aging: int | None = None,
+    preempts: str | None = None,
+    preempted: str | None = None,
+    load: float | None = None,
+    arrivals: Path | None = None,
+    completions: int | None = None,
+    time_limit: float | None = None,
+    head: options.Head = None,
+    warmup: float = 0.0,
+    replications: int = 10,
+    seed: options.Seed = None,
+    gantt: options.Gantt = None,
+    json: options.Json = False,
+) -> int:
+    """Run a published experiment of gang scheduling, or a log of yours, on sites with a queue per processor.
+
+    Parameters
+    ----------
+    what
+        dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s1 or -s2; or a workload file, or `sample`.
+    scheduler
+        Of the Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with an m for migration (2019).
+    approach
+        1: a gang stays on one site; 2: it may take idle processors of all; 3: it may wait in empty queues of all.
+    local_rate
+        Local arrivals at each of the two sites of 16 processors in a unit of time (a mean service time).
+    gang_rate
+        Gang arrivals at the grid in a unit of time.
+    overhead
+        What a gang that spans sites takes longer: 0.1 = 10 %.
+    threshold
+        How long a local job that overtakes a waiting gang may delay it.
+    routing
+        Where local jobs go: shortest_waiting, idle_first, fastest or dispatch.
+    processors
+        For a log: how many processors each site has, like 128,256. Default: the log's machine as one site.
+    grid
+        For a log: multi_site, load (default) or random.
+    dispatch
+        For a log: least_remaining, olb, jsq, ald or jseq (default).
+    discipline
+        For a log: fcfs (default), afcfs, ljfs, lxf or sxf.
+    order
+        Under afcfs: sort or head.
+    claim
+        What a gang does that cannot start: hold its idle processors, or let others skip it.
+    migration
+        For a log: none (default), local, external or both.
+    aging
+        A job that so many later arrivals have overtaken by migration goes first.
+    preempts
+        When a local job stops gangs: never (a log's default), site (none idle there), system (none idle; pinto-2014's).
+    preempted
+        What a stopped gang does: restart or resume.
+    load
+        Of the Pinto experiments: the work that arrives, per processor.
+    arrivals
+        Of the Pinto experiments: a log whose submit times the jobs take, stretched to the load; default: uniform ones.
+    completions
+        A run ends after so many completed jobs.
+    time_limit
+        For a log: the run ends at this time.
+    warmup
+        So many seconds from the first arrival are left out of the figures.
+    replications
+        How many runs with seeds of their own; a log is run once.
+
+    Examples
+    --------
+    fedsched gang pinto-2019-s1 --scheduler LJFSm
+    fedsched gang sample --processors 128,256 --discipline afcfs --migration both
+    """
+    from fedsched.gang import GangSystem, presets, simulate
+
+    seed = seed or 0
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    check_apart((what, arrivals), {"--gantt": gantt})
+    of_experiment: dict[str, Any] = {
+        "scheduler": scheduler, "approach": approach, "local_rate": local_rate, "gang_rate": gang_rate,
+        "overhead": overhead, "threshold": threshold, "routing": routing, "completions": completions,
+        "preempts": preempts, "preempted": preempted, "aging": aging, "load": load, "arrivals": arrivals,
+    }  # fmt: skip
+    of_system: dict[str, Any] = {
+        "approach": approach, "overhead": overhead, "threshold": threshold, "routing": routing, "grid": grid,
+        "dispatch": dispatch, "discipline": discipline, "order": order, "claim": claim, "aging": aging,
+        "preempts": preempts, "preempted": preempted,
+    }  # fmt: skip
+    of_log: dict[str, Any] = {"processors": processors, "migration": migration, "time_limit": time_limit, "head": head}
+    if not (is_number(warmup) and warmup >= 0):
+        raise ValueError(f"--warmup={warmup!r} must be finite and at least 0 seconds.")
+    what = str(Path(what))
+    if _is_log(what):
+        refuse(what, of_experiment, (*of_system, "completions"))
+        workload = load_workload(replace(log.log(what), head=head))
+        if not len(workload):
+            raise ValueError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
+        if time_limit is not None and time_limit < (first := float(workload.submit.min())):
+            raise ValueError(f"--time-limit={time_limit!r} is before the first job arrives, at {first:g} s.")
+        defaults: dict[str, Any] = {"grid": "load", "dispatch": "jseq", "routing": "fastest"}
+        chosen = defaults | {name: value for name, value in of_system.items() if value is not None}
+        if chosen["grid"] == "multi_site" and dispatch is None:
+            chosen["dispatch"] = "least_remaining"
+        for kind in ("local", "external"):
+            chosen[f"{kind}_migration"] = migration in (kind, "both")
+        system = GangSystem(processors=_sites(processors, workload), **chosen)
+        limit = math.inf if time_limit is None else time_limit
+        schedule = simulate(workload, system, max_completions=completions, time_limit=limit, seed=seed)
+        _draw(schedule, gantt)
+        about = reading_of(workload) | {"written": written(gantt)}
+        return _print_run(what, schedule, about, warmup, json)
+    preset = presets.named(what)
+    names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
+    refuse(what, of_system | of_experiment | of_log, names)
+    if arrivals is not None:
+        of_experiment["arrivals"] = load_workload(log.log(arrivals)).submit
+    preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
+    if gantt is not None:
+        _draw(preset.run(seed), gantt)
+    about = {"arrivals": None if arrivals is None else str(arrivals), "written": written(gantt)}
+    return _print_replications(what, preset, about, replications, seed, warmup, json)
+
+
+def _is_log(what: str) -> bool:
+    return what in ("sample", STDIN) or Path(what).exists() or Path(what).suffix != ""
+
+
+def _sites(processors: str | None, workload: Workload) -> tuple[int, ...]:
+    if processors is None:
+        if not workload.nodes:
+            raise ValueError(
+                f"{workload.name}: the log does not say how many nodes its machine has; give --processors."
+            )
+        return (workload.nodes,)
+    try:
+        return tuple(int(count) for count in processors.split(","))
+    except ValueError:
+        raise ValueError(f"--processors {processors!r} must be whole numbers with commas, like 128,256.") from None
+
+
+def _draw(schedule: GangSchedule, path: Path | None) -> None:
+    if path is not None:
+        from matplotlib.figure import Figure
+
+        from fedsched.plot.saving import save
+
+        figure = Figure(figsize=(10, 5), layout="constrained")
+        schedule.gantt(figure.add_subplot())
+        save(figure, path)
+
+
+def _print_run(what: str, schedule: GangSchedule, about: Mapping[str, object], warmup: float, json: bool) -> int:
+    classes = ("all", "gangs", "locals")
+    rows = {jobs: asdict(schedule.metrics(jobs, warmup=warmup)) for jobs in classes}
+    if json:
+        print_json({**rows, "notes": schedule.notes, **about})
+        return 0
+    table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
+    print_table(what, ("metric", *classes), table, align="lrrr")
+    for note in (_words(schedule.system), *schedule.notes):
+        say(f"note: {note}")
+    return 0
+
+
+def _words(system: GangSystem) -> str:
+    moves = [kind for kind in ("local", "external") if getattr(system, f"{kind}_migration")]
+    sites = " + ".join(str(count) for count in system.processors)
+    nodes = "processor" if sites == "1" else "processors"
+    return f"{sites} {nodes}, {system.discipline}, {system.dispatch}, migration {' and '.join(moves) or 'none'}"
+
+
+def _print_replications(
+    what: str, preset: Preset, about: Mapping[str, object], replications: int, seed: int, warmup: float, json: bool
+) -> int:
+    from fedsched.gang import replicate
+
+    answer = replicate(preset, replications=replications, seed=seed, warmup=warmup)
+    if json:
+        means = {jobs: {name: asdict(value) for name, value in row.items()} for jobs, row in answer.items()}
+        print_json({**means, **about})
+        return 0
+    rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
+    print_table(f"{what}, {counted(replications, 'run')}, 95 % intervals", ("metric", *answer), rows, align="lrrr")
+    if about["arrivals"]:
+        say(f"note: the jobs arrive as those of {about['arrivals']} do, stretched to the experiment's load")
+    left = 1.0 - answer["all"]["completed_share"].mean
+    if left > 0.0:
+        say(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean above counts")
+    return 0

@@ -1,0 +1,318 @@
+"""`fedsched market`: give a batch of jobs priced slots on nodes that their owners use too."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Literal
+
+from fedsched.cli.shared import groups, options
+from fedsched.cli.shared.shared import (
+    CHART_FORMATS,
+    NotTakenError,
+    check_apart,
+    check_output,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+    progress_bar,
+    reading_of,
+    say,
+    written,
+)
+from fedsched.core.text import counted
+from fedsched.core.values import is_number
+
+if TYPE_CHECKING:
+    from fedsched.market import Assignment, Domain, Environment
+    from fedsched.market.methods import Method
+    from fedsched.market.tariff import Prices
+    from fedsched.model.jobs.workload import Workload
+
+Name = Literal["css", "slicer", "backfilling", "bsf"]
+MEANINGS = {
+    "scheduled": "jobs with a window",
+    "cost": "what all users pay",
+    "cpu": "node time that the batch reserves",
+    "energy": "its nodes' power × time",
+    "start": "mean start",
+    "runtime": "mean run time (longest slot)",
+    "finish": "mean finish",
+    "job_cost": "mean cost of a job",
+    "job_cpu": "mean node time of a job",
+    "makespan": "last finish",
+    "alternatives": "windows that a job had to choose from, mean",
+    "utilisation": "share of all node time that the batch takes",
+    "idle": "share that nobody takes",
+}
+
+
+def command(
+    *,
+    method: tuple[Name, ...] = ("css", "slicer", "backfilling", "bsf"),
+    problem: Literal["time", "cost", "profit", "idleness"] = "time",
+    groups: int = 5,
+    first: int | None = None,
+    select: Literal["order", "cost", "performance"] = "order",
+    nodes: int = 24,
+    jobs: int = 20,
+    tasks: tuple[int, int] = (2, 5),
+    length: tuple[float, float] = (100.0, 200.0),
+    budget: tuple[float, float] = (0.9, 1.6),
+    cycles: int = 1,
+    flow: bool = False,
+    period: float | None = None,
+    carried: Literal["oldest", "newest"] | None = None,
+    patience: int | None = None,
+    price_from: tuple[tuple[float, float], ...] = (),
+    price_demand: float | None = None,
+    file: Path | None = None,
+    trace: Path | None = None,
+    log: groups.HowRead = groups.HOW_READ,
+    federation: options.Federation = None,
+    begin: float = 0.0,
+    interval: float = 600.0,
+    out: Path | None = None,
+    show: bool = False,
+    gantt: Path | None = None,
+    seed: options.Seed = None,
+    json: options.Json = False,
+) -> int:
+    """Give a batch of jobs priced slots on nodes that their owners use too.
+
+    Parameters
+    ----------
+    method
+        css, slicer, backfilling or bsf; several are compared. All when not given.
+    problem
+        What the VO chooses the combination of windows by.
+    groups
+        Into how many parts the slicer cuts the batch.
+    first
+        How many jobs of the batch bsf gives to the slicer. Default: half.
+    select
+        Which jobs these are: the first, those that cost most, or those most critical in the nodes that they need.
+    nodes
+        The domain's size (made domains).
+    jobs
+        How many jobs are in a batch.
+    tasks
+        The least and the most parallel tasks of a job.
+    length
+        The shortest and the longest reservation, on the slowest node (--trace: on a node of speed 1).
+    budget
+        The least and the greatest budget, as multiples of what the job costs on the market.
+    cycles
+        Over how many made domains and batches to take the mean.
+    flow
+        The cycles follow one another in one domain: jobs without a window wait for the next, what is sold stays sold.
+    period
+        The time from one cycle to the next (--flow). Default: the scheduling interval.
+    carried
+        Who goes first in a cycle (--flow): the oldest, who waited longest (the default), or the newest.
+    patience
+        A job gives up after so many cycles without a window (--flow). Default: never.
+    price_from
+        A time and a factor: from then on all prices are multiplied by it. Several, in order, make a tariff.
+    price_demand
+        Prices follow demand, in stretches of 100: by how much of the excess over its mean.
+    file
+        Instead of made domains and batches: a market of your own (.toml; docs/market.md says what is in it).
+    trace
+        Instead of a made domain: what this log leaves idle on --federation under EASY.
+    federation
+        The machine of --trace: a .toml file or a shipped one's name. Default: the log's machine.
+    begin
+        Where the scheduling interval begins (--trace), in seconds after the first submission.
+    interval
+        The length of the scheduling interval.
+    out
+        Write the windows of the last cycle, by the first method named: .csv.
+    show
+        Print every job's window of the last cycle (--flow: every cycle).
+    gantt
+        Draw the windows of the last cycle, by the first method named: .svg, .png or .pdf.
+
+    Examples
+    --------
+    fedsched market --method css --method slicer --cycles 200
+    fedsched market --flow --cycles 8 --period 300 --method css
+    fedsched market --trace sample --federation example --begin 40000 --interval 20000 --length 600 1200
+    """
+    from fedsched.cli.experiment.market_flow import print_flows
+    from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, flows_of, schedule
+    from fedsched.market.environment import tells_apart
+    from fedsched.market.files import read_market, write_windows
+    from fedsched.plot.cycle import save
+
+    if cycles < 1:
+        raise ValueError(f"cycles={cycles} must be at least 1.")
+    seed = seed or 0
+    drawn: dict[str, object] = {
+        "nodes": nodes,
+        "jobs": jobs,
+        "tasks": tasks,
+        "length": length,
+        "budget": budget,
+        "interval": interval,
+    }
+    if file is not None:
+        _refuse("--file holds nodes and jobs of its own", drawn | {"begin": begin})
+    elif trace is not None:
+        _refuse("the nodes of --trace are the log's machine or --federation", {"nodes": nodes})
+    else:
+        _refuse("made domains begin at 0, logs (--trace) where --begin says", {"begin": begin})
+    if not is_number(begin):
+        raise ValueError(f"--begin={begin!r} must be a finite number of seconds.")
+    if trace is not None and is_number(interval) and interval > 0 and not tells_apart(begin, interval):
+        raise ValueError(
+            f"--begin={begin!r} must be nearer to the log's first submission: so far off the clock does not tell times "
+            f"of --interval={interval!r} apart."
+        )
+    check_output(out, (".csv",), what="a table of windows")
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    check_apart((file, trace, federation), {"--out": out, "--gantt": gantt})
+    if file is not None and (trace is not None or cycles > 1):
+        raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
+    if federation is not None and trace is None:
+        raise NotTakenError(
+            ("federation",),
+            "--federation is the machine of --trace: give that too, or leave both out for made domains.",
+        )
+    if not flow and (period, carried, patience) != (None, None, None):
+        raise ValueError("--period, --carried and --patience are of cycles that follow one another: give --flow too.")
+    if flow and (file is not None or trace is not None or out is not None or gantt is not None):
+        raise ValueError("--flow is of made domains: leave --file, --trace, --out and --gantt out.")
+    prices = _prices(price_from, price_demand)
+    own, idle, traced, domain = None, None, None, Domain(nodes=nodes, interval=interval, prices=prices)
+    if file is not None:
+        own, idle = read_market(file)
+    elif trace is not None:
+        traced = load_workload(log.log(trace))
+        idle, domain = _idle_time(traced, federation, begin, interval)
+    if idle is not None and prices is not None:
+        idle = idle.priced(prices)
+    made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
+    methods: dict[str, Method] = {
+        "css": Slicer(groups=1, search="amp", problem=problem),
+        "slicer": Slicer(groups=groups, problem=problem),
+        "backfilling": Backfilling(),
+        "bsf": Bsf(first=first, slicer=Slicer(groups=1, problem=problem), select=select),
+    }
+    if flow:
+        with progress_bar("scheduling") as progress:
+            flows = flows_of(
+                {name: methods[name] for name in method},
+                domain=domain,
+                jobs=made,
+                cycles=cycles,
+                period=period,
+                order=carried or "oldest",
+                patience=patience,
+                first=seed,
+                progress=progress,
+            )
+        print_flows(flows, json=json, show=show)
+        return 0
+    done: dict[str, list[Assignment]] = {name: [] for name in dict.fromkeys(method)}
+    with progress_bar("scheduling") as progress:
+        for cycle in range(cycles):
+            environment = domain.environment(seed + cycle) if idle is None else idle
+            batch = made.batch(seed + cycle, domain=domain) if own is None else own
+            for name, results in done.items():
+                results.append(schedule(batch, environment, method=methods[name], seed=seed + cycle))
+            if progress is not None:
+                progress((cycle + 1) * len(batch), cycles * len(batch))
+    means = {name: _means(results) for name, results in done.items()}
+    last = {name: results[-1] for name, results in done.items()}
+    if gantt is not None:
+        save(next(iter(last.values())), gantt)
+    if out is not None:
+        write_windows(next(iter(last.values())), out)
+    if json:
+        plans = {name: _plan(plan) for name, plan in last.items()}
+        about = ({"cleaning": None} if traced is None else reading_of(traced)) | {"written": written(out, gantt)}
+        print_json({"cycles": cycles, "means": means, "last": plans} | about)
+        return 0
+    say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {counted(jobs, 'job')}")
+    rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
+    rows.append(("failures", *(number_text(means[of]["failures"]) for of in means), "cycles that left a job without"))
+    print_table("market", ("metric", *means, "meaning"), rows, align="l" + "r" * len(means) + "l")
+    for name, plan in last.items():
+        if show:
+            _print_windows(name, plan)
+        without = (f"job {plan.batch[j].name}: {why}" for j, why in plan.unscheduled().items())
+        for line in (*plan.limits, *without):
+            say(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
+    return 0
+
+
+def _refuse(why: str, options: dict[str, object]) -> None:
+    """Raise for the first of these options that is not as usual: this call makes nothing of it."""
+    usual = inspect.signature(command).parameters
+    given = [name for name, value in options.items() if value != usual[name].default]
+    if given:
+        raise NotTakenError(given, f"{why}: leave --{given[0]} out.")
+
+
+def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> Prices | None:
+    """Return how prices change, by the options."""
+    from fedsched.market import Demand, Hours
+
+    if factors and demand is not None:
+        raise ValueError("--price-from and --price-demand are two ways of setting prices: give one of them.")
+    if demand is not None:
+        return Demand(strength=demand)
+    return Hours(factors) if factors else None
+
+
+def _means(results: list[Assignment]) -> dict[str, float]:
+    # Means over the cycles in which there is something to take the mean of.
+    totals = [plan.totals().as_dict() for plan in results]
+    known = {name: [row[name] for row in totals if row[name] == row[name]] for name in MEANINGS}
+    means = {name: sum(values) / len(values) if values else float("nan") for name, values in known.items()}
+    return means | {"failures": sum(plan.failed for plan in results) / len(results)}
+
+
+def _plan(plan: Assignment) -> dict[str, object]:
+    windows = [
+        {"job": plan.batch[w.job].name, "start": w.start, "runtime": w.runtime, "cost": w.cost, "nodes": list(w.nodes)}
+        for w in plan.windows
+        if w is not None
+    ]
+    without = [{"job": plan.batch[j].name, "reason": reason} for j, reason in plan.unscheduled().items()]
+    return {"method": plan.method, "windows": windows, "unscheduled": without, "limits": list(plan.limits)}
+
+
+def _print_windows(name: str, plan: Assignment) -> None:
+    rows: list[tuple[str, ...]] = []
+    for request, window in zip(plan.batch, plan.windows, strict=True):
+        known = (request.name, request.criterion, number_text(request.budget))
+        if window is None:
+            rows.append((*known, "—", "—", "—", "none"))
+        else:
+            nodes = " ".join(str(node) for node in window.nodes)
+            rows.append((*known, *(number_text(v) for v in (window.cost, window.start, window.finish)), nodes))
+    print_table(name, ("job", "criterion", "budget", "cost", "start", "finish", "nodes"), rows, align="llrrrrl")
+
+
+def _idle_time(
+    workload: Workload, federation: Path | None, begin: float, interval: float
+) -> tuple[Environment, Domain]:
+    """Return what a log leaves idle, and the market that budgets follow there."""
+    import numpy as np
+
+    from fedsched.market import Domain, Environment, Pricing
+    from fedsched.simulate import simulate
+    from fedsched.study.scenario import Machine
+
+    if federation is None and not workload.nodes:
+        raise ValueError(f"{workload.name}: the log does not say how many nodes its machine has; give --federation.")
+    cluster = Machine(federation=None if federation is None else str(federation)).cluster(workload)
+    plan = simulate(workload, cluster, "easy")
+    speed = np.array([group.speed for group in cluster.groups])
+    pricing = Pricing(middle=float(np.average(speed, weights=[group.count for group in cluster.groups])))
+    origin = plan.t0 + begin
+    environment = Environment.of_schedule(plan, begin=origin, end=origin + interval, price=pricing.of(speed))
+    return environment, Domain(nodes=cluster.nodes, performance=(1.0, max(1.0, float(speed.max()))), pricing=pricing)

@@ -1,0 +1,199 @@
+"""`fedsched optimize`: search the best plan for a package of jobs and print it beside baselines and bounds."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING
+
+from fedsched.cli.shared import groups, options
+from fedsched.cli.shared.shared import (
+    CHART_FORMATS,
+    INTERRUPTED,
+    PLAN_FORMATS,
+    check_apart,
+    check_choice,
+    check_input,
+    check_output,
+    chosen_executor,
+    chosen_plan,
+    load_workload,
+    print_json,
+    reading_of,
+    say,
+    write_schedule,
+    written,
+)
+from fedsched.model.reading import CLAIRVOYANT
+
+if TYPE_CHECKING:
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.optimize.result import Result
+
+
+def command(
+    trace: options.Trace = None,
+    /,
+    *,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machine = groups.MACHINE,
+    objective: options.Objectives = (),
+    method: str = "auto",
+    encoding: str | None = None,
+    seconds: options.Seconds = None,
+    evaluations: options.Evaluations = None,
+    target: float | None = None,
+    seed: options.Seed = None,
+    threads: int = 1,
+    islands: int | None = None,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
+    package: int | None = None,
+    submits: options.Submits = "now",
+    put_off: options.PutOff = None,
+    gears: options.Gears = False,
+    end_by: options.EndBy = None,
+    sharing: options.Sharing = None,
+    reservation: options.Reservation = None,
+    reading: groups.Reading = groups.READING,
+    choose: options.Choose = "knee",
+    initial: tuple[Path, ...] = (),
+    checkpoint: Path | None = None,
+    out: options.OutPlan = None,
+    gantt: options.Gantt = None,
+    save: Path | None = None,
+    json: options.Json = False,
+) -> int:
+    """Search the best plan for a package of jobs and print it beside baselines and bounds.
+
+    Parameters
+    ----------
+    method
+        memetic (auto), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
+    encoding
+        For ga and ga-mf, what plans say of a job's nodes: blacklist when not given, or assignment.
+    target
+        Stop when the first objective is as good.
+    threads
+        How many threads evaluate; the plan does not depend on it.
+    islands
+        Searches that share the budget and exchange their best plans. Default: 1, or 4 with --workers or --executor.
+    package
+        Plan the log in successive packages of so many jobs; needs one objective. --evaluations are each one's.
+    initial
+        Begin with the plans of this saved result; may be given several times.
+    checkpoint
+        Save the search here as it goes on, and go on from there when called again.
+    save
+        Write the whole result: .json or .json.gz.
+
+    Examples
+    --------
+    fedsched optimize sample --head 300 --federation example --seconds 10 --out plan.csv --save result.json
+    fedsched optimize sample --head 100 --nodes 128 --method moga --objective makespan --objective energy
+        --evaluations 20000 --gantt front.png
+    """
+    from fedsched.optimize import optimize
+    from fedsched.optimize.result import Result
+    from fedsched.search.methods.methods import method_named
+    from fedsched.search.run import driver
+
+    check_output(out, PLAN_FORMATS)
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    check_output(save, (".json",), what="a result")
+    files = {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint}
+    check_apart((trace, scenario, *machine.files, *initial), files)
+    asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, seed=seed, usual=CLAIRVOYANT)
+    check_apart((*groups.files_read(scenario, asked), *initial), files)
+    check_choice(choose, objective or method_named(method).encoded(encoding).objectives)
+    for path in initial:
+        check_input(path)
+    if checkpoint is not None and checkpoint.exists():
+        check_input(checkpoint)
+    groups.say_unused(scenario, asked, "optimize", used=("sharing", "reservation"))
+    shared = groups.sharing_of(asked.policy, sharing, reservation)
+    groups.refuse_chart(shared, gantt)
+    workload = load_workload(asked.jobs, asked.seed)
+    if put_off is not None:
+        from fedsched.model.constraints.slack import slack_said
+
+        workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
+    deadline = None
+    if end_by is not None:
+        from fedsched.cli.shared.moments import moment_said
+
+        deadline = moment_said("end_by", end_by, workload)
+    cluster, known = asked.cluster(workload), asked.reading
+    if gears:
+        from fedsched.generate import gears as with_gears
+
+        workload, known = with_gears(workload, cluster), known.but(alternatives="free")
+    former = [Result.load(path, baselines=False) for path in initial]
+    with chosen_executor(executor, workers) as chosen:
+        result = optimize(
+            workload,
+            cluster,
+            objectives=objective or None,
+            method=method,
+            encoding=encoding,
+            seconds=seconds,
+            evaluations=evaluations,
+            target=target,
+            seed=asked.seed,
+            threads=threads,
+            islands=islands,
+            executor=chosen,
+            package=package,
+            submits=submits,
+            sharing=shared,
+            reading=known,
+            initial=former,
+            checkpoint=checkpoint,
+            deadline=deadline,
+            progress=sys.stderr.isatty(),
+        )
+    if save is not None:
+        result.save(save)  # first: a search that took hours outlives whatever goes wrong below
+    schedule = chosen_plan(result, choose)
+    if out is not None:
+        write_schedule(schedule, out)
+    if gantt is not None:
+        schedule.gantt(gantt)
+    if json:
+        print_json(as_json(result, workload, written(out, gantt, save, checkpoint)))
+    else:
+        say(result)
+    if result.stop_reason == driver.INTERRUPTED:
+        say("fedsched: interrupted; the best until then is above.", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:
+    """Return the summary of a result, and of how its log was read, as a machine reads it."""
+    return {
+        "reading": result.reading,
+        **reading_of(workload, result.federation),
+        "method": result.method,
+        "encoding": result.settings.encoding or None,
+        "seed": result.seed,
+        "objectives": list(result.objectives),
+        "front": result.front.values.tolist(),
+        "planned": None if result.front.planned is None else result.front.planned.tolist(),
+        "without_end": list(result.front.missing),
+        "foresight": result.foresight,
+        "baselines": {baseline.policy: list(baseline.values) for baseline in result.baselines},
+        "lower_bounds": {name: result.bound(name) for name in result.lower_bounds},
+        "gaps": {name: result.gap(name) for name in result.objectives},
+        "energy_penalty": result.energy_penalty,
+        "evaluations": result.evaluations,
+        "seconds": result.seconds,
+        "warm_up": result.warm_up,
+        "left_out": list(result.left_out),
+        "refused": result.refused,
+        "stop_reason": result.stop_reason,
+        "versions": result.versions,
+        "written": files,
+    }

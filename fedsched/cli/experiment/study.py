@@ -1,0 +1,119 @@
+"""`fedsched study`: what if, on one log or dump."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import again, check_apart, check_output, print_json, print_table, refuse_sharing, say
+
+if TYPE_CHECKING:
+    from fedsched.study import Study
+
+
+def command(
+    source: Path,
+    /,
+    *more: Annotated[Path, Parameter(name="MORE")],
+    scenario: tuple[str, ...] = (),
+    sweep: tuple[str, ...] = (),
+    policy: str | None = None,
+    out: Path | None = None,
+    bounds: bool = True,
+    seed: options.Seed = None,
+    sharing: options.NoSharing = None,
+    json: options.Json = False,
+) -> int:
+    """Simulate scenarios on one log or dump, beside what is: differences with intervals, who gains and who pays.
+
+    A scenario is one or more changes: policy=NAME, nodes=+20% (or 80%, -16, 120, of all
+    nodes or of some, as gpu:+4 of partition gpu), set.NAME=VALUE and conf=FILE of a
+    dump's slurm.conf, federate=home|single|co of several logs, partition=FROM>TO, estimates=exact (or x0.5),
+    maintenance=2d..2.5d, load=1.2, power=timeout:10m. A name may stand before it: "more nodes: nodes=+20%".
+
+    Parameters
+    ----------
+    source
+        The folder of a dump, a workload file or `sample`.
+    more
+        Further ones, clusters beside the first.
+    scenario
+        What changes; may be given again, a scenario each.
+    sweep
+        Scenarios of one change at several values: nodes=80%..140%:10, set.bf_interval=30..120:30.
+    policy
+        In place of what is usual: a dump's own scheduler, easy for a log.
+    out
+        Write a page: .html.
+    bounds
+        Prove mean waits that no schedule is below.
+
+    Examples
+    --------
+    fedsched study sample --scenario nodes=+20% --scenario "no backfilling: policy=fcfs" --out study.html
+    fedsched study sample --sweep nodes=100%..140%:20
+    """
+    from fedsched.study import scenarios_of, study, sweep_of
+
+    refuse_sharing("study", sharing)
+    check_output(out, (".html", ".htm"), what="a report")
+    check_apart((source, *more), {"--out": out})
+    scenarios = scenarios_of(scenario)
+    for text in sweep:
+        scenarios |= sweep_of(text)
+    if not scenarios:
+        raise ValueError("study needs --scenario or --sweep: fedsched study sample --scenario nodes=+20%.")
+    found = study(
+        [source, *more], scenarios, policy=policy, bounds=bounds, seed=seed or 0,
+        told=None if json else lambda name: say(f"fedsched: simulating {name}", err=True),
+    )  # fmt: skip
+    if out is not None:
+        given = {"scenario": scenario, "sweep": sweep, "policy": policy, "bounds": None if bounds else False}
+        found.report(out, repeat=again("study", [source, *more], given | {"seed": seed}, out))
+    if json:
+        print_json(_as_json(found) | {"written": [str(out)] if out is not None else []})
+        return 0
+    _print(found)
+    if out is not None:
+        say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def _print(found: Study) -> None:
+    from fedsched.study.page import ENERGY, HEADS, energies, rows_of
+
+    heads = ["", "nodes", *HEADS, "difference", "bound"]
+    print_table("What if", heads, rows_of(found), align="l")
+    if found.recorded is not None:
+        say(str(found.recorded))
+    rows = []
+    for one in found.scenarios:
+        users = found.by_user(one)
+        rows.append((one.name, f"{users.of:,}", f"{users.less:,}", f"{users.more:,}"))
+    print_table("Users whose mean wait changes by more than a minute", ["", "users", "wait less", "wait more"], rows,
+                align="l")  # fmt: skip
+    if used := energies(found):
+        print_table(*ENERGY, used, align="l")
+    for line in found.lines:
+        say(line)
+
+
+def _as_json(found: Study) -> dict[str, Any]:
+    def told(one: Any) -> dict[str, Any]:
+        said = {"name": one.name, "change": one.change, "policy": one.policy, "nodes": one.nodes, **one.metrics,
+                "bound": one.bound, "notes": list(one.notes)}  # fmt: skip
+        if one is not found.base:
+            said["difference"] = found.difference(one)._asdict()
+            said["users"] = found.by_user(one)._asdict()
+            said["sizes"] = [share._asdict() for share in found.by_size(one)]
+        return said
+
+    recorded = None if found.recorded is None else found.recorded._asdict()
+    return {
+        "jobs": len(found.size), "recorded": recorded, "resampled": found.blocks,
+        "days_of_each": found.days_of_block, "outcomes": [told(one) for one in found.outcomes],
+        "notes": list(found.notes),
+    }  # fmt: skip

@@ -1,0 +1,178 @@
+"""Options out of a file: a table for each command, `[optimize] seconds = 10`; the command line overrules it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.cli.shared.shared import say
+from fedsched.core import ownership
+from fedsched.core.errors import ConfigError, TraceError, UnknownNameError, shortened, unknown_name
+from fedsched.io.files import open_bytes, parse_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cyclopts import App
+    from cyclopts.argument import ArgumentCollection
+
+DEFAULT = Path("fedsched.toml")
+# Of two that take each other's place, the one on the command line puts the file's one out of force: nobody who asks for
+# so many evaluations, to repeat a search, wants a limit in seconds from elsewhere.
+INSTEAD = {
+    "federation": {"nodes"},
+    "nodes": {"federation"},
+    "seconds": {"evaluations"},
+    "evaluations": {"seconds"},
+    "file": {"trace", "cycles"},
+    "trace": {"file"},
+    "cycles": {"file"},
+    "initial": {"package"},
+    "package": {"initial"},
+}
+# A scenario on the command line is not altered by what the file has for calls without one.
+OF_SCENARIOS = (
+    "from", "sites", "unit", "over-request", "on-error", "head", "sample", "communication", "federation", "nodes",
+    "uplink", "pool", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
+    "kill-at-estimate", "alternatives", "same-time", "seed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The tables of a file, by command; the parser calls it to fill in what the command line leaves open.
+
+    What the call turned out not to take is left out, since nobody wrote it for this call.
+    """
+
+    path: Path
+    tables: Mapping[str, Mapping[str, Any]]
+    left_out: frozenset[str] = frozenset()
+
+    def without(self, options: frozenset[str]) -> Settings:
+        """Return the settings without these options, as far as there are such in the file."""
+        named = options & {key for table in self.tables.values() for key in table}
+        return replace(self, left_out=self.left_out | named)
+
+    def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+        """Give the command's arguments the file's values, and say so on stderr."""
+        from cyclopts.config import Dict
+
+        given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
+        table = self.tables.get(commands[0], {}) if commands else {}
+        wanted = {key: value for key, value in table.items() if not {key, *_instead_of(key)} & given}
+        used = {key: value for key, value in wanted.items() if key not in self.left_out}
+        if not self.left_out:
+            self._say("", used)
+        else:
+            self._say(", left out since it does not go with this call", {k: wanted[k] for k in wanted if k not in used})
+        if used:
+            Dict({commands[0]: used}, source=str(self.path))(app, commands, arguments)
+
+    def _say(self, what: str, options: Mapping[str, Any]) -> None:
+        if options:
+            words = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items())
+            say(f"fedsched: from {self.path}{what}: {words}", err=True)
+
+
+def found_here() -> Path | None:
+    """Return the file of the current folder, if there is one; root uses none that others can write."""
+    if not DEFAULT.exists():
+        return None
+    if os.name == "posix" and ownership.user() == 0 and not ownership.only_ours(DEFAULT):
+        raise ConfigError(
+            f"{DEFAULT}: others than root can write it, and root would do what it says; use it by --config {DEFAULT}, "
+            "or none by --config /dev/null."
+        )
+    return DEFAULT
+
+
+def read(path: Path, app: App) -> Settings:
+    """Return the settings in a TOML file, every table and key of which must name a command and an option of it."""
+    try:
+        with open_bytes(path) as stream:
+            content = parse_toml(stream.read().decode("utf-8"))
+    except TraceError as error:
+        raise ConfigError(str(error)) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: this is no TOML: it is not UTF-8 text.") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: this is no TOML: {shortened(str(error), 200)}.") from None
+    tables: dict[str, dict[str, Any]] = {}
+    for name, table in content.items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"{path}: {name} = {_toml(table)} stands in no table; put it below [optimize] or so.")
+        known = options_of(app, name, path)
+        tables[name] = {}
+        for key, value in table.items():
+            option = key.replace("_", "-")
+            if option not in known:
+                raise _unknown(path, f"key in [{name}]", key, known)
+            tables[name][option] = value
+        _check_kinds(app, name, tables[name], path)
+    return Settings(path, tables)
+
+
+def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -> None:
+    """Raise the error that says which value is none of its option's kind."""
+    from cyclopts import CycloptsError
+    from cyclopts.config import Dict
+
+    from fedsched.cli.shared.misread import worded
+
+    arguments = app[command].assemble_argument_collection()
+    try:
+        Dict({command: dict(table)}, source=str(path))(app[command], (command,), arguments)
+        check_whole_numbers(app, (command,), arguments)
+        for argument in arguments:
+            if argument.tokens:
+                argument.convert_and_validate()
+    except CycloptsError as error:
+        text = worded(error, table=command)
+        raise ConfigError(text if str(path) in text else f"{path}, [{command}]: {text}") from None
+
+
+def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse 2.5 where a whole number is asked for: the parser would cut it without a word."""
+    from cyclopts import CoercionError
+
+    for argument in arguments:
+        if argument.hint not in (int, int | None):
+            continue
+        for token in argument.tokens:
+            if not re.fullmatch(r"[+-]?[\d_]+", token.value.strip()):
+                raise CoercionError(argument=argument, token=token, target_type=int)
+
+
+def options_of(app: App, command: str, path: Path) -> list[str]:
+    """Return the names of a command's options, as a file gives them."""
+    commands = [name for name in app if not name.startswith("-")]
+    if command not in commands:
+        raise _unknown(path, "command", command, commands)
+    arguments = app[command].assemble_argument_collection()
+    names = [argument.name for argument in arguments if argument.name.startswith("--")]
+    return [name.removeprefix("--") for name in names]
+
+
+def _unknown(path: Path, kind: str, name: str, known: list[str]) -> UnknownNameError:
+    return UnknownNameError(f"{path}: {unknown_name(kind, name, known)}")
+
+
+def _instead_of(option: str) -> set[str]:
+    """Return the options that put another one of a file's out of force."""
+    return INSTEAD.get(option, set()) | ({"scenario"} if option in OF_SCENARIOS else set())
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case list():
+            return f"[{', '.join(_toml(item) for item in value)}]"
+        case _:
+            return str(value)

@@ -1,0 +1,352 @@
+"""The options that belong together, as one value each: how a log is read, the machine, the policy, the reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import NotTakenError, option, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.engine.sharing import NodeSharing
+    from fedsched.model.reading import Reading as Words
+    from fedsched.study import scenario as parts
+
+
+class Group:
+    """Options of which None, or nothing, says that another's word holds: a scenario's, or what is usual."""
+
+    __slots__ = ()
+
+    def given(self) -> dict[str, Any]:
+        """Return what was given, by option."""
+        words = {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in words.items() if value is not None and value != ()}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowRead(Group):
+    """How a log is read."""
+
+    from_: options.From = None
+    sites: options.Sites = None
+    queues: options.Queues = None
+    descriptor: options.Descriptor = None
+    unit: options.Unit = None
+    over_request: options.OverRequest = None
+    cancelled: options.Cancelled = None
+    on_error: options.OnError = None
+
+    def log(self, file: Path | str) -> parts.Log:
+        """Return the log in a file, read so."""
+        from fedsched.study.scenario import Log
+
+        words = self.given()
+        return Log(file=str(file), format=words.pop("from", None), **words)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log(HowRead):
+    """How a log is read, and which jobs of it are taken."""
+
+    feedback: options.Feedback = None
+    tasks_per_node: options.TasksPerNode = None
+    communication: options.Communication = None
+    head: options.Head = None
+
+    def over(self, before: parts.Log | parts.Made) -> parts.Log | parts.Made:
+        """Return a scenario's jobs, with what was given in place of its own."""
+        from fedsched.study.scenario import Made
+
+        words = self.given()
+        if "from" in words:
+            words["format"] = words.pop("from")
+        if isinstance(before, Made) and (strange := [*words.keys() - {"communication"}]):
+            option = strange[0].replace("_", "-")
+            raise NotTakenError(strange, f"--{option} is for logs, and the scenario's jobs are made; leave it out.")
+        return replace(before, **words)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled(Log):
+    """How a log is read, and which jobs of it are taken, or drawn."""
+
+    sample: options.Sample = None
+
+
+FILES = ("partitions", "calendar", "hosts")  # what a machine takes of other files than its own
+# And of those, be they of one cluster: NAME=FILE.
+SIGNALS = ("tariff", "carbon", "tariff_forecast", "carbon_forecast")
+
+
+class OneMachine(Group):
+    """Options that say on what jobs run."""
+
+    __slots__ = ()
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that are named."""
+        words = self.given()
+        federations = words.get("federation", ())
+        named = federations if isinstance(federations, tuple) else (federations,)
+        signals = [Path(one.rpartition("=")[2]) for name in SIGNALS for one in words.get(name, ())]
+        if words.get("cap"):
+            from fedsched.study.scenario.caps import cap_files
+
+            signals += map(Path, cap_files(words["cap"]))
+        return [*named, *(words[name] for name in FILES if name in words), *signals]
+
+    def over(self, before: parts.Machine) -> parts.Machine:
+        """Return a scenario's machine, with what was given in place of its own."""
+        words = self.given()
+        words |= {field: str(words[field]) for field in ("federation", *FILES) if field in words}
+        if {"federation", "nodes"} & words.keys():  # each takes the place of both
+            words = {"federation": None, "nodes": None, **words}
+        return replace(before, **words)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine(OneMachine):
+    """What the jobs run on."""
+
+    federation: options.Federation = None
+    nodes: options.Nodes = None
+    uplink: options.Uplink = ()
+    pool: options.Pool = ()
+    partitions: options.Partitions = None
+    calendar: options.Calendar = None
+    hosts: options.Hosts = None
+    calendar_origin: options.CalendarOrigin = None
+    calendar_until: options.CalendarUntil = None
+    calendar_on_running: options.CalendarOnRunning = None
+    calendar_victims: options.CalendarVictims = None
+    tariff: options.Tariff = ()
+    carbon: options.Carbon = ()
+    tariff_forecast: options.TariffForecast = ()
+    carbon_forecast: options.CarbonForecast = ()
+    cap: options.Cap = ()
+    cap_at: options.CapAt = None
+    beyond: options.Beyond = None
+    signal_origin: options.SignalOrigin = None
+    signal_zone: options.SignalZone = None
+    power: options.Power = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machines(OneMachine):
+    """What jobs run on, be it several federations, one after the other."""
+
+    federation: Annotated[
+        tuple[Path, ...],
+        Parameter(help=f"{options.FEDERATION_NAMES}; several: one instance of each with each log."),
+    ] = ()
+    nodes: options.Nodes = None
+    uplink: options.Uplink = ()
+    pool: options.Pool = ()
+    partitions: options.Partitions = None
+    calendar: options.Calendar = None
+    hosts: options.Hosts = None
+    calendar_origin: options.CalendarOrigin = None
+    calendar_until: options.CalendarUntil = None
+    calendar_on_running: options.CalendarOnRunning = None
+    calendar_victims: options.CalendarVictims = None
+    tariff: options.Tariff = ()
+    carbon: options.Carbon = ()
+    tariff_forecast: options.TariffForecast = ()
+    carbon_forecast: options.CarbonForecast = ()
+    cap: options.Cap = ()
+    cap_at: options.CapAt = None
+    beyond: options.Beyond = None
+    signal_origin: options.SignalOrigin = None
+    signal_zone: options.SignalZone = None
+    power: options.Power = None
+
+    def each(self) -> list[Machine]:
+        """Return the machines one by one: one of them where no federation is named."""
+        same = {field.name: getattr(self, field.name) for field in fields(Machine) if field.name != "federation"}
+        return [Machine(federation=one, **same) for one in self.federation or (None,)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known(Group):
+    """What plans know of run times, whether estimates end jobs, and which shapes jobs have."""
+
+    knowledge: options.Knowledge = None
+    kill_at_estimate: options.KillAtEstimate = None
+    alternatives: options.Alternatives = None
+
+    def over(self, before: Words) -> Words:
+        """Return a reading, with what was given in place of its own."""
+        return before.but(**self.given())
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(Known):
+    """What plans know, and how the machine behaves."""
+
+    saturation: options.Saturation = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeReading(Reading):
+    """The same, and how events of one instant are read: searches take instants whole."""
+
+    same_time: options.SameTime = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Group):
+    """By which rules the jobs are scheduled."""
+
+    policy: Annotated[
+        str | None,
+        Parameter(
+            help="easy (when not given), fcfs, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH; "
+            "rolling plans anew as time goes by; slurm is Slurm's own scheduler, by --conf."
+        ),
+    ] = None
+    order: Annotated[
+        str | None,
+        Parameter(
+            help="In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, "
+            "unicef, f1."
+        ),
+    ] = None
+    dispatch: Annotated[
+        str | None,
+        Parameter(
+            help="In place of the policy's dispatch rule: strict, greedy, local, easy, conservative or lookahead."
+        ),
+    ] = None
+    backfill_order: Annotated[
+        str | None, Parameter(help="In place of the policy's order of backfilling: the names of --order.")
+    ] = None
+    placement: Annotated[
+        str | None,
+        Parameter(help="fastest, single, home, best_fit, efficient, powerful, big_small or link_aware."),
+    ] = None
+    method: Annotated[str | None, Parameter(help="rolling: the search (memetic, ga, sa, …).")] = None
+    window: Annotated[
+        int | None, Parameter(help="rolling: how many waiting jobs are planned; the others stand behind them.")
+    ] = None
+    evaluations: Annotated[int | None, Parameter(help="rolling: how many plans a search may simulate each time.")] = (
+        None
+    )
+    every: Annotated[
+        str | None, Parameter(help="rolling: `change`, or plan at most each so many simulated seconds.")
+    ] = None
+    objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
+    conf: options.SlurmConf = None
+    slurm_version: options.SlurmVersion = None
+    assoc: options.SlurmAccounts = ()
+    clocks: Annotated[Path | None, Parameter(help="slurm: a recording's clocks (.json), to pass when it did.")] = None
+    passes: Annotated[
+        Literal["instant", "timed"] | None,
+        Parameter(help="slurm: whether backfill passes take no time (when not given) or that of their tests."),
+    ] = None
+    completing: options.Completing = None
+    sharing: options.Sharing = None
+    reservation: options.Reservation = None
+
+    def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
+        """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""
+        from fedsched.study.scenario import PolicyChoice
+
+        words: dict[str, Any] = {
+            name: str(word) if isinstance(word, Path) else word for name, word in self.given().items()
+        }
+        if self.assoc:
+            words["assoc"] = tuple(map(str, self.assoc))
+        if "policy" not in words:
+            return replace(before, **words)
+        return PolicyChoice(name=words.pop("policy"), **words)
+
+
+# What an option is where none of its group was given: a command's default must be one value.
+HOW_READ, LOG, SAMPLED, MACHINE, MACHINES = HowRead(), Log(), Sampled(), Machine(), Machines()
+KNOWN, READING, WHOLE_READING, POLICY = Known(), Reading(), WholeReading(), Policy()
+
+
+def scenario_of(
+    file: Path | None,
+    trace: Path | str | None,
+    *,
+    log: Log = LOG,
+    machine: Machine = MACHINE,
+    policy: Policy = POLICY,
+    reading: Known = KNOWN,
+    seed: int | None = None,
+    usual: Words,
+) -> parts.Scenario:
+    """Return what the command line asks for: a scenario's file, or a log under the usual reading, options above it.
+
+    A log on the command line takes the place of the scenario's jobs and of what the file says about them.
+    """
+    from fedsched.study.scenario import Scenario
+
+    if trace is not None:
+        jobs: parts.Log | parts.Made = log.log(trace)
+        base = Scenario(jobs=jobs, reading=usual) if file is None else replace(Scenario.load(file), jobs=jobs)
+    elif file is not None:
+        base = Scenario.load(file)
+        base = replace(base, jobs=log.over(base.jobs))
+    else:
+        raise ValueError("There is nothing to read: name a log, e.g. sample, or give --scenario FILE.")
+    return replace(
+        base,
+        machine=machine.over(base.machine),
+        policy=policy.over(base.policy),
+        reading=reading.over(base.reading),
+        seed=base.seed if seed is None else seed,
+    )
+
+
+def sharing_of(
+    policy: parts.PolicyChoice, sharing: options.Sharing, reservation: options.Reservation
+) -> NodeSharing | None:
+    """Return how nodes are shared, by a scenario's policy and what was given in place of that; None: they are not."""
+    from fedsched.study.scenario import PolicyChoice
+    from fedsched.study.scenario.policy_choice import NotOfPolicyError
+
+    given = PolicyChoice(sharing=sharing or policy.sharing, reservation=reservation or policy.reservation)
+    try:
+        return given.shared
+    except NotOfPolicyError as error:
+        raise NotTakenError(error.fields[:1], error.told(option)) from None
+
+
+def refuse_chart(sharing: NodeSharing | None, gantt: Path | None) -> None:
+    """Refuse a chart where jobs share nodes."""
+    if sharing is not None and gantt is not None:
+        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
+
+
+def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
+    """Return the files that are read for scenarios, the one of the scenario itself among them."""
+    return [*([] if file is None else [str(file)]), *(source for one in scenarios for source in one.sources)]
+
+
+def say_unused(file: Path | None, scenario: parts.Scenario, command: str, *, used: Sequence[str] = ()) -> None:
+    """Say that a scenario's policy is not the command's, which has policies or plans of its own and uses some words."""
+    from fedsched.study.scenario import PolicyChoice
+
+    usual = PolicyChoice()
+    said = [one.name for one in fields(usual) if getattr(scenario.policy, one.name) != getattr(usual, one.name)]
+    if file is not None and not {*said} <= {*used}:
+        say(f"fedsched: {file}: [policy] is for simulate and report; {command} makes nothing of it.", err=True)

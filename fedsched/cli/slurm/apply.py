@@ -1,0 +1,103 @@
+"""`fedsched apply`: a plan's order, given to a Slurm's waiting jobs by Nice that can be undone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import print_json, say
+from fedsched.cli.slurm import steering
+from fedsched.core.text import counted, first_of
+
+if TYPE_CHECKING:
+    from fedsched.site.steer import Aims, Hand, Queue
+
+
+def command(
+    *,
+    steered: steering.Steered = steering.STEERED,
+    dry_run: steering.DryRun = False,
+    undo: steering.Undone = False,
+    undo_file: steering.UndoFile = None,
+    state: steering.State = None,
+    recorded: steering.Recorded = None,
+    json: options.Json = False,
+) -> int:
+    """Give a Slurm's waiting jobs the order of a plan, by Nice that can be undone.
+
+    The commands are printed before the first is run, and each is read back. Jobs get positive Nice only, which their
+    owner or the coordinator of their account may give; none is ever held. What they had before stands in the undo file
+    of the state folder, which `--undo` takes back. `fedsched watch` does the same again whenever the set of jobs
+    changes.
+
+    Examples
+    --------
+    fedsched apply --recorded sample --dry-run
+    """
+    from fedsched.core.errors import SteerError
+    from fedsched.site.steer import Hand, Undo, read_queue
+    from fedsched.site.steer.locking import only_one
+
+    runner = steering.runner_of(recorded)
+    if recorded is not None and not dry_run:
+        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
+    queue = read_queue(runner, clocks=not undo)
+    file = steering.undo_file_of("undo", queue.cluster, undo_file, state, recorded=recorded, dry_run=dry_run)
+    with only_one(None if dry_run else file):
+        hand = Hand(runner, Undo.open(file, queue.cluster, only_read=dry_run))
+        try:
+            if undo:
+                _undone(hand, queue, json=json, dry_run=dry_run)
+            else:
+                _given(hand, queue, steered.aims(), json=json, dry_run=dry_run)
+        except KeyboardInterrupt:
+            if dry_run or not hand.undo.jobs:
+                return steering.interrupted("no job was changed")
+            return steering.interrupted(steering.TO_UNDO)
+    return 0
+
+
+def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer import written
+    from fedsched.site.steer.updates import restoring
+
+    others = [job.target for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread)]
+    wanted = [written(command) for _, command in restoring(queue, hand.undo)]
+    if not dry_run:
+        hand.restore()
+    if json:
+        print_json({"commands": wanted})
+    else:
+        for line in wanted:
+            say(line)
+        say(f"{'to undo' if dry_run else 'undone'}: {counted(len(wanted), 'command')}")
+    if others:
+        say(f"left as somebody else has changed them since: {first_of(others)}", err=True)
+
+
+def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer import plan, written
+    from fedsched.site.steer.rights import check_federation
+    from fedsched.site.steer.updates import commands_of
+
+    check_federation(queue)
+    theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread))
+    theirs |= hand.undo.strangers
+    aims = replace(aims, choice=replace(aims.choice, leave=aims.choice.leave | theirs))
+    found = plan(queue, aims, former=hand.undo.former, promises=hand.undo.promises())
+    wanted = [written(command) for command in commands_of(found)]
+    if not json:
+        steering.say_plan(found)
+        for line in wanted:
+            say(line)
+    done = 0 if dry_run else hand.apply(found)
+    if json:
+        print_json(steering.plan_as_json(found) | {"applied": done})
+    elif dry_run:
+        say(f"dry run: {counted(len(wanted), 'command')} not run")
+    elif not wanted:
+        say(f"applied: no job was changed: {found.idle}")
+    else:
+        say(f"applied: Nice of {counted(done, 'job')}; undo: fedsched apply --undo --undo-file {hand.undo.path}")

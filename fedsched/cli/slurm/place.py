@@ -1,0 +1,163 @@
+"""`fedsched place`: chooses the cluster of a federation's jobs that leave it to us, and lets them begin there."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import print_json, print_table, say
+from fedsched.cli.slurm import steering
+from fedsched.core.text import counted
+
+if TYPE_CHECKING:
+    from fedsched.site.steer import Aims
+    from fedsched.site.steer.placed import Placer
+    from fedsched.site.steer.placing import Placing
+
+COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "starts", "from now")
+
+
+def command(
+    *,
+    whose: steering.Whose = steering.WHOSE,
+    slack: steering.Slack = 3600.0,
+    evaluations: options.Evaluations = None,
+    seconds: options.Seconds = None,
+    due: Annotated[
+        float | None, Parameter(help="Only who would start within so many seconds. Default: everybody.")
+    ] = None,
+    looks: Annotated[int, Parameter(help="End after so many looks.")] = 1,
+    pause: steering.Pause = 30.0,
+    most: steering.Most = None,
+    dry_run: steering.DryRun = False,
+    undo: steering.Undone = False,
+    undo_file: steering.UndoFile = None,
+    state: steering.State = None,
+    recorded: steering.Recorded = None,
+    keep: steering.Keep = None,
+    json: options.Json = False,
+) -> int:
+    """Choose the cluster of a federation's jobs that leave it to us, and let them begin there.
+
+    Such a job waits for a begin time, so that no cluster starts it, and has the word fedsched in its comment: sbatch
+    --begin=now+7days --comment=fedsched. Each gets the cluster that makes the sum of all starts least, and may begin;
+    nobody who waits there already starts later than its forecast and `--slack`. Nothing else is changed. Who is not
+    placed starts at its begin time, wherever there is room. With `--looks` and `--due` jobs are placed when it is their
+    turn; five looks in a row that fail end it. Each command that changes something is printed before it is run.
+
+    Examples
+    --------
+    fedsched place --recorded federation --dry-run
+    """
+    from fedsched.core.errors import FedschedError, SteerError
+    from fedsched.site.steer import Aims
+    from fedsched.site.steer.locking import only_one
+    from fedsched.site.steer.machine_read import CONFIG, settings_of
+    from fedsched.site.steer.placed import Placed, Placer
+    from fedsched.site.steer.recorded import Rehearsal
+    from fedsched.site.steer.watching import PATIENCE
+
+    if recorded is not None and not dry_run:
+        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
+    if looks < 1:
+        raise SteerError(f"--looks {looks} must be at least 1.")
+    runner = steering.runner_of(recorded, keep, sparing=True)
+    aims = Aims(
+        choice=whose.choice(),
+        slack=slack,
+        evaluations=1000 if evaluations is None else evaluations,
+        seconds=10.0 if seconds is None else seconds,
+        most=most,
+    )
+    here = settings_of(runner.run(CONFIG))[0].get("clustername", "cluster")
+    file = steering.undo_file_of("placed", here, undo_file, state, recorded=recorded, dry_run=dry_run)
+    with only_one(None if dry_run else file):
+        placed = Placed.open(file, only_read=dry_run)
+        if dry_run:
+            runner = Rehearsal(runner)  # nothing is changed
+        placer = Placer(runner, placed, (lambda _: None) if json and dry_run else partial(say, err=json))
+        if undo:
+            _undone(placer, json=json, dry_run=dry_run)
+            return 0
+        failures = 0
+        for k in range(looks):
+            try:
+                if k:
+                    time.sleep(pause)
+                _looked(placer, aims, due, json=json, dry_run=dry_run)
+                failures = 0
+            except KeyboardInterrupt:
+                changes = "no job was changed" if dry_run else "fedsched place --undo takes back what was placed"
+                return steering.interrupted(changes)
+            except FedschedError as error:
+                failures += 1
+                if failures == min(looks, PATIENCE):
+                    raise
+                say(f"this look changes nothing more: {error}", err=True)
+    return 0
+
+
+def _undone(placer: Placer, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer import written
+
+    commands = [written(one) for one in placer.undo()]
+    if json:
+        print_json({"commands": commands})
+    else:
+        say(f"{'to undo' if dry_run else 'undone'}: {counted(len(commands), 'command')}")
+
+
+def _looked(placer: Placer, aims: Aims, due: float | None, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer.placing import place
+    from fedsched.site.steer.siblings import read_siblings
+
+    placing = place(read_siblings(placer.runner), aims)
+    soon = (placing.placements if due is None else placing.due(due))[: aims.most]
+    if not json:
+        _say(placing)
+    done = placer.carry_out(placing, soon)
+    if json:
+        print_json(_as_json(placing) | {"placed": 0 if dry_run else done})
+    else:
+        say(f"{'to place' if dry_run else 'placed'}: {counted(done, 'job')} of {len(placing.placements):,}")
+
+
+def _say(placing: Placing) -> None:
+    names = ", ".join(placing.queues)
+    print_table(
+        f"{names} at {steering.clock(placing.now)}: {counted(len(placing.placements), 'job')} to be placed",
+        COLUMNS,
+        [
+            [
+                one.job.target, one.job.user, one.job.account, f"{one.job.nodes:,}", steering.span(one.job.limit),
+                ",".join(one.job.siblings), one.cluster, steering.clock(one.start),
+                steering.span(one.start - placing.now),
+            ]
+            for one in placing.placements
+        ],
+        align="lllrrlllr",
+    )  # fmt: skip
+    if placing.left:
+        say(
+            f"{counted(len(placing.left), 'job')} stay as they are, as job {placing.left[0].target}: jobs of several "
+            "parts, arrays on several clusters, and those whom no cluster has room for without making somebody late"
+        )
+    for note in placing.notes:
+        say(note)
+
+
+def _as_json(placing: Placing) -> dict[str, object]:
+    return {
+        "clusters": list(placing.queues),
+        "now": placing.now,
+        "jobs": [
+            {"job": one.job.target, "clusters": list(one.job.siblings), "cluster": one.cluster, "start": one.start}
+            for one in placing.placements
+        ],
+        "left": [job.target for job in placing.left],
+        "notes": list(placing.notes),
+    }

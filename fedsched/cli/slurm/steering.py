@@ -1,0 +1,233 @@
+"""What the commands that look at a Slurm's queue share: whose jobs, from where, and how times are shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.groups import Group
+from fedsched.cli.shared.shared import INTERRUPTED, say
+from fedsched.core.text import counted
+
+if TYPE_CHECKING:
+    from fedsched.site.steer import Aims, Choice, Plan, Runner
+
+Recorded = Annotated[
+    Path | None,
+    Parameter(
+        help="A folder that --keep has written, in place of the Slurm here; or a queue that ships: `sample`, or "
+        "`federation`, those of two clusters."
+    ),
+]
+TO_UNDO = "fedsched apply --undo gives the jobs that were changed back what they had"
+Keep = Annotated[
+    Path | None, Parameter(help="A new folder for what Slurm's commands print, to be looked at elsewhere.")
+]
+
+State = Annotated[
+    Path | None,
+    Parameter(
+        help="The folder for undo files, which nobody else may write to. Default: $STATE_DIRECTORY; for root "
+        "/var/lib/fedsched; else $XDG_STATE_HOME/fedsched or ~/.local/state/fedsched."
+    ),
+]
+UndoFile = Annotated[
+    Path | None,
+    Parameter(
+        help="Where what jobs had before is kept until it is undone. Default: a file for each cluster in the state "
+        "folder."
+    ),
+]
+Slack = Annotated[float, Parameter(help="How many seconds after its forecast a job may start at the latest.")]
+Undone = Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")]
+Pause = Annotated[float, Parameter(help="Seconds between two looks at the queue.")]
+Most = Annotated[
+    int | None, Parameter(help="Change at most so many jobs at once, those first that matter most. Default: all.")
+]
+DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whose(Group):
+    """Whose jobs are steered."""
+
+    qos: Annotated[tuple[str, ...], Parameter(help="Only jobs of this QOS. May be given again.")] = ()
+    partition: Annotated[tuple[str, ...], Parameter(help="Only jobs of this partition. May be given again.")] = ()
+    account: Annotated[tuple[str, ...], Parameter(help="Only jobs of this account. May be given again.")] = ()
+    user: Annotated[tuple[str, ...], Parameter(help="Only jobs of this user. May be given again.")] = ()
+    leave: Annotated[tuple[int, ...], Parameter(help="Not this job, by its number. May be given again.")] = ()
+
+    def choice(self) -> Choice:
+        """Return whose jobs these are."""
+        from fedsched.site.steer import Choice
+
+        return Choice(self.qos, self.partition, self.account, self.user, frozenset(self.leave))
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered(Whose):
+    """Whose jobs are steered, and how far."""
+
+    slack: Slack = 3600.0
+    evaluations: options.Evaluations = None
+    seconds: options.Seconds = None
+    drift: Annotated[
+        int | None,
+        Parameter(help="How far priorities may move apart while a plan lasts. Default: as far as weights let them."),
+    ] = None
+    seed: options.Seed = None
+    most: Most = None
+
+    def aims(self) -> Aims:
+        """Return what plans are after."""
+        from fedsched.site.steer import Aims
+
+        return Aims(
+            choice=self.choice(),
+            slack=self.slack,
+            evaluations=1000 if self.evaluations is None else self.evaluations,
+            seconds=10.0 if self.seconds is None else self.seconds,
+            drift=self.drift,
+            seed=self.seed or 0,
+            most=self.most,
+        )
+
+
+WHOSE = Whose()
+STEERED = Steered()
+
+
+def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool = False) -> Runner:
+    """Return who runs Slurm's commands, each said on stderr first; or a record of what they printed."""
+    from fedsched.site.steer import Shell
+    from fedsched.site.steer.recorded import Announced, Keeping
+    from fedsched.site.steer.recorded import Recorded as Record
+
+    runner: Runner = Shell() if recorded is None else Record(recorded)
+    if keep is not None:
+        runner = Keeping(runner, keep)
+    if recorded is None:
+        runner = Announced(runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing)
+    return runner
+
+
+def interrupted(what: str) -> int:
+    """Say what an interrupt leaves of what was changed, and return the exit status."""
+    say(f"fedsched: interrupted; {what}.", err=True)
+    return INTERRUPTED
+
+
+def undo_file_of(
+    what: str, cluster: str, file: Path | None, folder: Path | None, *, recorded: Path | None, dry_run: bool
+) -> Path | None:
+    """Return the file of what there is to undo; none of a record, unless one is named."""
+    from fedsched.site.steer.state import state_file
+
+    if recorded is not None and file is None and folder is None:
+        return None
+    return state_file(what, cluster, file=file, folder=folder, make=not dry_run)
+
+
+def clock(seconds: float) -> str:
+    """Return a time of the wall here, or nothing where there is none."""
+    import time
+
+    return time.strftime("%m-%d %H:%M:%S", time.localtime(seconds)) if seconds == seconds else "-"
+
+
+def span(seconds: float) -> str:
+    """Return a stretch of time in the two largest of its units."""
+    if seconds != seconds:
+        return "-"
+    whole = round(abs(seconds))
+    days, hours, minutes, rest = whole // 86_400, whole // 3600 % 24, whole // 60 % 60, whole % 60
+    words = f"{days}d {hours:02}h" if days else f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s"
+    return f"-{words}" if seconds < 0 and whole else words
+
+
+def rows_of(plan: Plan) -> list[list[str]]:
+    """Return the table of a plan: the jobs in its order."""
+    now = plan.queue.now
+    return [
+        [
+            one.job.target, one.job.user, one.job.account, one.job.partition, f"{one.job.nodes:,}",
+            span(one.job.limit) if one.job.limit < math.inf else "-",
+            f"{one.job.priority:,}", _nice(plan, one.job.number, one.job.nice),
+            clock(one.before), clock(one.after), span(one.after - one.before), span(one.after - now),
+        ]
+        for one in plan.starts
+    ]  # fmt: skip
+
+
+COLUMNS = ("job", "user", "account", "partition", "nodes", "limit", "priority", "nice", "forecast", "plan", "later by",
+           "from now")  # fmt: skip
+
+
+def _nice(plan: Plan, number: int, had: int) -> str:
+    wanted = plan.niceties.get(number, had)
+    return f"{had:,}" if wanted == had else f"{had:,} → {wanted:,}"
+
+
+def say_plan(plan: Plan) -> None:
+    """Print a plan: what it is for, who has which turn, who waits longer."""
+    from fedsched.cli.shared.shared import print_table
+    from fedsched.site.steer.plan import gaps_in_words
+
+    queue = plan.queue
+    before, after = plan.waits
+    print_table(
+        f"{queue.cluster} at {clock(queue.now)}: {counted(len(queue.running), 'job')} with nodes, "
+        f"{counted(len(plan.starts), 'job')} planned",
+        COLUMNS, rows_of(plan), align="lllrrrrrllrr",
+    )  # fmt: skip
+    if plan.starts:
+        say(f"mean wait {span(before)} as things are, {span(after)} by the plan ({_share(before, after)}); "
+            f"all have ended by {clock(plan.ends[0])}, {clock(plan.ends[1])}")  # fmt: skip
+        later = plan.later
+        longest = f", the longest job {later[0].job.target} by {span(later[0].later)}" if later else ""
+        say(f"{counted(len(later), 'job')} wait longer than as things are{longest}; none later than its forecast and "
+            f"{span(plan.slack)}" if not plan.late else
+            f"{counted(len(plan.late), 'job')} start after what was promised, in any order that was found")  # fmt: skip
+    if plan.changes:
+        say(f"to do: Nice of {counted(len(plan.changes), 'job')}, {gaps_in_words(plan.drift)}")
+    else:
+        say(f"nothing to do: {plan.idle}")
+    for note in plan.notes:
+        if plan.changes or note not in plan.why:
+            say(note)
+
+
+def _share(before: float, after: float) -> str:
+    return f"{(after - before) / before:+.1%}" if before else "0 %"
+
+
+def plan_as_json(plan: Plan) -> dict[str, object]:
+    """Return a plan as --json prints it; times in seconds since 1970."""
+    from fedsched.site.steer import written
+    from fedsched.site.steer.updates import commands_of
+
+    before, after = plan.waits
+    return {
+        "cluster": plan.queue.cluster,
+        "now": plan.queue.now,
+        "jobs": [
+            {"job": one.job.target, "user": one.job.user, "account": one.job.account, "nodes": one.job.nodes,
+             "forecast": one.before, "plan": one.after, "deadline": one.deadline, "priority": one.job.priority,
+             "nice": one.job.nice, "new_nice": plan.niceties.get(one.job.number, one.job.nice)}
+            for one in plan.starts
+        ],
+        "mean_wait": {"forecast": before, "plan": after},
+        "ends": {"forecast": plan.ends[0], "plan": plan.ends[1]},
+        "gap": plan.gap,
+        "drift": dict(plan.drift),
+        "left": plan.left,
+        "commands": [written(command) for command in commands_of(plan)],
+        "notes": list(plan.notes),
+    }  # fmt: skip

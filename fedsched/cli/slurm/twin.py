@@ -1,0 +1,275 @@
+"""`fedsched twin`: what Slurm tells of a cluster, simulated anew, and why the two differ."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import (
+    PLAN_FORMATS,
+    check_no_link,
+    check_output,
+    number_text,
+    print_json,
+    print_table,
+    progress_bar,
+    refuse,
+    refuse_sharing,
+    say,
+    write_schedule,
+    written,
+)
+from fedsched.cli.slurm import outlook
+from fedsched.core.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.site.twin import Explained, Replayed
+
+# The options of each action.
+TAKES: dict[str, tuple[str, ...]] = {
+    "dump": ("since", "anonymise", "without", "print_commands"),
+    "replay": ("policy", "given", "out"),
+    "report": ("policy", "out"),
+    "now": ("draws", "share", "seed", "score"),
+    "why": ("draws", "share", "seed"),
+    "example": ("kind", "jobs", "nodes", "seed", "policy"),
+}
+NOTHING = "nothing"
+
+
+def command(
+    action: Literal["dump", "replay", "report", "now", "why", "example"],
+    subject: Path | None = None,
+    folder: Path | None = None,
+    /,
+    *,
+    since: str | None = None,
+    anonymise: str | None = None,
+    without: tuple[str, ...] = (),
+    print_commands: bool = False,
+    policy: str | None = None,
+    given: tuple[str, ...] = (),
+    out: Path | None = None,
+    kind: str | None = None,
+    jobs: int | None = None,
+    nodes: int | None = None,
+    draws: int | None = None,
+    share: float | None = None,
+    score: int | None = None,
+    seed: options.Seed = None,
+    sharing: options.NoSharing = None,
+    json: options.Json = False,
+) -> int:
+    """Read what Slurm tells of a cluster, simulate it, and explain where the two differ.
+
+    `dump` runs commands that only read (sacct, scontrol show, sacctmgr show, sshare, squeue, sinfo), prints each before
+    it runs, and writes what they print into a new folder. `replay` simulates its jobs from what ran and waited as it
+    begins. `report` gives each start that differs a cause, and writes a page. `example` makes a dump to try them on.
+
+    `now` says when each waiting job will start, as a range, and `why JOB` what keeps one from starting. Both look at
+    the Slurm here by commands that only read; or at a dump as of when it was taken, or at what `plan --keep` has kept.
+
+    Parameters
+    ----------
+    action
+        What is done.
+    subject
+        The folder of the dump; for why the job: 17, or 17_3 of an array.
+    folder
+        why: the folder of the dump, in place of the Slurm here.
+    since
+        dump: from when on jobs are read, as Slurm reads times. Default: now-28days.
+    anonymise
+        dump: a salt; users, accounts and jobs get other names, and paths are left out.
+    without
+        dump: a part to leave out, for a cluster that has none: shares, accounts, qos, events, …; may be given again.
+    print_commands
+        dump: print a shell script that makes the dump elsewhere, and read nothing.
+    policy
+        slurm, the dump's own scheduler (when not given), or any other policy.
+    given
+        replay: a recorded fact to take as given, or `nothing`; may be given again. Default: all but others' starts.
+    out
+        replay: write the schedule (.csv, .swf, .json). report: the page (.html). Default: twin.html in the folder.
+    kind
+        example: a cluster of one queue (plain, when not given), many on shared nodes (cerit), limits of accounts (ub).
+    jobs
+        example: how many. Default: 2000.
+    nodes
+        example: how many. Default: 64.
+    draws
+        now, why: how many replays, each with other run times. Default: 100.
+    share
+        now, why: which part of the starts a range is to hold. Default: 0.8.
+    score
+        now: at so many moments of a dump forecast what was known then, and compare that with what happened.
+
+    Examples
+    --------
+    fedsched twin dump --print-commands
+    fedsched twin example day --jobs 400 --nodes 32
+    fedsched twin replay day --out simulated.csv
+    fedsched twin report day --out twin.html
+    fedsched twin now day
+    fedsched twin why 12 sample
+    """
+    words = {
+        "since": since, "anonymise": anonymise, "without": without or None, "print_commands": print_commands or None,
+        "policy": policy, "given": given or None, "out": out, "kind": kind, "jobs": jobs, "nodes": nodes, "seed": seed,
+        "draws": draws, "share": share, "score": score,
+    }  # fmt: skip
+    refuse(f"twin {action}", words, TAKES[action])
+    refuse_sharing(f"twin {action}", sharing)
+    if action == "why":
+        return outlook.why(None if subject is None else str(subject), folder, words, json)
+    if folder is not None:
+        raise ValueError(f"twin {action} takes one folder, not {folder} too.")
+    actions = {"dump": _dump, "replay": _replay, "report": _report, "now": outlook.now, "example": _example}
+    return actions[action](subject, words, json)
+
+
+def _dump(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
+    from fedsched.site.twin import commands_of, dump, script
+    from fedsched.site.twin.commands import SINCE
+
+    since, without = given["since"] or SINCE, given["without"] or ()
+    if given["print_commands"]:
+        text = script(since, without=without)
+        if json:
+            print_json({"commands": [str(one) for one in commands_of(since, without=without)], "script": text})
+        else:
+            say(text.rstrip("\n"))
+        return 0
+    files = dump(
+        _named(folder, "dump"),
+        since=since,
+        anonymise=given["anonymise"],
+        without=without,
+        told=lambda one: say(f"fedsched: {one}", err=True),
+    )
+    if json:
+        print_json({"folder": str(folder), "written": [str(path) for path in files]})
+    else:
+        size = sum(path.stat().st_size for path in files)
+        say(f"Dump: {folder} ({counted(len(files), 'file')}, {size / 1e6:.1f} MB)")
+    return 0
+
+
+def _replay(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
+    from fedsched.site.twin import replay
+
+    facts = given["given"]
+    if facts is not None and NOTHING in facts:
+        facts = ()
+    out = given["out"]
+    check_output(out, PLAN_FORMATS)
+    with progress_bar("replaying") as progress:
+        found = replay(_named(folder, "replay"), given["policy"] or "slurm", given=facts, progress=progress)
+    if out is not None:
+        write_schedule(found.schedule, out)
+    if json:
+        print_json(_of_replay(found) | {"notes": list(found.notes), "written": written(out)})
+        return 0
+    print_table(str(found.schedule.policy), ["", "recorded", "simulated"], _rows(found), align="lrr")
+    say(f"{found.share:.1%} of {counted(len(found.equal), 'start')} are equal within {found.site.interval:g} s.")
+    for note in found.notes:
+        say(note)
+    return 0
+
+
+def _rows(found: Replayed) -> list[tuple[str, str, str]]:
+    recorded, simulated = (_of_replay(found)[side] for side in ("recorded", "simulated"))
+    return [(name.replace("_", " "), number_text(recorded[name]), number_text(simulated[name])) for name in recorded]
+
+
+def _of_replay(found: Replayed) -> dict[str, Any]:
+    """Return the figures of a replay by name."""
+    import numpy as np
+
+    from fedsched.site.twin import figures
+
+    def of(waits: Any, use: Any) -> dict[str, float]:
+        known = waits[~np.isnan(waits)]
+        some = known.size > 0
+        return {
+            "mean_wait": float(known.mean()) if some else float("nan"),
+            "median_wait": float(np.median(known)) if some else float("nan"),
+            "max_wait": float(known.max()) if some else float("nan"),
+            "mean_nodes_in_use": float(use.mean()),
+        }
+
+    (recorded, simulated), use = figures.waits(found), figures.in_use(found)
+    early, late = figures.signs(found)
+    return {
+        "policy": str(found.schedule.policy), "given": list(found.given), "compared": len(found.equal),
+        "equal": found.share, "earlier": early, "later": late, "within": found.site.interval,
+        "quantiles": {f"{share:g}": value for share, value in figures.quantiles(found).items()},
+        "moving_average_error": figures.averages(found).error,
+        "recorded": of(recorded, use.recorded), "simulated": of(simulated, use.simulated),
+    }  # fmt: skip
+
+
+def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
+    from fedsched.site.twin import explain, read_site
+    from fedsched.site.twin.causes import EQUAL
+    from fedsched.site.twin.page import write
+
+    named = _named(folder, "report")
+    out = given["out"] or named / "twin.html"
+    if given["out"] is None:
+        check_no_link(out)
+    site = read_site(named)
+    check_output(out, (".html", ".htm"), what="a report")
+    policy = given["policy"] or "slurm"
+    found = explain(site, policy)
+    repeat = f"fedsched twin report {named} --policy {policy} --out {out}"
+    write(found, out, repeat=repeat)
+    if json:
+        said = _of_causes(found)
+        print_json({**said, "report": str(out), "written": [str(out)]})
+        return 0
+    total = max(len(found.cause), 1)
+    rows = [(name, f"{count:,}", f"{count / total:.1%}") for name, (count, _) in found.counts().items()]
+    print_table(f"Why starts differ: {found.plain.problem.policy}", ["cause", "starts", "share"], rows, align="lrr")
+    parts = {name: f"{share:.1%}" for name, share in found.parts.items()}
+    rest = ", ".join(f"{share} {name}" for name, share in parts.items() if name != EQUAL)
+    say(
+        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. Of "
+        f"{found.given_to:.1%} of the jobs something recorded was taken as given."
+    )
+    for note in found.full.notes:
+        say(note)
+    say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def _of_causes(found: Explained) -> dict[str, Any]:
+    causes = {name: {"starts": count, "its_own": own} for name, (count, own) in found.counts().items()}
+    return {
+        "explained": found.share, "parts": found.parts, "given_to": found.given_to, "causes": causes,
+        "untried": found.untried,
+        "nothing_given": _of_replay(found.plain), "all_given": _of_replay(found.full),
+        "notes": list(found.full.notes),
+    }  # fmt: skip
+
+
+def _example(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
+    from fedsched.site.twin import made_dump
+
+    known = {name: given[name] for name in TAKES["example"] if given[name] is not None}
+    target = made_dump(_named(folder, "example"), **known)
+    files = sorted(map(str, target.iterdir()))
+    if json:
+        print_json({"folder": str(target), "written": files})
+    else:
+        say(f"A made dump: {target} ({counted(len(files), 'file')}); try: fedsched twin report {target}")
+    return 0
+
+
+def _named(folder: Path | None, action: str) -> Path:
+    if folder is None:
+        raise ValueError(f"twin {action} needs a folder: fedsched twin {action} FOLDER.")
+    return folder

@@ -1,0 +1,94 @@
+"""`fedsched watch`: plans again whenever the set of a Slurm's jobs changes, and undoes all of it at the end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from fedsched.cli.shared import options
+from fedsched.cli.shared.shared import print_json, say
+from fedsched.cli.slurm import steering
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def command(
+    *,
+    steered: steering.Steered = steering.STEERED,
+    pause: steering.Pause = 30.0,
+    strict: Annotated[
+        bool, Parameter(help="By begin times, which are renewed while this lives, in place of Nice.")
+    ] = False,
+    lease: Annotated[float, Parameter(help="strict: how many seconds ahead a begin time is.")] = 300.0,
+    looks: Annotated[int | None, Parameter(help="End after so many looks. Default: at Ctrl-C or SIGTERM.")] = None,
+    dry_run: steering.DryRun = False,
+    undo_file: steering.UndoFile = None,
+    state: steering.State = None,
+    recorded: steering.Recorded = None,
+    json: options.Json = False,
+) -> int:
+    """Plan again whenever the set of a Slurm's jobs changes, and undo all of it at the end.
+
+    Each look reads the queue; nothing is done where it is as it was, or where one job waits. However it ends, by
+    itself, by Ctrl-C, by SIGTERM, with its terminal, all jobs get back what they had. Where it is killed, Nice above 0
+    and begin times that run out are all that is left, no job is ever held, and the undo file of the state folder has
+    what there is to undo.
+
+    Examples
+    --------
+    fedsched watch --recorded sample --looks 1
+    fedsched watch --recorded sample --looks 1 --dry-run --strict --lease 600
+    """
+    from fedsched.site.steer import Undo, Watch, read_queue
+    from fedsched.site.steer.recorded import Rehearsal
+    from fedsched.site.steer.state import state_file
+
+    only_said = dry_run or recorded is not None
+    runner = steering.runner_of(recorded, sparing=True)
+    cluster = read_queue(runner).cluster
+    file = None if only_said else state_file("undo", cluster, file=undo_file, folder=state)
+    watch = Watch(
+        Rehearsal(runner) if only_said else runner,
+        Undo.open(file, cluster),
+        steered.aims(),
+        interval=pause,
+        lease=lease if strict else None,
+        told=(lambda _: None) if json and only_said else partial(_said, aside=json),
+    )
+    before = {number: signal.signal(number, _interrupt) for number in _ends()}
+    try:
+        watch.run(time.sleep, looks=looks)
+    except KeyboardInterrupt:
+        if watch.undo.jobs:  # in the midst of undoing
+            return steering.interrupted(steering.TO_UNDO)
+        return steering.interrupted("all jobs have what they had before")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if json:
+        print_json({"plans": watch.plans, "slowest_look": watch.slowest, "dry_run": only_said})
+    return 0
+
+
+def _said(text: str, *, aside: bool) -> None:
+    say(f"{time.strftime('%m-%d %H:%M:%S')} {text}", err=aside)
+    sys.stdout.flush()
+
+
+def _ends() -> list[signal.Signals]:
+    """Return by which signals it ends: the terminal that goes away, too, but where nohup has said otherwise."""
+    ends = [signal.SIGTERM]
+    gone: signal.Signals | None = getattr(signal, "SIGHUP", None)
+    if gone is not None and signal.getsignal(gone) is not signal.SIG_IGN:
+        ends.append(gone)
+    return ends
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,146 @@
+"""How numba's pipeline is told to compile: which code goes into which library, and with which passes of LLVM.
+
+This is the only place that builds on numba's compiler from inside; `backend` says for which versions it was tried.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import binding, ir  # type: ignore[import-untyped]
+from numba.core import codegen, compiler, compiler_machinery, errors, typed_passes, types
+from numba.core import ir as numba_ir
+
+from fedsched.core.jit import items, shortcuts, slots
+
+# Passes of numba that change nothing in code without closures, with-blocks, generators and parallel loops.
+NEEDLESS = {
+    "WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction", "InlineInlinables",
+    "FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass", "InlineOverloads",
+    "DumpParforDiagnostics", "AnnotateTypes",
+}  # fmt: skip
+
+
+class Library(codegen.JITCodeLibrary):
+    """Machine code of one function and of what is compiled into it."""
+
+    lean = True  # its code may read slots
+
+    def add_ir_module(self, module: Any) -> None:
+        """Add what numba generated, without the loads that nothing uses."""
+        _drop_unused_loads(module)
+        super().add_ir_module(module)  # type: ignore[no-untyped-call]
+
+    def finalize(self) -> None:
+        """Optimise and translate it; note which slots it reads, to make them before it is loaded another time."""
+        super().finalize()  # type: ignore[no-untyped-call]
+        self._reload_init.update(slots.needed_by(self._final_module))
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == binding.Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = "internal"
+        # Vectors and unrolled loops gain nothing here, and a first, cheap round of passes only costs time.
+        options = binding.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = False
+        options.loop_unrolling = options.loop_interleaving = False
+        builder = binding.create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class InlinedLibrary(Library):
+    """The code of a function that is compiled into its callers: it has no machine code of its own."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        whole = self._final_module
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        # Numba writes to these as soon as a function is compiled or loaded: all that there is of machine code.
+        names = [one.name for one in whole.global_variables if one.name.startswith("_ZN08NumbaEnv")]
+        empty = str(self._codegen._create_empty_module(self.name))  # type: ignore[no-untyped-call]
+        lines = [empty, *(f'@"{name}" = common global ptr null' for name in names)]
+        self._final_module = binding.parse_assembly("\n".join(lines))
+        super()._finalize_final_module()  # type: ignore[no-untyped-call]
+        self._final_module = whole
+
+
+def _drop_unused_loads(module: Any) -> None:
+    for function in module.functions:
+        used: set[int] = set()
+        for block in function.blocks:
+            for one in block.instructions:
+                used.update(map(id, getattr(one, "operands", ())))
+                if isinstance(one, ir.PhiInstr):
+                    used.update(id(value) for value, _ in one.incomings)
+        for block in function.blocks:
+            kept = [one for one in block.instructions if not (isinstance(one, ir.LoadInstr) and id(one) not in used)]
+            block.instructions[:] = kept
+
+
+class _IntoLibrary(compiler_machinery.FunctionPass):
+    kind: type[Library]
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def run_pass(self, state: Any) -> bool:
+        _check_returned(state)
+        state.func_id.unique_id = 0  # which stands in names of symbols: the same in each process
+        library = self.kind(state.targetctx.codegen(), state.func_id.func_qualname)
+        library.enable_object_caching()  # type: ignore[no-untyped-call]
+        state.library = library
+        return False
+
+
+def _check_returned(state: Any) -> None:
+    """Refuse a function that returns what its annotation cannot hold: numba would cut that to size in silence."""
+    for block in state.func_ir.blocks.values():
+        end = block.terminator
+        if isinstance(end, numba_ir.Return):
+            found = types.unliteral(state.typemap[state.func_ir.get_definition(end.value).value.name])
+            if not _holds(state.return_type, found):
+                raise errors.TypingError(f"It returns {found}, and says that it returns {state.return_type}.", end.loc)
+
+
+def _holds(promised: Any, found: Any) -> bool:
+    if promised == types.int64:
+        return isinstance(found, types.Integer | types.Boolean | types.IntEnumMember) and found != types.uint64
+    return promised != types.boolean or isinstance(found, types.Boolean)
+
+
+def _compiler_into(library: type[Library]) -> type[compiler.CompilerBase]:
+    """Return a compiler whose code goes into a library of this kind."""
+
+    @compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
+    class Into(_IntoLibrary):
+        _name = f"fedsched_into{library.__name__}"
+        kind = library
+
+    class Compiler(compiler.CompilerBase):
+        def compile_extra(self, func: Any) -> Any:
+            with shortcuts.taken():
+                return super().compile_extra(func)  # type: ignore[no-untyped-call]
+
+        def define_pipelines(self) -> list[Any]:
+            passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
+            passes.add_pass_after(Into, typed_passes.NopythonTypeInference)
+            passes.passes[:] = _needed(passes.passes)
+            passes.finalize()
+            return [passes]
+
+    return Compiler
+
+
+def _needed(passes: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    kept: list[tuple[Any, str]] = []
+    for one, text in passes:
+        name = one.__name__ if isinstance(one, type) else type(one).__name__
+        pruned_before = name == "DeadBranchPrune" and any(getattr(other, "__name__", "") == name for other, _ in kept)
+        if name not in NEEDLESS and not pruned_before:
+            kept.append((items.Lowering if one is typed_passes.NativeLowering else one, text))
+    return kept
+
+
+INTO_OWN, INTO_CALLERS = map(_compiler_into, (Library, InlinedLibrary))

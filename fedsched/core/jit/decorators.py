@@ -1,0 +1,68 @@
+"""The decorators of compiled functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numba.core import config, event
+
+from fedsched.core import compilation
+from fedsched.core.jit import backend, cache, lean, plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SETTINGS: Any = config
+CHOICE = backend.Choice("lean") if _SETTINGS.DISABLE_JIT else backend.chosen()
+_WAY: Any = lean if CHOICE.name == "lean" else plain
+
+
+def kernel(function: F) -> F:
+    """Return the function compiled, callable from Python and from compiled code: no GIL, numpy's division."""
+    return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.kernel(function))
+
+
+def part(function: F) -> F:
+    """Return the function compiled for kernels, which call it: an object of its own, compiled at its first call."""
+    return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.part(function))
+
+
+def inlined(function: F) -> F:
+    """Return the function compiled into each of its callers: for the small steps of hot loops."""
+    return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.inlined(function))
+
+
+def constant(value: int) -> int:
+    """Return a whole number that kernels may hand to kernels: numba compiles once more for each Python literal."""
+    return cast("int", np.int64(value))
+
+
+def flag(value: bool) -> bool:
+    """Return a truth value that kernels may hand to kernels, for the same reason."""
+    return cast("bool", np.bool_(value))
+
+
+def folder_in_use() -> Path | None:
+    """Return where compiled code is kept, or None if every process compiles for itself."""
+    return cache.FOLDER
+
+
+class _Counted(event.Listener):
+    # Numba tells of what it compiles, not of what it finds in the cache. Others' functions are none of ours.
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event):
+            compilation.begun(what=event.data["dispatcher"].py_func.__module__.removeprefix("fedsched."))
+
+    def on_end(self, event: Any) -> None:
+        if _is_ours(event):
+            compilation.ended()
+
+
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("fedsched.")
+
+
+event.register("numba:compile", _Counted())  # type: ignore[no-untyped-call]

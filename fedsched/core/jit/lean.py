@@ -1,0 +1,73 @@
+"""Compiling little: each part once, as an object of its own, when it is first called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+from fedsched.core.jit import cache, compilers, parts
+
+F = TypeVar("F", bound=Callable[..., Any])
+_MADE: dict[str, Any] = {}  # compiled code finds a function by its name: all of a name have to be the same
+
+
+def kernel(function: F) -> F:
+    """Return the function compiled, with an entry from Python; compiled code calls it as a part."""
+    if parts.return_type(function) is None:
+        return _compiled(function, compilers.INTO_OWN, "kernel", no_cpython_wrapper=False)
+    own: Any = part(function)
+    entry: Any = _compiled(_calling(own, function), compilers.INTO_OWN, "entry", no_cpython_wrapper=False)
+    entry.typingctx._remove_global(entry)  # which has the type of a dispatcher
+    parts.callable_by_kernels(entry, own.dispatcher)
+    return cast("F", entry)
+
+
+def part(function: F) -> F:
+    """Return the function compiled as an object of its own, at its first call by compiled code."""
+    dispatcher: Any = _compiled(function, compilers.INTO_OWN, "part")
+    if parts.return_type(function) is None:
+        return cast("F", parts.Linked(dispatcher))
+    made = parts.Part(dispatcher)
+    parts.callable_by_kernels(made, dispatcher)
+    return cast("F", made)
+
+
+def inlined(function: F) -> F:
+    """Return the function compiled into each of its callers."""
+    return cast("F", parts.Linked(_compiled(function, compilers.INTO_CALLERS, "inlined", forceinline=True)))
+
+
+def _compiled(function: F, into: Any, kind: str, **options: bool) -> F:
+    name = f"{kind} {function.__module__}.{function.__qualname__}"
+    if function.__closure__:
+        raise TypeError(f"{name} reads variables of a function around it, which kept code knows nothing of.")
+    if name in _MADE and (_MADE[name] != function.__code__ or cache.changed(Path(function.__code__.co_filename))):
+        raise TypeError(f"{name} is there already, made from other text; that needs another name, or a new process.")
+    _MADE[name] = function.__code__
+    made = numba.njit(  # type: ignore[call-overload]
+        function,
+        nogil=True,
+        error_model="numpy",
+        # No kernel allocates, so none needs reference counts; counting made each call twenty times dearer.
+        _nrt=False,
+        no_cfunc_wrapper=True,
+        pipeline_class=into,
+        **{"no_cpython_wrapper": True, **options},
+    )
+    made._cache = cache.KernelCache(function, kind)
+    return cast("F", made)
+
+
+def _calling(own: Any, function: F) -> F:
+    """Return a function of the same arguments that calls a part."""
+    names = ", ".join(function.__code__.co_varnames[: function.__code__.co_argcount])
+    text = f"def {function.__name__}({names}):\n    return part({names})"
+    scope: dict[str, Any] = {"part": own, "__name__": function.__module__}
+    exec(compile(text, function.__code__.co_filename, "exec"), scope)
+    made = scope[function.__name__]
+    made.__qualname__, made.__doc__ = function.__qualname__, function.__doc__
+    made.__annotations__, made.__wrapped__ = function.__annotations__, function
+    return cast("F", made)

@@ -1,0 +1,199 @@
+"""Tuples of arrays that compiled functions hand to one another by reference.
+
+Numba hands a tuple on by value: a state of a hundred arrays is a thousand arguments of each call and a thousand
+variables of each function, and most of what compiling takes. A named tuple under `by_reference` is a pointer to its
+fields instead, which are read where they are used; a tuple within a tuple lies inside of it. Nobody writes to the
+fields of a tuple, so the compiler may keep what it has read of them. A tuple that a compiled function makes lies in its
+own memory, in one place for each place in its text: made anew in a loop, it replaces the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, types
+from numba.core.datamodel.models import DataModel
+from numba.core.datamodel.registry import register_default
+from numba.core.imputils import lower_builtin, lower_getattr_generic
+from numba.core.pythonapi import NativeValue, unbox
+from numba.core.typing.templates import AttributeTemplate, infer_getattr, make_callable_template
+from numba.core.typing.typeof import typeof_impl
+from numba.cpython.tupleobj import namedtuple_constructor
+from numba.extending import type_callable
+
+from fedsched.core.jit import unboxing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+F = TypeVar("F", bound="Callable[..., Any]")
+T = TypeVar("T", bound=type)
+PROMISES = ("noalias", "captures(none)", "nonnull", "noundef")  # of a pointer to fields that nobody writes to
+
+
+def by_reference(of: T) -> T:
+    """Return the class of named tuples, which compiled functions hand to one another by reference from now on."""
+    typeof_impl.register(of)(_type_of)
+
+    @infer_getattr
+    class Constructor(AttributeTemplate):
+        key = types.NamedTupleClass(of)
+
+        def resolve___call__(self, _of: Any) -> Any:
+            signature = inspect.signature(of)
+
+            def typer(*args: Any, **kwargs: Any) -> Reference:
+                return Reference(of, signature.bind(*args, **kwargs).args)
+
+            typer.pysig = signature  # type: ignore[attr-defined]
+            return types.Function(make_callable_template(types.NamedTupleClass, typer))
+
+    return of
+
+
+def unless_none(field: str) -> Callable[[F], F]:
+    """Return a decorator of a function of a tuple that returns it, or None where it or this field of it is None.
+
+    Compiled code has the same pointer of it, and knows by its type which it is: what is None leaves no code behind.
+    """
+
+    def decorated(function: F) -> F:
+        @type_callable(function)
+        def typer_in(_: Any) -> Any:
+            def typer(value: Any) -> Any:
+                is_none = value is types.none or value.members[value.of._fields.index(field)] is types.none
+                return types.none if is_none else value
+
+            return typer
+
+        @lower_builtin(function, types.Any)
+        def lower(context: Any, _: Any, signature: Any, args: Any) -> Any:
+            return context.get_dummy_value() if signature.return_type is types.none else args[0]
+
+        return function
+
+    return decorated
+
+
+class Reference(types.Type):
+    """The type of a named tuple that is handed on by reference."""
+
+    def __init__(self, of: Any, members: Iterable[Any]) -> None:
+        self.of = of
+        self.members = tuple(map(types.unliteral, members))
+        inner = ", ".join(f"{field}: {member.name}" for field, member in zip(of._fields, self.members, strict=True))
+        digest = hashlib.sha256(f"{of.__module__}.{of.__qualname__}({inner})".encode()).hexdigest()
+        # Short: it stands in the name of each function that takes one.
+        super().__init__(name=f"{of.__name__}_{digest[:16]}")
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """Return what names of compiled functions say of it."""
+        return self.name, ()
+
+
+def _type_of(value: Any, context: Any) -> Reference | None:
+    members = [typeof_impl(member, context) for member in value]
+    return None if None in members else Reference(type(value), members)
+
+
+@register_default(Reference)
+class _Model(DataModel):
+    # A value is a pointer to the fields; what is kept in another tuple, or returned, is the fields themselves.
+    def __init__(self, models: Any, reference: Reference) -> None:
+        super().__init__(models, reference)
+        self.of_fields = [models.lookup(member) for member in reference.members]
+        self.fields = ir.global_context.get_identified_type(reference.name)
+        if self.fields.is_opaque:
+            self.fields.set_body(*(model.get_data_type() for model in self.of_fields))
+
+    def get_value_type(self) -> Any:
+        return self.fields.as_pointer()
+
+    def get_data_type(self) -> Any:
+        return self.fields
+
+    get_return_type = get_data_type
+
+    def as_data(self, builder: Any, value: Any) -> Any:
+        return builder.load(value)
+
+    def from_data(self, builder: Any, value: Any) -> Any:
+        return cgutils.alloca_once_value(builder, value)
+
+    as_return, from_return = as_data, from_data
+
+    def load_from_data_pointer(self, builder: Any, pointer: Any, align: int | None = None) -> Any:
+        return pointer
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        return value
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        # What is compiled into its callers knows of the pointer what they do.
+        if "alwaysinline" not in value.parent.attributes:
+            for promise in PROMISES:
+                value.add_attribute(promise)
+        return value
+
+    def inner_models(self) -> list[Any]:
+        return []  # none whose references are counted
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, reference: Reference, name: str) -> Any:  # type: ignore[override]
+        fields = reference.of._fields
+        return reference.members[fields.index(name)] if name in fields else None
+
+
+@lower_getattr_generic(Reference)
+def _read(context: Any, builder: Any, reference: Reference, value: Any, name: str) -> Any:
+    k = reference.of._fields.index(name)
+    model = context.data_model_manager[reference.members[k]]
+    return model.load_from_data_pointer(builder, cgutils.gep_inbounds(builder, value, 0, k))
+
+
+@lower_builtin(types.NamedTupleClass, types.VarArg(types.Any))
+def _construct(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    reference = signature.return_type
+    if not isinstance(reference, Reference):
+        return namedtuple_constructor(context, builder, signature, args)
+    pairs = zip(args, signature.args, reference.members, strict=True)
+    return _write(context, builder, reference, [context.cast(builder, *pair) for pair in pairs])
+
+
+@unbox(Reference)
+def _unbox(reference: Reference, tuple_: Any, c: Any) -> NativeValue:
+    if getattr(c.context.active_code_library, "lean", False):
+        return unboxing.unbox(reference, tuple_, c)
+    wrong = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
+    values, cleanups = [], []
+    for k, member in enumerate(reference.members):
+        native = c.unbox(member, c.pyapi.tuple_getitem(tuple_, k))
+        values.append(native.value)
+        with c.builder.if_then(native.is_error, likely=False):
+            c.builder.store(cgutils.true_bit, wrong)
+        if native.cleanup is not None:
+            cleanups.append(native.cleanup)
+
+    def cleanup() -> None:
+        for one in reversed(cleanups):
+            one()
+
+    value = _write(c.context, c.builder, reference, values)
+    return NativeValue(value, is_error=c.builder.load(wrong), cleanup=cleanup if cleanups else None)
+
+
+def _write(context: Any, builder: Any, reference: Reference, values: Sequence[Any]) -> Any:
+    # Returns a pointer to the values, which this function keeps for as long as it runs.
+    model = context.data_model_manager[reference]
+    kept = cgutils.alloca_once(builder, model.fields)
+    for k, (field, value) in enumerate(zip(model.of_fields, values, strict=True)):
+        builder.store(field.as_data(builder, value), cgutils.gep_inbounds(builder, kept, 0, k))
+    return kept

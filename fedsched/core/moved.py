@@ -1,0 +1,65 @@
+"""Modules that README or docs have named and that have moved: their former names warn, and work."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+NOW = {
+    "compilation": "core.compilation",
+    "errors": "core.errors",
+    "executors": "core.executors",
+    "instances": "bench",
+    "io.calendar": "io.tables.downtimes",
+    "io.node_use": "io.tables.node_use",
+    "io.slurm_conf": "io.slurm_files.slurm_conf",
+    "io.sshare": "io.slurm_files.sshare",
+    "outlook": "site.outlook",
+    "scenario": "study.scenario",
+    "search.fuzzy": "search.methods.fuzzy",
+    "slurm.associations": "slurm.priority.associations",
+    "slurm.priority_parameters": "slurm.priority.priority_parameters",
+    "slurm.queue_dump": "slurm.result.queue_dump",
+    "slurm.sprio": "slurm.priority.sprio",
+    "twin": "site.twin",
+}
+
+
+class _Moved:
+    # A finder and a loader. It needs no base class, whose import would cost more than all of this.
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        specification: Any = type(__spec__)
+        return specification(fullname, self) if _new_name(fullname) else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let the import system make the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        import warnings
+
+        name = module.__name__
+        new = _new_name(name)
+        warnings.warn(f"{name} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
+        sys.modules[name] = import_module(new)
+
+
+def _new_name(name: str) -> str:
+    """Return the new name of a module that has moved, or of one within it; else nothing."""
+    for old, new in NOW.items():
+        if name == f"fedsched.{old}" or name.startswith(f"fedsched.{old}."):
+            return f"fedsched.{new}{name.removeprefix(f'fedsched.{old}')}"
+    return ""
+
+
+def install() -> None:
+    """Let imports find modules by their former names."""
+    if not any(isinstance(finder, _Moved) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Moved())  # type: ignore[arg-type]

@@ -1,0 +1,141 @@
+"""Conservative backfilling: every queued job gets a reservation in queue order; what is due now starts [12].
+
+The plan is made anew at each instant, but only as far as it matters: planning ends where no job further down the
+queue could start now. Until a job ends off its planned end or a job joins ahead of planned ones, a plan on a single
+node group stays right, so it is kept and only lengthened (engine/due.py, engine/blocks.py); on several most of it is
+recalled (engine/promises.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Placement, QueueKey
+from fedsched.engine.dispatch import conservative_plans, planned_starts
+from fedsched.engine.dispatch.greedy import is_over, start_job
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import limits
+from fedsched.engine.placement.node_choice import planned_duration
+from fedsched.engine.profile.free_profile import (
+    ROUNDING,
+    could_start,
+    fill_profile,
+    first_fit,
+    forget_the_past,
+    next_below,
+    reserve_window,
+    row_of_now,
+)
+from fedsched.engine.queue.queue_tree import ANY, FIRST
+from fedsched.engine.queue.scan import next_candidate, next_small
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Plan, Problem, State
+
+NOBODY = constant(-1)
+NOWHERE = constant(-1)
+
+
+@part
+def _next_starter(problem: Problem, state: State, position: int) -> int:
+    # The first position from `position` on whose job could start now if nothing before it were planned, or -1.
+    profile = state.profile
+    now = state.clock[Clock.NOW]
+    free_now = profile.total[row_of_now(state)]
+    if state.queue.tasks[1] > free_now:
+        return NOBODY
+    less = next_below(state, free_now)
+    window = np.inf
+    free_after = free_now
+    if less >= 0:
+        window = (profile.time[less] - now) + ROUNDING * (abs(profile.time[less]) + abs(now))
+        free_after = profile.total[less]
+    position = next_candidate(problem, state, state.queue, position, free_now, window, free_after)
+    while position >= 0:
+        if less < 0 or could_start(problem, state, state.queue.order[position], less):
+            return position
+        position = next_candidate(problem, state, state.queue, position + 1, free_now, window, free_after)
+    return NOBODY
+
+
+@inlined
+def _all_went_as_planned(plan: Plan, state: State) -> bool:
+    # Whether what the last pass planned can be relied on; loads are not part of what it remembers.
+    if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED:
+        return False
+    if limits.bind(state.extras):  # by which a start takes others out of the queue
+        return False
+    if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
+        return False
+    ends = state.counter[Counter.ENDS]
+    return ends == 0 or state.ends.time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
+
+
+@inlined
+def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
+    j = planned_starts.next_one(state)
+    while j >= 0:
+        state.scratch.chosen[0] = problem.tasks[j]
+        start_job(problem, plan, state, j)
+        j = planned_starts.next_one(state)
+
+
+@part
+def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
+    """Reserve for the queued jobs in order as far as it matters, and start what is due."""
+    if state.counter[Counter.QUEUED] == 0 and state.counter[Counter.PLAN_HOLDS] == 0:
+        return
+    queue = state.queue
+    profile = state.profile
+    now = state.clock[Clock.NOW]
+    several = state.free.size > 1
+    as_planned = _all_went_as_planned(plan, state)
+    promised_to = state.counter[Counter.PLANNED_TO] if as_planned and several else FIRST
+    if as_planned and not several:
+        forget_the_past(problem, plan, state)
+        _start_what_is_due(problem, plan, state)
+    else:
+        fill_profile(problem, plan, state)
+        planned_starts.forget_all(state)
+        state.counter[Counter.PLANNED_TO] = 0
+    position = next_small(problem, state, queue, state.counter[Counter.PLANNED_TO], ANY)
+    starter = NOBODY if position < 0 else _next_starter(problem, state, position)
+    while 0 <= position <= starter:
+        j = queue.order[position]
+        begin = conservative_plans.recall(state, j) if position < promised_to else NOWHERE
+        if begin < 0:
+            begin = first_fit(problem, plan, state, j)
+            if begin >= 0 and profile.time[begin] == now and is_over(problem, state, j):
+                begin = NOWHERE
+            if several and not conservative_plans.promise(state, j, begin):
+                promised_to = FIRST
+        if begin < 0:  # it waits only for the load of jobs whose finish is pending, for nodes to open, or for a limit
+            profile.reserved[j] = np.inf
+        else:
+            time = profile.time[begin]
+            profile.reserved[j] = time
+            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+            reserve_window(problem, plan, state, j, begin, end)
+            if time == now:
+                start_job(problem, plan, state, j)
+                if several:
+                    conservative_plans.doubt(state, position, end)
+            elif not several:
+                planned_starts.add(state, j)
+        gone = position == starter or limits.are_full(state.extras, queue.order[starter])
+        if gone or not could_start(problem, state, queue.order[starter], begin if begin >= 0 else row_of_now(state)):
+            starter = _next_starter(problem, state, starter + 1)
+        position = next_small(problem, state, queue, position + 1, ANY)
+    state.counter[Counter.PLANNED_TO] = max(position if position >= 0 else queue.position.size, promised_to)
+    state.counter[Counter.PLAN_HOLDS] = 1
+
+
+@inlined
+def joins_plan(state: State, j: int) -> None:
+    """Note that a job has joined the queue: a standing plan falls if the job comes before planned ones."""
+    if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
+        state.counter[Counter.PLAN_HOLDS] = 0

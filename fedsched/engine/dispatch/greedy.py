@@ -1,0 +1,188 @@
+"""Dispatch rules that look at the free nodes of now: strict, greedy and local."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import inlined, part
+from fedsched.engine.allocation_sums import slowest
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Placement
+from fedsched.engine.loop.feature_flags import more_is, more_than_closing
+from fedsched.engine.loop.running import enter, sum_loads
+from fedsched.engine.numbers import ClassNumber, Clock, Counter
+from fedsched.engine.optional_features import dependencies, limits, pools, power_caps, power_states
+from fedsched.engine.optional_features.downtimes import place_from_now
+from fedsched.engine.optional_features.reservation_queues import waits_for_another_turn
+from fedsched.engine.queue import candidate_index
+from fedsched.engine.queue.classes import first_of_classes, group, next_of_classes
+from fedsched.engine.queue.queue_tree import ABSENT, ANY, FIRST, NEVER, dequeue
+from fedsched.engine.queue.scan import next_small
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Plan, Problem, State
+
+
+@part
+def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
+    """Start a queued job now on the nodes in `state.scratch.chosen`."""
+    now = state.clock[Clock.NOW]
+    chosen = state.scratch.chosen
+    processing = slowest(problem.groups, chosen)
+    cost = problem.sigma[j] * processing + (1.0 - problem.sigma[j])
+    for g in range(chosen.size):
+        state.counts[j, g] = chosen[g]
+    more = more_than_closing(problem.extras)
+    start = power_states.ready_at(more, state.extras, j, chosen, now)
+    state.start[j] = start
+    state.finish[j] = end_after(start + problem.runtime[j] * cost, start)
+    state.planned_end[j] = end_after(start + problem.estimate[j] * cost, start)
+    rates = state.rates
+    rates.tc[j] = cost
+    rates.processing[j] = processing
+    rates.since[j] = start
+    rates.work_left[j] = problem.runtime[j]
+    rates.estimate_left[j] = problem.estimate[j]
+    dequeue(plan, state, j)
+    candidate_index.leaves(problem, plan, state, j)
+    state.counter[Counter.QUEUED] -= 1
+    enter(problem, state, j)
+    dependencies.has_started(more, state.extras, problem.arrival_rank, j, start)
+    if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
+        # decisions see the demand of jobs started in this pass; rates wait for its end
+        spanning = state.counter[Counter.SPANNING]
+        sum_loads(problem.groups.uplink, rates.spanning, spanning, rates.demand, state.load)
+
+
+@inlined
+def is_passed_over(state: State, j: int) -> bool:
+    """Return whether a queued job is none of this pass: a limit of its is full, or it is in another queue [43, 46]."""
+    return limits.are_full(state.extras, j) or waits_for_another_turn(state.extras, j)
+
+
+@inlined
+def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
+    more = more_than_closing(problem.extras)
+    if more_is(problem.extras) and (is_passed_over(state, j) or not pools.suffice(more, state.extras, j)):
+        return False
+    placed = place_from_now(problem.extras, state.extras, problem, plan, state, j)
+    return placed and power_caps.bear_now(more, state.extras, problem, state, j)
+
+
+@inlined
+def is_over(problem: Problem, state: State, j: int) -> bool:
+    """Return whether a job that fits has to be passed over: limits leave it fewer nodes than those chosen [43, 76]."""
+    return not limits.suffice(more_than_closing(problem.extras), state.extras, j, state.scratch.chosen)
+
+
+@inlined
+def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
+    """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
+    queue = state.queue
+    position = next_small(problem, state, queue, FIRST, ANY)
+    while position >= 0:
+        j = queue.order[position]
+        if problem.tasks[j] > state.counter[Counter.FREE]:
+            return j
+        if not fits_now(problem, plan, state, j):
+            return j
+        if not is_over(problem, state, j):
+            start_job(problem, plan, state, j)
+        position = next_small(problem, state, queue, position + 1, ANY)
+    return -1
+
+
+@part
+def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
+    """Scan the queue once in order and start whatever fits [10]."""
+    number = state.classes.number
+    if number[ClassNumber.PATIENCE] < 0 or number[ClassNumber.ROWS] > 0:
+        _start_of_those_told_apart(problem, plan, state)
+        return
+    queue = state.queue
+    position = next_small(problem, state, queue, FIRST, state.counter[Counter.FREE])
+    while position >= 0:
+        j = queue.order[position]
+        if fits_now(problem, plan, state, j) and not is_over(problem, state, j):
+            start_job(problem, plan, state, j)
+        else:
+            number[ClassNumber.PATIENCE] -= 1
+        position = next_small(problem, state, queue, position + 1, state.counter[Counter.FREE])
+
+
+@part
+def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
+    """Start a job as `start_job` does: compiled once, for the rules that do not start jobs by the million."""
+    start_job(problem, plan, state, j)
+
+
+@part
+def _starts(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    fits = fits_now(problem, plan, state, j) and not is_over(problem, state, j)
+    if fits:
+        start_apart(problem, plan, state, j)
+    return fits
+
+
+@part
+def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> None:
+    # By the room of each row of caps or, where that has met many in vain, by class.
+    queue, number = state.queue, state.classes.number
+    by_class = number[ClassNumber.PATIENCE] < 0
+    if not by_class and candidate_index.newcomers_alone_may(problem, plan, state):
+        _start_newcomers(problem, plan, state)
+        return
+    if by_class:
+        if number[ClassNumber.CLASSES] == 0:
+            group(problem, plan, state, queue)
+        position = first_of_classes(problem, plan, state, queue, FIRST, NEVER)
+    else:
+        candidate_index.let_join(problem, plan, state)
+        position = candidate_index.next_small(problem, plan, state, queue, FIRST, ANY)
+    while position >= 0:
+        if not _starts(problem, plan, state, queue.order[position]):
+            number[ClassNumber.PATIENCE] -= 1
+        if by_class:
+            position = next_of_classes(problem, plan, state, queue, NEVER)
+        else:
+            position = candidate_index.next_small(problem, plan, state, queue, position + 1, ANY)
+
+
+@inlined
+def _start_newcomers(problem: Problem, plan: Plan, state: State) -> None:
+    queue = state.queue
+    j = candidate_index.next_newcomer(problem, state)
+    while j >= 0:
+        is_queued = queue.tasks[(queue.tasks.size >> 1) + queue.position[j]] != ABSENT
+        if is_queued and not _starts(problem, plan, state, j):
+            candidate_index.joins(problem, plan, state, j)
+        j = candidate_index.next_newcomer(problem, state)
+
+
+@part
+def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
+    """Scan the queue in order; a job that cannot start holds its clusters against those behind it [29]."""
+    queue, held = state.queue, state.scratch.limited
+    begin = problem.groups.cluster_begin
+    held[:] = 0
+    pools.restart_holding(problem.extras, state.extras)
+    still_open = held.size
+    position = next_small(problem, state, queue, FIRST, ANY)
+    while position >= 0 and still_open > 0 and state.counter[Counter.FREE] > 0:
+        j = queue.order[position]
+        waits = problem.tasks[j] > state.counter[Counter.FREE] or pools.are_held(problem.extras, state.extras, j)
+        for g in range(held.size):
+            waits = waits or (held[g] == 1 and plan.caps[plan.cap_row[j], g] > 0)
+        if not waits and fits_now(problem, plan, state, j):
+            if not is_over(problem, state, j):
+                start_apart(problem, plan, state, j)
+        else:
+            pools.hold(problem.extras, state.extras, j)
+            for g in range(held.size):
+                if held[g] == 0 and plan.caps[plan.cap_row[j], g] > 0:
+                    k = problem.groups.cluster[g]
+                    for h in range(begin[k], begin[k + 1]):
+                        held[h] = 1
+                    still_open -= begin[k + 1] - begin[k]
+        position = next_small(problem, state, queue, position + 1, ANY)

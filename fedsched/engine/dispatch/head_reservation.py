@@ -1,0 +1,161 @@
+"""The reservation of EASY's head: when it can start at the latest, and what may start beside it [11, 22, 31]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Placement
+from fedsched.engine.dispatch.greedy import fits_now, is_over, is_passed_over, start_apart
+from fedsched.engine.dispatch.shadow_time import shadow_beside_closures
+from fedsched.engine.loop.feature_flags import more_is, more_than_closing
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import downtimes, pools, power_caps
+from fedsched.engine.placement.node_choice import fills_from_the_fastest, place, planned_duration
+from fedsched.engine.profile.free_profile import planned_load
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
+
+REFUSED, BRIEF, LASTING = constant(0), constant(1), constant(2)
+
+
+@inlined
+def reserve(problem: Problem, state: State, j: int) -> None:
+    """Take what a job uses at the shadow time, its nodes in `state.scratch.chosen`, off what is free then."""
+    extra = state.scratch.extra
+    for g in range(extra.size):
+        extra[g] -= state.scratch.chosen[g]
+    pools.reserve(more_than_closing(problem.extras), state.extras, j)
+
+
+@inlined
+def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
+    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+
+    A head that waits only for the load of jobs whose finish is pending has its reservation now.
+    """
+    return _reserve_for_head(problem.extras, state.extras, problem, plan, state, head)
+
+
+@inlined
+def _reserve_for_head(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, head: int
+) -> float:
+    if extras is None or extra_state is None:
+        return _first_end_that_fits(problem, plan, state, head)
+    if extras.calendar.lookout.size == 0 and extras.ceilings.period.size == 0:
+        return _first_end_that_fits(problem, plan, state, head)
+    return shadow_beside_closures(extras, extra_state, problem, plan, state, head)
+
+
+@inlined
+def _first_end_that_fits(problem: Problem, plan: Plan, state: State, head: int) -> float:
+    now = state.clock[Clock.NOW]
+    extra = state.scratch.extra
+    total = state.counter[Counter.FREE]
+    for g in range(extra.size):
+        extra[g] = state.free[g]
+    pools.look_ahead(more_than_closing(problem.extras), state.extras)
+    place_in_list = state.counter[Counter.ENDS] - 1
+    while place_in_list >= 0:
+        time = end_after(state.ends.time[place_in_list], now)
+        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
+            j = state.ends.job[place_in_list]
+            for g in range(extra.size):
+                extra[g] += state.counts[j, g]
+                total += state.counts[j, g]
+            pools.look_past(more_than_closing(problem.extras), state.extras, j)
+            place_in_list -= 1
+        if total < problem.tasks[head] or not pools.suffice_then(more_than_closing(problem.extras), state.extras, head):
+            continue
+        if plan.placement == Placement.LINK_AWARE:
+            planned_load(problem, state, time, state.profile.peak)
+        if place(problem, plan, head, extra, state.profile.peak, state):
+            reserve(problem, state, head)
+            return time
+    state.profile.peak[:] = 0.0
+    place(problem, plan, head, extra, state.profile.peak, state)
+    reserve(problem, state, head)
+    return now
+
+
+@inlined
+def free_beside_reservation(state: State) -> int:
+    """Return how many nodes are free now and stay free when the head starts: a job that runs on takes no more."""
+    total = 0
+    for g in range(state.free.size):
+        total += min(state.free[g], state.scratch.extra[g])
+    return total
+
+
+@inlined
+def _within(chosen: Ints, limit: Ints) -> bool:
+    within = True
+    for g in range(chosen.size):
+        within = within and chosen[g] <= limit[g]
+    return within
+
+
+@inlined
+def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
+    # Other nodes may bear a job where uplinks are looked at, or a shorter run on them what closes.
+    shorter = downtimes.any_closes(problem.extras) and not fills_from_the_fastest(problem, plan)
+    return plan.placement == Placement.LINK_AWARE or shorter
+
+
+@inlined
+def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    """Return whether a job could not start even if nothing were reserved; where that is not all to ask, say no."""
+    if _may_fit_on_fewer(problem, plan) or power_caps.any_caps(more_than_closing(problem.extras)):
+        return False
+    return not fits_now(problem, plan, state, j)
+
+
+@inlined
+def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
+    now = state.clock[Clock.NOW]
+    extra, limited = state.scratch.extra, state.scratch.limited
+    extras, more, extra_state = problem.extras, more_than_closing(problem.extras), state.extras
+    if more_is(extras) and (is_passed_over(state, j) or not pools.suffice(more, extra_state, j)):
+        return REFUSED
+    fits = downtimes.place_from_now(extras, extra_state, problem, plan, state, j)
+    if not fits and not _may_fit_on_fewer(problem, plan):
+        return REFUSED
+    fits = fits and power_caps.bear_now(more, extra_state, problem, state, j) and not is_over(problem, state, j)
+    end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
+    if fits and end <= shadow:
+        return BRIEF
+    lasting = pools.suffice_then(more, extra_state, j)
+    beside = fits and lasting and _within(state.scratch.chosen, extra)
+    beside = beside and downtimes.spares_head(extras, extra_state, state.scratch.chosen, shadow, end)
+    if not beside or not power_caps.spare_head(more, extra_state, state, j, shadow, end):
+        for g in range(extra.size):
+            limited[g] = min(state.free[g], extra[g])
+        if not downtimes.place_beside_head(extras, extra_state, problem, plan, state, j, limited, shadow):
+            return REFUSED
+        if not power_caps.bear_now(more, extra_state, problem, state, j) or is_over(problem, state, j):
+            return REFUSED
+        end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
+        if end <= shadow:
+            return BRIEF
+        lasting = lasting and power_caps.spare_head(more, extra_state, state, j, shadow, end)
+    return LASTING if lasting else REFUSED
+
+
+@part
+def place_apart(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    """Place a job as `place_beside_reservation` does: compiled once, for scans that are not the commonest."""
+    return place_beside_reservation(problem, plan, state, j, shadow)
+
+
+@part
+def start_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> None:
+    """Start a job now if the head's reservation holds beside it."""
+    fit = place_apart(problem, plan, state, j, shadow)
+    if fit == LASTING:
+        reserve(problem, state, j)
+    if fit != REFUSED:
+        start_apart(problem, plan, state, j)

@@ -1,0 +1,110 @@
+"""The shadow time of EASY's head where nodes close for a while, or power is capped [39, 70]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Placement
+from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter
+from fedsched.engine.optional_features import pools, power_caps
+from fedsched.engine.optional_features.downtimes import NOBODY_BESIDE, change, next_known, place_over_run, time_of
+from fedsched.engine.placement.node_choice import planned_duration
+from fedsched.engine.profile.free_profile import planned_load
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
+
+
+@part
+def shadow_beside_closures(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, head: int
+) -> float:
+    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+
+    Of a head that closures or caps keep from ever starting it is infinite: then nothing is reserved. Caps that come
+    again are looked at for a whole turn after all else.
+    """
+    calendar, lookout, closed, peak = extras.calendar, extras.calendar.lookout, extra_state.closed, state.profile.peak
+    now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited
+    for g in range(left.size):
+        left[g] = state.free[g] - closed.owed[g]
+    pools.look_ahead(more_than_closing(extras), extra_state)
+    place_in_list = state.counter[Counter.ENDS] - 1
+    i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
+    turn = power_caps.longest_turn(extras)
+    step, until = power_caps.next_after(extras, extra_state, now), now + turn
+    once = power_caps.any_for_good_after(extras, now)
+    while place_in_list >= 0 or i < calendar.change.size or once or step <= until:
+        other = time_of(calendar, i)
+        if place_in_list >= 0:
+            other = min(other, end_after(state.ends.time[place_in_list], now))
+        time = min(other, step)
+        more = step == time and step < np.inf
+        if more:
+            if power_caps.changes_for_good(extras, time):
+                until, once = time + turn, power_caps.any_for_good_after(extras, time)
+            step = power_caps.next_after(extras, extra_state, time)
+        if other == time:
+            until = time + turn if time < np.inf else -np.inf
+        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
+            j = state.ends.job[place_in_list]
+            for g in range(left.size):
+                left[g] += state.counts[j, g]
+            pools.look_past(more_than_closing(extras), extra_state, j)
+            place_in_list -= 1
+            more = True
+        while i < calendar.change.size and time_of(calendar, i) == time:  # which may be infinite
+            if change(calendar, i, left):
+                more = True
+            i = next_known(calendar, now, i + 1)
+        total = 0
+        for g in range(left.size):
+            free[g] = max(0, left[g])
+            total += free[g]
+        if more and total >= problem.tasks[head] and pools.suffice_then(more_than_closing(extras), extra_state, head):
+            if plan.placement == Placement.LINK_AWARE:
+                planned_load(problem, state, time, peak)
+            placed = place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE)
+            if placed and _is_borne(extras, extra_state, problem, state, head, time):
+                return _reserve(extras, extra_state, problem, state, head, time, free)
+    # It may wait for the load of jobs whose finish is pending.
+    planned_load(problem, state, np.nextafter(now, np.inf), peak)
+    pools.look_ahead(more_than_closing(extras), extra_state)
+    if (
+        pools.suffice(more_than_closing(extras), extra_state, head)
+        and place_over_run(lookout, closed, problem, plan, state, head, state.free, peak, now, NOBODY_BESIDE)
+        and _is_borne(extras, extra_state, problem, state, head, now)
+    ):
+        return _reserve(extras, extra_state, problem, state, head, now, state.free)
+    left[:] = 0
+    power_caps.reserve_nothing(extra_state)
+    closed.head[:] = 0
+    closed.head_until[0] = np.inf
+    return np.inf
+
+
+@inlined
+def _is_borne(
+    extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float
+) -> bool:
+    end = end_after(time + planned_duration(problem, head, state.scratch.chosen), time)
+    return power_caps.bear(extras.ceilings, extra_state.beneath, state, head, time, end, power_caps.NOBODY)
+
+
+@part
+def _reserve(
+    extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float, free: Ints
+) -> float:
+    closed, chosen = extra_state.closed, state.scratch.chosen
+    for g in range(chosen.size):
+        closed.head[g] = chosen[g]
+        state.scratch.extra[g] = free[g] - chosen[g]
+    closed.head_until[0] = end_after(time + planned_duration(problem, head, chosen), time)
+    power_caps.reserve(extras, extra_state, head, chosen, closed.head_until[0])
+    pools.reserve(more_than_closing(extras), extra_state, head)
+    return time

@@ -1,0 +1,55 @@
+"""Integrals over time: what lasts between two events, added up as the clock goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import inlined, kernel
+from fedsched.engine.loop.feature_flags import more_is
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import cancellations
+from fedsched.engine.optional_features.lost_runs import requeues, wasted_node_seconds
+from fedsched.model.schedule.integrals import Integrals
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Problem, State
+
+
+@inlined
+def go_on(extras: Extras | None, state: State, time: float) -> None:
+    """Move the clock, and every integral with it: the only place where time passes."""
+    counter, clock = state.counter, state.clock
+    elapsed = time - clock[Clock.NOW]
+    if elapsed > 0.0:
+        if counter[Counter.SATURATED_LINKS] > 0:
+            clock[Clock.SATURATED_SECONDS] += counter[Counter.SATURATED_LINKS] * elapsed
+        if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
+            clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
+        clock[Clock.NOW] = time
+    if more_is(extras):
+        lost = clock[Clock.LOST_NODE_SECONDS]
+        cancellations.note_busy(state.extras, counter[Counter.RUNNING], clock[Clock.NOW], lost)
+
+
+@kernel
+def integrals(problem: Problem, state: State) -> Integrals:
+    """Return what has been added up until now."""
+    clock = state.clock
+    until, lost = clock[Clock.NOW], clock[Clock.LOST_NODE_SECONDS]
+    if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:
+        until = cancellations.busy_until(state.extras, until)
+        lost = cancellations.lost_until_then(state.extras, lost)
+    elapsed = until - problem.t0
+    lost = lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0
+    return Integrals(
+        clock[Clock.SATURATED_SECONDS], lost, wasted_node_seconds(state.extras), requeues(state.extras)
+    )
+
+
+@inlined
+def lost_share(state: ExtraState | None, t0: float, nodes: int) -> float:
+    """Return the share of the machine's capacity that had been lost when the last run ended."""
+    if state is None:
+        return 0.0
+    elapsed = state.closed.last_end[0] - t0
+    return state.closed.last_end[1] / (nodes * elapsed) if elapsed > 0.0 else 0.0

@@ -1,0 +1,53 @@
+"""A pass over one queue, by the plan's dispatch rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import inlined, part
+from fedsched.engine.codes import Dispatch
+from fedsched.engine.dispatch.conservative import plan_the_queue
+from fedsched.engine.dispatch.easy import backfill_around_head
+from fedsched.engine.dispatch.greedy import start_all_that_fit, start_from_head, start_per_cluster
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.queue import queue_tree as queues
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Plan, Problem, State
+
+
+@inlined
+def may_start_some(plan: Plan, state: State) -> bool:
+    """Return whether a pass may start anybody, or has a plan to keep."""
+    nothing_fits = state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]
+    return not nothing_fits or plan.dispatch == Dispatch.CONSERVATIVE
+
+
+@inlined
+def sort_queues(problem: Problem, plan: Plan, state: State) -> None:
+    """Sort the queues whose orders change with time."""
+    now = state.clock[Clock.NOW]
+    queues.sort(problem, state, state.queue, plan.order_key, now)
+    if plan.separate_backfill:
+        queues.sort(problem, state, state.backfill, plan.backfill_key, now)
+
+
+@inlined
+def pass_over(problem: Problem, plan: Plan, state: State) -> None:
+    """Go over a queue that is sorted."""
+    if plan.dispatch == Dispatch.STRICT:
+        start_from_head(problem, plan, state)
+    elif plan.dispatch == Dispatch.GREEDY:
+        start_all_that_fit(problem, plan, state)
+    elif plan.dispatch == Dispatch.LOCAL:
+        start_per_cluster(problem, plan, state)
+    elif plan.dispatch == Dispatch.CONSERVATIVE:
+        plan_the_queue(problem, plan, state)
+    elif plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD:
+        backfill_around_head(problem, plan, state)
+
+
+@part
+def pass_over_apart(problem: Problem, plan: Plan, state: State) -> None:
+    """Go over a reservation's queue."""
+    pass_over(problem, plan, state)

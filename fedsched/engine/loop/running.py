@@ -1,0 +1,313 @@
+"""Running jobs: the heap of finishes, the list of planned ends, and the rates of jobs that share uplinks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Saturation
+from fedsched.engine.loop.fair_uplinks import share_fairly
+from fedsched.engine.loop.feature_flags import more_is, more_than_closing
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import downtimes, limits, pools, power_caps, power_states
+from fedsched.engine.placement.node_choice import fill_demand
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Ends, Extras, Floats, Heap, Ints, Problem, State
+
+TOP = constant(0)
+
+
+@inlined
+def _earlier(heap: Heap, time_a: float, job_a: int, time_b: float, job_b: int) -> bool:
+    return time_a < time_b or (time_a == time_b and heap.sequence[job_a] < heap.sequence[job_b])
+
+
+@inlined
+def _put(heap: Heap, place: int, time: float, j: int) -> None:
+    heap.time[place] = time
+    heap.job[place] = j
+    heap.place[j] = place
+
+
+@inlined
+def _rise(heap: Heap, place: int, time: float, j: int) -> None:
+    while place > 0:
+        parent = (place - 1) >> 1
+        if not _earlier(heap, time, j, heap.time[parent], heap.job[parent]):
+            break
+        _put(heap, place, heap.time[parent], heap.job[parent])
+        place = parent
+    _put(heap, place, time, j)
+
+
+@inlined
+def _sink(heap: Heap, place: int, size: int, time: float, j: int) -> None:
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and _earlier(heap, heap.time[other], heap.job[other], heap.time[child], heap.job[child]):
+            child = other
+        if not _earlier(heap, heap.time[child], heap.job[child], time, j):
+            break
+        _put(heap, place, heap.time[child], heap.job[child])
+        place = child
+    _put(heap, place, time, j)
+
+
+@inlined
+def pop_finish(state: State) -> int:
+    """Take the job with the earliest finish (then the earliest start) off the heap."""
+    heap = state.heap
+    j = heap.job[0]
+    size = state.counter[Counter.RUNNING] - 1
+    state.counter[Counter.RUNNING] = size
+    if size > 0:
+        _sink(heap, TOP, size, heap.time[size], heap.job[size])
+    return j
+
+
+@inlined
+def take_off(state: State, j: int) -> None:
+    """Take a running job off the heap, wherever it stands."""
+    heap, place = state.heap, state.heap.place[j]
+    size = state.counter[Counter.RUNNING] - 1
+    state.counter[Counter.RUNNING] = size
+    if place == size:
+        return
+    time, last = heap.time[size], heap.job[size]
+    if _earlier(heap, time, last, heap.time[place], j):
+        _rise(heap, place, time, last)
+    else:
+        _sink(heap, place, size, time, last)
+
+
+@inlined
+def _first_before(ends: Ends, size: int, time: float) -> int:
+    # The first place whose planned end is earlier than `time`; the list runs from the latest to the earliest.
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) >> 1
+        if ends.time[middle] < time:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _add_end(ends: Ends, size: int, time: float, j: int) -> None:
+    place = _first_before(ends, size, time)
+    for i in range(size, place, -1):
+        ends.time[i] = ends.time[i - 1]
+        ends.job[i] = ends.job[i - 1]
+    ends.time[place] = time
+    ends.job[place] = j
+
+
+@inlined
+def _remove_end(ends: Ends, size: int, time: float, j: int) -> None:
+    place = _first_before(ends, size, time) - 1
+    while ends.job[place] != j:
+        place -= 1
+    for i in range(place, size - 1):
+        ends.time[i] = ends.time[i + 1]
+        ends.job[i] = ends.job[i + 1]
+
+
+@inlined
+def sum_loads(uplink: Floats, spanning: Ints, count: int, demand: Floats, load: Floats) -> int:
+    """Sum every uplink's load anew over the co-allocated jobs, in start order (eq. 1.3); return how many saturate."""
+    clusters = load.size
+    for k in range(clusters):
+        load[k] = 0.0
+    for i in range(count):
+        j = spanning[i]
+        for k in range(clusters):
+            load[k] += demand[j, k]
+    saturated = 0
+    for k in range(clusters):
+        if load[k] > uplink[k]:
+            saturated += 1
+    return saturated
+
+
+@inlined
+def _communication_slowdown(uplink: Floats, load: Floats, demand: Floats, j: int) -> float:
+    # eqs. 1.4, 1.5
+    slowdown = 1.0
+    for k in range(load.size):
+        if demand[j, k] > 0.0:
+            slowdown = max(slowdown, load[k] / uplink[k])
+    return slowdown
+
+
+@inlined
+def update_rates(problem: Problem, state: State) -> None:
+    """Bring loads, rates and finishes up to date after starts or ends of co-allocated jobs."""
+    if state.counter[Counter.LOADS_STALE] == 1:
+        _update_stale_rates(problem, state)
+
+
+@part
+def _update_stale_rates(problem: Problem, state: State) -> None:
+    counter, rates = state.counter, state.rates
+    counter[Counter.LOADS_STALE] = 0
+    spanning = counter[Counter.SPANNING]
+    uplink = problem.groups.uplink
+    before = counter[Counter.SATURATED_LINKS]
+    after = sum_loads(uplink, rates.spanning, spanning, rates.demand, state.load)
+    counter[Counter.SATURATED_LINKS] = after
+    first = 0
+    if problem.saturation == Saturation.STATIC:
+        first = counter[Counter.SPANNING_FIXED]
+    counter[Counter.SPANNING_FIXED] = spanning
+    if before == 0 and after == 0:
+        return  # every job ran, and runs, at its uncontended rate
+    fair = problem.saturation == Saturation.FAIR and after > 0
+    if fair:
+        share_fairly(uplink, rates.spanning, spanning, rates.demand, state.scratch.demand, rates.share)
+    now = state.clock[Clock.NOW]
+    for i in range(first, spanning):
+        j = rates.spanning[i]
+        if state.finish[j] <= now:
+            continue
+        communication = 1.0 / rates.share[j] if fair else _communication_slowdown(uplink, state.load, rates.demand, j)
+        cost = problem.sigma[j] * rates.processing[j] + (1.0 - problem.sigma[j]) * communication
+        if cost == rates.tc[j]:
+            continue
+        done = (now - rates.since[j]) / rates.tc[j]
+        rates.work_left[j] = max(0.0, rates.work_left[j] - done)
+        rates.estimate_left[j] -= done
+        rates.since[j] = now
+        rates.tc[j] = cost
+        state.finish[j] = end_after(now + rates.work_left[j] * cost, now)
+        planned_end = end_after(now + rates.estimate_left[j] * cost, now)
+        if counter[Counter.TRACK_ENDS] == 1 and state.ends.released[j] == 0:
+            _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
+            _add_end(state.ends, counter[Counter.ENDS] - 1, planned_end, j)
+        downtimes.move_end(problem.extras, state.extras, state.counts[j], state.planned_end[j], planned_end)
+        state.planned_end[j] = planned_end
+        counter[Counter.PLAN_HOLDS] = 0
+        place = state.heap.place[j]
+        if state.finish[j] < state.heap.time[place]:
+            _rise(state.heap, place, state.finish[j], j)
+        else:
+            _sink(state.heap, place, counter[Counter.RUNNING], state.finish[j], j)
+
+
+@inlined
+def release(extras: Extras | None, state: State, j: int) -> None:
+    """Free what a job holds."""
+    for g in range(state.free.size):
+        used = state.counts[j, g]
+        state.free[g] += used
+        state.counter[Counter.FREE] += used
+    if more_is(extras):
+        _release_extras(extras, state, j)
+    downtimes.end_with(extras, state.extras, state, j)
+
+
+@part
+def _release_extras(extras: Extras | None, state: State, j: int) -> None:
+    more = more_than_closing(extras)
+    pools.give_back(more, state.extras, j)
+    power_caps.give_back(more, state.extras, j, state.counts[j])
+    power_states.give_back(more, state.extras, state.counts[j], state.clock[Clock.NOW])
+    limits.give_back(more, state.extras, state, j)
+
+
+@inlined
+def enter(problem: Problem, state: State, j: int) -> None:
+    """Enter a job whose counts and times are set among the running ones."""
+    counter = state.counter
+    for g in range(state.free.size):
+        used = state.counts[j, g]
+        state.free[g] -= used
+        counter[Counter.FREE] -= used
+    if more_is(problem.extras):
+        _take_extras(problem.extras, state, j)
+    downtimes.start_with(problem.extras, state.extras, state.counts[j], state.planned_end[j])
+    state.heap.sequence[j] = counter[Counter.STARTED]
+    counter[Counter.STARTED] += 1
+    _rise(state.heap, counter[Counter.RUNNING], state.finish[j], j)
+    counter[Counter.RUNNING] += 1
+    if counter[Counter.TRACK_ENDS] == 1:
+        state.ends.released[j] = 0
+        _add_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
+        counter[Counter.ENDS] += 1
+    if (
+        state.load.size > 1
+        and problem.bandwidth[j] > 0.0
+        and fill_demand(
+            problem.extras,
+            problem.groups,
+            j,
+            problem.tasks[j],
+            problem.bandwidth[j],
+            state.counts[j],
+            state.rates.demand[j],
+        )
+    ):
+        state.rates.spanning[counter[Counter.SPANNING]] = j
+        counter[Counter.SPANNING] += 1
+        counter[Counter.LOADS_STALE] = 1
+
+
+@part
+def _take_extras(extras: Extras | None, state: State, j: int) -> None:
+    more = more_than_closing(extras)
+    pools.take(more, state.extras, j)
+    power_caps.take(more, state.extras, j, state.counts[j])
+    limits.take(more, state.extras, state, j)
+
+
+@inlined
+def vacate(problem: Problem, state: State, j: int) -> None:
+    """Let a job that has just been taken off the heap give back all that it holds."""
+    counter = state.counter
+    downtimes.note_end(state.extras, state.clock)
+    if counter[Counter.TRACK_ENDS] == 0:
+        release(problem.extras, state, j)
+    elif state.ends.released[j] == 0:
+        release(problem.extras, state, j)
+        _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
+        counter[Counter.ENDS] -= 1
+    if state.load.size > 1 and problem.bandwidth[j] > 0.0:
+        spanning = state.rates.spanning
+        last = counter[Counter.SPANNING] - 1
+        for i in range(last + 1):
+            if spanning[i] == j:
+                for later in range(i, last):
+                    spanning[later] = spanning[later + 1]
+                counter[Counter.SPANNING] = last
+                if i < counter[Counter.SPANNING_FIXED]:
+                    counter[Counter.SPANNING_FIXED] -= 1
+                counter[Counter.LOADS_STALE] = 1
+                break
+
+
+@inlined
+def ends_as_planned(state: State, j: int) -> None:
+    """Note that a job has ended, or is counted so: a conservative plan falls if that is not when it was planned to."""
+    if state.planned_end[j] != state.clock[Clock.NOW]:
+        state.counter[Counter.PLAN_HOLDS] = 0
+
+
+@part
+def release_pending(extras: Extras | None, state: State) -> None:
+    """Count what jobs hold that end now, as planned or later, as free although their event is pending [3]."""
+    now = state.clock[Clock.NOW]
+    place = state.counter[Counter.ENDS] - 1
+    while place >= 0 and state.ends.time[place] <= now:
+        j = state.ends.job[place]
+        place -= 1
+        if state.finish[j] == now:
+            ends_as_planned(state, j)
+            release(extras, state, j)
+            _remove_end(state.ends, state.counter[Counter.ENDS], state.planned_end[j], j)
+            state.counter[Counter.ENDS] -= 1
+            state.ends.released[j] = 1

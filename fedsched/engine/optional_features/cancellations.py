@@ -1,0 +1,176 @@
+"""Cancellations: whoever has not started by a time of its own leaves the queue, or never comes to it [44].
+
+They come first at their instant. Who is gone counts as started wherever the queue is looked at, and never finishes.
+Where a problem has no extras all of it is compiled to nothing; where nobody is cancelled the arrays are of no size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, constant, flag, inlined, part
+from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import dependencies, holds, limits
+from fedsched.engine.queue import queue_tree as queues
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, State
+
+NEXT = constant(0)  # in `Cancelled.number`
+AWAY, QUEUED, GONE = constant(0), constant(1), constant(2)  # in `Cancelled.what`
+END, LOST = constant(0), constant(1)  # in `Cancelled.busy`
+NOT_QUEUED = constant(-1)
+NOBODY = flag(False)
+
+
+@by_reference
+class Cancellations(NamedTuple):
+    """Who leaves the queue at a time of its own if it has not started; where nobody does of no size."""
+
+    time: Floats  # ascending
+    job: Ints
+    place: Ints  # job: where it stands among these, or -1
+
+
+@by_reference
+class Cancelled(NamedTuple):
+    """Who has left the queue, and what is yet to come; where nobody is cancelled of no size."""
+
+    number: Ints  # [0]: the next cancellation, or one of a job that has started
+    what: Ints  # job: 0 it is yet to join the queue, 1 it has joined it, 2 it is gone
+    busy: Floats  # until when jobs ran, and the node-seconds of capacity lost by then
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+    """Let all cancellations be to come."""
+    if extras is None or state is None:
+        return
+    cancelled = state.cancelled
+    if cancelled.what.size > 0:
+        cancelled.number[NEXT] = 0
+        cancelled.what[:] = AWAY
+        cancelled.busy[END], cancelled.busy[LOST] = t0, 0.0
+
+
+@inlined
+def next_cancellation(extras: Extras | None, state: ExtraState | None, run: State) -> float:
+    """Return when the next job is cancelled that has not started; infinite where none is."""
+    if extras is None or state is None:
+        return np.inf
+    times, jobs, number = extras.cancellations.time, extras.cancellations.job, state.cancelled.number
+    while number[NEXT] < jobs.size and _has_started(state, run, jobs[number[NEXT]]):
+        number[NEXT] += 1
+    return times[number[NEXT]] if number[NEXT] < jobs.size else np.inf
+
+
+@inlined
+def _has_started(state: ExtraState, run: State, j: int) -> bool:
+    return not np.isnan(run.start[j]) and not holds.is_away(state, j)
+
+
+@inlined
+def has_joined(state: ExtraState | None, j: int) -> None:
+    """Note that a job has joined the queue."""
+    if state is None:
+        return
+    if state.cancelled.what.size > 0:
+        state.cancelled.what[j] = QUEUED
+
+
+@inlined
+def is_gone(state: ExtraState | None, j: int) -> bool:
+    """Return whether a job has been cancelled."""
+    if state is None:
+        return False
+    return state.cancelled.what.size > 0 and state.cancelled.what[j] == GONE
+
+
+@inlined
+def queued_again(extras: Extras, state: ExtraState, j: int, now: float) -> None:
+    """Note that a job is queued again: it may be cancelled yet, if its time is still to come."""
+    if state.cancelled.what.size == 0:
+        return
+    state.cancelled.what[j] = QUEUED
+    place = extras.cancellations.place[j]
+    if place >= 0 and extras.cancellations.time[place] > now:
+        state.cancelled.number[NEXT] = min(state.cancelled.number[NEXT], place)
+
+
+@inlined
+def goes_away(state: ExtraState, j: int) -> None:
+    """Note that a job has left the queue for a while."""
+    if state.cancelled.what.size > 0:
+        state.cancelled.what[j] = AWAY
+
+
+@inlined
+def note_busy(state: ExtraState | None, running: int, now: float, lost: float) -> None:
+    """Note that jobs ran until now, and the capacity lost by then: who is cancelled later adds nothing to a run."""
+    if state is None:
+        return
+    if running > 0 and state.cancelled.what.size > 0:
+        state.cancelled.busy[END], state.cancelled.busy[LOST] = now, lost
+
+
+@inlined
+def busy_until(state: ExtraState | None, now: float) -> float:
+    """Return until when jobs ran, of a run that is over."""
+    if state is None:
+        return now
+    return state.cancelled.busy[END] if state.cancelled.what.size > 0 else now
+
+
+@inlined
+def lost_until_then(state: ExtraState | None, lost: float) -> float:
+    """Return the capacity lost by then."""
+    if state is None:
+        return lost
+    return state.cancelled.busy[LOST] if state.cancelled.what.size > 0 else lost
+
+
+@inlined
+def cancel_all(problem: Problem, plan: Plan, state: State) -> bool:
+    """Let go whoever is cancelled by now; return whether anybody is."""
+    return _cancel_all(more_than_closing(problem.extras), state.extras, problem, plan, state)
+
+
+@inlined
+def _cancel_all(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
+) -> bool:
+    if extras is None or extra_state is None:
+        return NOBODY
+    if extra_state.cancelled.what.size == 0:
+        return NOBODY
+    return _cancel_those_due(extras, extra_state, problem, plan, state)
+
+
+@part
+def _cancel_those_due(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
+    anybody, now = False, state.clock[Clock.NOW]
+    while next_cancellation(extras, extra_state, state) <= now:
+        cancel_next(extras, extra_state, problem, plan, state)
+        anybody = True
+    return anybody
+
+
+@inlined
+def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
+    """Let go whoever `next_cancellation` told of; return the job, if it was in the queue, or -1."""
+    counter, cancelled, left = state.counter, extra_state.cancelled, NOT_QUEUED
+    j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
+    if cancelled.what[j] == QUEUED:
+        queues.dequeue(plan, state, j)
+        counter[Counter.QUEUED] -= 1 if limits.leaves(extras, extra_state, state, j) else 0
+        counter[Counter.PLAN_HOLDS] = 0
+        left = j
+    cancelled.what[j] = GONE
+    holds.is_gone(extra_state, j)
+    now = state.clock[Clock.NOW]
+    state.start[j] = now
+    counter[Counter.FINISHED] += 1 + dependencies.was_cancelled(extras, extra_state, problem.arrival_rank, j, time, now)
+    return left

@@ -1,0 +1,447 @@
+"""The calendar: nodes that are closed for a while, and what is free over the whole of a run that starts now [38 to 40].
+
+Between two begins of closures what is free can only grow, for jobs end and closures end: the least over a stretch of
+time is that of its own begin and of the lookouts in it. What is left at every lookout of what runs now is kept up to
+date with each start and end; so a question costs as many looks as there are lookouts in the run that is asked about.
+
+Every function takes the extras first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.clock import end_after, first_after
+from fedsched.engine.codes import OnRunning
+from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
+from fedsched.engine.placement.node_choice import place, planned_duration
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import (
+        Calendar,
+        Closed,
+        Extras,
+        ExtraState,
+        Floats,
+        Ints,
+        Plan,
+        Problem,
+        Profile,
+        State,
+    )
+
+GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
+NOBODY_BESIDE = np.inf
+NO_MORE = constant(-1)
+NOBODYS = constant(-1)  # nodes that no reservation has
+FIRST = constant(0)
+OTHERWISE = constant(-1)  # as nodes free before: what is free later, or now, is not what it was then
+
+
+@inlined
+def any_closes(extras: Extras | None) -> bool:
+    """Return whether there are closures at all."""
+    if extras is None:
+        return False
+    return extras.calendar.lookout.size > 0
+
+
+# ---- as the clock goes on
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+    """Let nothing be closed yet, as it is before the first job, and known what is known at t0."""
+    if extras is None or state is None:
+        return
+    closed, calendar = state.closed, extras.calendar
+    closed.back[:] = 0
+    closed.time[ClosedTime.UNTIL] = np.inf
+    closed.holder[:] = NOBODYS
+    closed.last_end[0], closed.last_end[1] = t0, 0.0
+    closed.number[ClosedNumber.CHANGED] = 0
+    closed.number[ClosedNumber.LEARNED] = calendar.known[0]
+    closed.number[ClosedNumber.PAST] = first_after(calendar.lookout, t0, FIRST)
+    for g in range(closed.owed.size):
+        closed.owed[g] = 0
+        for i in range(calendar.lookout.size):
+            closed.left[i, g] = calendar.left[i, g]
+    _look_ahead(calendar, closed)
+
+
+@inlined
+def _look_ahead(calendar: Calendar, closed: Closed) -> None:
+    # Notes what is next to come, for that is asked at each event, start and end.
+    past, learned = closed.number[ClosedNumber.PAST], closed.number[ClosedNumber.LEARNED]
+    note_next_change(calendar, closed)
+    closed.time[ClosedTime.NEWS] = closed.time[ClosedTime.CHANGE]
+    if learned < calendar.learned.size:
+        known_from = calendar.known_from[calendar.learned[learned]]
+        closed.time[ClosedTime.NEWS] = min(closed.time[ClosedTime.NEWS], known_from)
+    closed.time[ClosedTime.LOOKOUT] = calendar.lookout[past] if past < calendar.lookout.size else np.inf
+
+
+@inlined
+def note_next_change(calendar: Calendar, closed: Closed) -> None:
+    """Note when nodes are next closed or opened."""
+    closed.time[ClosedTime.CHANGE] = time_of(calendar, closed.number[ClosedNumber.CHANGED])
+
+
+@inlined
+def next_change(extras: Extras | None, state: ExtraState | None) -> float:
+    """Return when nodes are next closed or opened; infinite where none are."""
+    if extras is None or state is None:
+        return np.inf
+    return state.closed.time[ClosedTime.CHANGE]
+
+
+@inlined
+def is_due(closed: Closed, now: float) -> bool:
+    """Return whether until now anything becomes known, opens or closes that has not yet."""
+    return closed.time[ClosedTime.NEWS] <= now
+
+
+@inlined
+def time_of(calendar: Calendar, i: int) -> float:
+    """Return when the i-th change happens; infinite where there are not so many."""
+    if i >= calendar.change.size:
+        return np.inf
+    c = calendar.change[i] >> 1
+    return calendar.end[c] if calendar.change[i] & 1 else calendar.begin[c]
+
+
+@inlined
+def close_what_has_begun(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
+    """Let all that has begun by t0 be closed; nobody loses nodes by it."""
+    if extras is None or extra_state is None:
+        return
+    if extras.calendar.lookout.size > 0:
+        c = turn_pages(extras.calendar, extra_state.closed, state)
+        while c != NO_MORE:
+            close(extras.calendar, extra_state.closed, state, c)
+            c = turn_pages(extras.calendar, extra_state.closed, state)
+
+
+@part
+def turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
+    """Let become known, open and close whatever does so until now, as far as no job loses nodes by it.
+
+    A closure that takes nodes is returned: who loses them is to be seen to, it is to be closed, and this to be called
+    again.
+    """
+    closure = _turn_pages(calendar, closed, state)
+    _look_ahead(calendar, closed)
+    return closure
+
+
+@inlined
+def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
+    number, now = closed.number, state.clock[Clock.NOW]
+    while number[ClosedNumber.PAST] < calendar.lookout.size and calendar.lookout[number[ClosedNumber.PAST]] <= now:
+        number[ClosedNumber.PAST] += 1
+    while number[ClosedNumber.LEARNED] < calendar.learned.size:
+        c = calendar.learned[number[ClosedNumber.LEARNED]]
+        if calendar.known_from[c] > now:
+            break
+        number[ClosedNumber.LEARNED] += 1
+        _expect(calendar, closed, c, calendar.nodes[c])
+        state.counter[Counter.PLAN_HOLDS] = 0
+    while time_of(calendar, number[ClosedNumber.CHANGED]) <= now:
+        i = number[ClosedNumber.CHANGED]
+        number[ClosedNumber.CHANGED] += 1
+        c = calendar.change[i] >> 1
+        if calendar.change[i] & 1 == 0:
+            if calendar.on_running[c] != OnRunning.WAIT:
+                return c
+            close(calendar, closed, state, c)
+        else:
+            _open(calendar, closed, state, c)
+            if calendar.planned_end[c] != calendar.end[c]:
+                _expect(calendar, closed, c, -calendar.nodes[c])
+                state.counter[Counter.PLAN_HOLDS] = 0
+    return NO_MORE
+
+
+@inlined
+def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
+    # So many nodes fewer at the lookouts that closure c is planned to cover.
+    for i in range(closed.number[ClosedNumber.PAST], calendar.lookout.size):
+        time = calendar.lookout[i]
+        if calendar.begin[c] <= time and time < calendar.planned_end[c]:
+            closed.left[i, calendar.group[c]] -= nodes
+
+
+@inlined
+def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
+    """Close nodes of a group: those that are free, and the others as soon as they are."""
+    g, nodes = calendar.group[c], calendar.nodes[c]
+    if calendar.reservation[c] != NOBODYS:
+        closed.holder[g] = calendar.reservation[c]
+    taken = min(nodes, state.free[g])
+    state.free[g] -= taken
+    state.counter[Counter.FREE] -= taken
+    closed.owed[g] += nodes - taken
+
+
+@inlined
+def _open(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
+    g, nodes = calendar.group[c], calendar.nodes[c]
+    if calendar.reservation[c] != NOBODYS:
+        closed.holder[g] = NOBODYS
+    paid = min(nodes, closed.owed[g])
+    closed.owed[g] -= paid
+    state.free[g] += nodes - paid
+    state.counter[Counter.FREE] += nodes - paid
+
+
+@inlined
+def start_with(extras: Extras | None, state: ExtraState | None, counts: Ints, planned_end: float) -> None:
+    """Note that a job holds these nodes until its planned end."""
+    if extras is None or state is None:
+        return
+    _hold(extras.calendar, state.closed, counts, planned_end, GAINED)
+
+
+@inlined
+def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
+    """Note that a job, whose nodes have just been counted free, does not hold them any more; pay what is owed."""
+    if extras is None or extra_state is None:
+        return
+    closed = extra_state.closed
+    if extras.calendar.lookout.size > 0:
+        _hold(extras.calendar, closed, state.counts[j], state.planned_end[j], LOST)
+        for g in range(closed.owed.size):
+            if closed.owed[g] > 0:
+                paid = min(closed.owed[g], state.counts[j, g])
+                closed.owed[g] -= paid
+                state.free[g] -= paid
+                state.counter[Counter.FREE] -= paid
+                state.counter[Counter.FREE_BEFORE] = OTHERWISE
+
+
+@inlined
+def note_end(state: ExtraState | None, clock: Floats) -> None:
+    """Note that a run ends: of those who are left waiting for good, the calendar goes on without them."""
+    if state is None:
+        return
+    state.closed.last_end[0] = clock[Clock.NOW]
+    state.closed.last_end[1] = clock[Clock.LOST_NODE_SECONDS]
+
+
+@inlined
+def move_end(extras: Extras | None, state: ExtraState | None, counts: Ints, before: float, after: float) -> None:
+    """Note that the planned end of a job that holds these nodes has moved."""
+    if extras is None or state is None:
+        return
+    _hold(extras.calendar, state.closed, counts, before, LOST)
+    _hold(extras.calendar, state.closed, counts, after, GAINED)
+
+
+@inlined
+def _hold(calendar: Calendar, closed: Closed, counts: Ints, planned_end: float, times: int) -> None:
+    if planned_end > closed.time[ClosedTime.LOOKOUT]:
+        _hold_at_lookouts(calendar.lookout, closed, counts, planned_end, times)
+
+
+@part
+def _hold_at_lookouts(lookout: Floats, closed: Closed, counts: Ints, planned_end: float, times: int) -> None:
+    for g in range(counts.size):
+        nodes, i = times * counts[g], closed.number[ClosedNumber.PAST]
+        while nodes != 0 and i < lookout.size and lookout[i] < planned_end:
+            closed.left[i, g] -= nodes
+            i += 1
+
+
+# ---- what is free over a whole run
+
+
+@inlined
+def place_from_now(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
+) -> bool:
+    """Fill `state.scratch.chosen` with nodes that a job may have from now to its planned end; return whether any."""
+    if extras is None or extra_state is None:
+        return place(problem, plan, j, state.free, state.load, state)
+    return _place_before_closures(extras.calendar.lookout, extra_state.closed, problem, plan, state, j)
+
+
+@part
+def _place_before_closures(
+    lookout: Floats, closed: Closed, problem: Problem, plan: Plan, state: State, j: int
+) -> bool:
+    # Mostly nothing closes soon: then what is free now is free all the time.
+    now = state.clock[Clock.NOW]
+    end, closing = end_after(now + state.shortest[j], now), closed.time[ClosedTime.LOOKOUT]
+    if state.free.size == 1:  # on which a job is always as short as it can be
+        placed = end <= closed.time[ClosedTime.UNTIL] and place(problem, plan, j, state.free, state.load, state)
+        return placed and (end <= closing or _stay_free(lookout, closed, problem.tasks[j], end))
+    closing = min(closing, closed.time[ClosedTime.UNTIL])
+    if end <= closing:
+        if not place(problem, plan, j, state.free, state.load, state):
+            return False
+        if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= closing:
+            return True
+    return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NOBODY_BESIDE)
+
+
+@part
+def _stay_free(lookout: Floats, closed: Closed, nodes: int, end: float) -> bool:
+    # Whether so many nodes of the only group are left at every lookout before `end`.
+    i, least = closed.number[ClosedNumber.PAST], nodes - closed.back[0]
+    while i < lookout.size and lookout[i] < end:
+        if closed.left[i, 0] < least:
+            return False
+        i += 1
+    return True
+
+
+@inlined
+def place_beside_head(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    j: int,
+    free: Ints,
+    shadow: float,
+) -> bool:
+    """Do the same from now on, and leave EASY's head its own wherever a closure begins after its shadow time."""
+    if extras is None or extra_state is None:
+        return place(problem, plan, j, free, state.load, state)
+    lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
+    return place_over_run(lookout, closed, problem, plan, state, j, free, state.load, now, shadow)
+
+
+@part
+def place_over_run(
+    lookout: Floats,
+    closed: Closed,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    j: int,
+    free: Ints,
+    load: Floats,
+    begin: float,
+    shadow: float,
+) -> bool:
+    """Fill `state.scratch.chosen` with nodes that a job may have from `begin` to its planned end; return whether any.
+
+    `free` is what is free at `begin`, `load` what the uplinks bear then. After the shadow time EASY's head has its own.
+    """
+    # The job is first taken to be as short as it can be [12].
+    low = closed.low
+    for g in range(low.size):
+        low[g] = free[g]
+    i = first_after(lookout, begin, closed.number[ClosedNumber.PAST])
+    end, until = end_after(begin + state.shortest[j], begin), closed.time[ClosedTime.UNTIL]
+    while end <= until:
+        while i < lookout.size and lookout[i] < end:
+            beside = shadow < lookout[i] and lookout[i] < closed.head_until[0]
+            for g in range(low.size):
+                left = closed.left[i, g] + closed.back[g] - (closed.head[g] if beside else 0)
+                low[g] = max(0, min(low[g], left))
+            i += 1
+        if not place(problem, plan, j, low, load, state):
+            return False
+        end = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
+        if end <= until and (i == lookout.size or lookout[i] >= end):
+            return True
+    return False
+
+
+@inlined
+def spares_head(extras: Extras | None, extra_state: ExtraState | None, chosen: Ints, shadow: float, end: float) -> bool:
+    """Return whether a job on these nodes until `end` leaves the head its own wherever a closure begins in its run."""
+    if extras is None or extra_state is None:
+        return True
+    return _spares_head(extras.calendar.lookout, extra_state.closed, chosen, shadow, end)
+
+
+@part
+def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, end: float) -> bool:
+    until = min(end, closed.head_until[0])
+    i = first_after(lookout, shadow, closed.number[ClosedNumber.PAST])
+    while i < lookout.size and lookout[i] < until:
+        for g in range(chosen.size):
+            if chosen[g] > max(0, closed.left[i, g] + closed.back[g] - closed.head[g]):
+                return False
+        i += 1
+    return True
+
+
+# ---- the closures to come, as planners know them
+
+
+@inlined
+def next_known(calendar: Calendar, now: float, i: int) -> int:
+    """Return the first change from the i-th on that planners know of, or how many changes there are."""
+    while i < calendar.change.size:
+        c = calendar.change[i] >> 1
+        its_end = calendar.change[i] & 1 == 1
+        if calendar.known_from[c] <= now and not (its_end and calendar.planned_end[c] != calendar.end[c]):
+            break
+        i += 1
+    return i
+
+
+@inlined
+def change(calendar: Calendar, i: int, left: Ints) -> bool:
+    """Let the i-th change happen to what is left; return whether nodes were opened."""
+    c = calendar.change[i] >> 1
+    opens = calendar.change[i] & 1 == 1
+    left[calendar.group[c]] += calendar.nodes[c] if opens else -calendar.nodes[c]
+    return opens
+
+
+@inlined
+def open_until(state: ExtraState | None) -> float:
+    """Return when all closes to the jobs whose queue is gone over."""
+    if state is None:
+        return np.inf
+    return state.closed.time[ClosedTime.UNTIL]
+
+
+@inlined
+def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
+    """Return before when the profile knows all that closes and opens."""
+    if extras is None or state is None:
+        return np.inf
+    return time_of(extras.calendar, state.closed.number[ClosedNumber.PLANNED])
+
+
+@inlined
+def begin_profile(extras: Extras, state: ExtraState, free: Ints, now: float) -> None:
+    """Begin with what is free now; changes are then added as the profile grows."""
+    closed = state.closed
+    for g in range(free.size):
+        closed.beyond[g] = free[g] - closed.owed[g]
+    closed.number[ClosedNumber.PLANNED] = next_known(extras.calendar, now, closed.number[ClosedNumber.CHANGED])
+
+
+@inlined
+def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> None:
+    """Let the known changes until this time happen to what is left beyond the profile."""
+    calendar, closed = extras.calendar, state.closed
+    i = closed.number[ClosedNumber.PLANNED]
+    while i < calendar.change.size and time_of(calendar, i) <= time:  # which may be infinite
+        change(calendar, i, closed.beyond)
+        i = next_known(calendar, now, i + 1)
+    closed.number[ClosedNumber.PLANNED] = i
+
+
+@inlined
+def note_what_is_left(extras: Extras, state: ExtraState, profile: Profile, row: int, time: float) -> None:
+    """Let a breakpoint hold what is left from then on."""
+    beyond = state.closed.beyond
+    profile.time[row] = time
+    profile.total[row] = 0
+    for g in range(beyond.size):
+        free = max(0, beyond[g])
+        profile.total[row] += free
+        if profile.free.shape[0] > 0:
+            profile.free[g, row] = free

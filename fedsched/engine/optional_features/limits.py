@@ -1,0 +1,294 @@
+"""Limits: whoever has as much as they may is as good as not in the queue until something of theirs ends [43].
+
+A queued job that is over some limit is absent from the trees over the queue, keeps its place in the order, and is
+counted neither as queued nor as waiting. Whether it is over one is a matter of its kind (engine/kinds.py), and who has
+to wait so sleeps with its kind (engine/sleepers.py). Every function takes the extras first; where a problem has none,
+or no limits, nothing is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import flag, inlined, part
+from fedsched.engine.numbers import Counter
+from fedsched.engine.optional_features.reservation_queues import waits_for_another_turn
+from fedsched.engine.queue import parked_jobs
+from fedsched.engine.queue.parked_jobs import ASLEEP, AWAKE, HIDDEN, LONGEST, ORDERS, SHOWN
+from fedsched.engine.queue.queue_tree import ABSENT, NEVER, set_leaf
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Limited, Limits, Plan, State
+
+NOT_ASLEEP = flag(False)
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None, plan: Plan, run: State) -> None:
+    """Let nobody have anything yet, and nobody wait; the queue is empty, and has its order."""
+    if extras is None or state is None:
+        return
+    limited = state.limited
+    if limited.left.size > 0:
+        for c in range(limited.left.size):
+            limited.left[c] = extras.limits.amount[c]
+        for j in range(limited.kind.size):
+            limited.kind[j] = extras.limits.kind[j]
+        limited.over[:] = 0
+        limited.waiting[:] = 0
+        parked_jobs.line_up(extras.limits, limited.sleepers, plan, run)
+
+
+@inlined
+def bind(state: ExtraState | None) -> bool:
+    """Return whether there are limits at all."""
+    if state is None:
+        return False
+    return state.limited.left.size > 0
+
+
+@inlined
+def are_many(state: ExtraState | None, jobs: int) -> bool:
+    """Return whether so many jobs are of one kind that they had better sleep together."""
+    if state is None:
+        return False
+    return state.limited.left.size > 0 and state.limited.sleepers.number[LONGEST] >= jobs
+
+
+@inlined
+def _is_over(limited: Limited, j: int) -> bool:
+    k = limited.kind[j]
+    return k >= 0 and limited.over[k] > 0
+
+
+@inlined
+def are_full(state: ExtraState | None, j: int) -> bool:
+    """Return whether a queued job may not start, for some limit of its is full."""
+    if state is None:
+        return False
+    return state.limited.left.size > 0 and _is_over(state.limited, j)
+
+
+@inlined
+def joins(extras: Extras | None, state: ExtraState | None, run: State, j: int) -> bool:
+    """Note that a job joins the queue; return whether it waits as the others do."""
+    if extras is None or state is None:
+        return True
+    if state.limited.left.size == 0:
+        return True
+    return _joins(extras, state, run, j)
+
+
+@part
+def _joins(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+    limited, k = state.limited, state.limited.kind[j]
+    if k < 0:
+        return True
+    limited.waiting[k] += 1
+    if limited.over[k] > 0 and parked_jobs.may_sleep(state, j):
+        parked_jobs.fall_asleep(extras.limits, limited.sleepers, k, j, run.shortest[j])
+    else:
+        parked_jobs.stay_awake(limited.sleepers, k, j)
+    return limited.over[k] == 0
+
+
+@inlined
+def leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+    """Note that a job leaves the queue, in whose trees it is no more; return whether it waited as the others do."""
+    if state.limited.left.size == 0:
+        return True
+    return _leaves(extras, state, run, j)
+
+
+@part
+def _leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+    limited, k = state.limited, state.limited.kind[j]
+    if k < 0:
+        return True
+    limited.waiting[k] -= 1
+    if not parked_jobs.is_asleep(limited.sleepers, j):
+        parked_jobs.leave(limited.sleepers, k, j)
+    else:
+        parked_jobs.stand_for_all(extras.limits, limited.sleepers, run, k, HIDDEN)
+        parked_jobs.get_up(extras.limits, limited.sleepers, k, j)
+        if limited.over[k] == 0:
+            parked_jobs.stand_for_all(extras.limits, limited.sleepers, run, k, SHOWN)
+    return limited.over[k] == 0
+
+
+@inlined
+def wakes(extras: Extras | None, extra_state: ExtraState | None, state: State, order: Ints, position: int) -> bool:
+    """Wake who stands at a place of the queue for those of its kind that sleep; return whether anybody does there."""
+    if extras is None or extra_state is None:
+        return NOT_ASLEEP
+    if extra_state.limited.left.size == 0 or position < 0:
+        return NOT_ASLEEP
+    limited, j = extra_state.limited, order[position]
+    if not parked_jobs.is_asleep(limited.sleepers, j):
+        return NOT_ASLEEP
+    parked_jobs.wake(extras.limits, limited.sleepers, state, limited.kind[j], j)
+    return True
+
+
+@inlined
+def _taken(limits: Limits, i: int, counts: Ints) -> int:
+    # What a job takes of a counter of its kind, which has these nodes [76].
+    if limits.row.size == 0 or limits.row[i] < 0:
+        return limits.weight[i]
+    taken = 0
+    for g in range(counts.size):
+        taken += counts[g] * limits.of_node[limits.row[i], g]
+    return taken
+
+
+@inlined
+def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
+    """Return whether limits leave a job what it takes on these nodes, of which it was known how many at least."""
+    if extras is None or state is None:
+        return True
+    if extras.limits.row.size == 0:
+        return True
+    limits, k, enough = extras.limits, state.limited.kind[j], True
+    if k >= 0:
+        for i in range(limits.first[k], limits.first[k + 1]):
+            enough = enough and _taken(limits, i, counts) <= state.limited.left[limits.counter[i]]
+    return enough
+
+
+@inlined
+def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
+    """Return whether limits bear a job on these nodes where nobody has anything."""
+    if extras is None:
+        return True
+    if extras.limits.row.size == 0:
+        return True
+    # As above: what there is cannot be written, which is another type than what is left, and code is compiled for one.
+    limits, k, enough = extras.limits, extras.limits.kind[j], True
+    if k >= 0:
+        for i in range(limits.first[k], limits.first[k + 1]):
+            enough = enough and _taken(limits, i, counts) <= limits.amount[limits.counter[i]]
+    return enough
+
+
+@inlined
+def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
+    """Count what a job has that starts."""
+    if extras is None or extra_state is None:
+        return
+    if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
+        limited, k = extra_state.limited, extra_state.limited.kind[j]
+        if limited.sleepers.what[j] == AWAKE:  # else it has run from the beginning
+            limited.waiting[k] -= 1
+            parked_jobs.leave(limited.sleepers, k, j)
+        for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
+            taken = _taken(extras.limits, i, state.counts[j])
+            _change(extras, extra_state, state, extras.limits.counter[i], -taken)
+
+
+@inlined
+def give_back(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
+    """Count what a job had that ends."""
+    if extras is None or extra_state is None:
+        return
+    if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
+        k = extra_state.limited.kind[j]
+        for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
+            taken = _taken(extras.limits, i, state.counts[j])
+            _change(extras, extra_state, state, extras.limits.counter[i], taken)
+
+
+@part
+def _change(extras: Extras, extra_state: ExtraState, state: State, c: int, by: int) -> None:
+    # Lets a counter have more or less left; kinds that are over it now, or are not any more, leave the queue or return.
+    limits, limited = extras.limits, extra_state.limited
+    before = limited.left[c]
+    limited.left[c] = after = before + by
+    least, most = min(before, after), max(before, after)
+    low, high = limits.first_kind[c], limits.first_kind[c + 1]
+    while low < high:  # the first whose jobs take more than the least
+        middle = (low + high) >> 1
+        if limits.kind_weight[middle] <= least:
+            low = middle + 1
+        else:
+            high = middle
+    while low < limits.first_kind[c + 1] and limits.kind_weight[low] <= most:
+        k = limits.of_counter[low]
+        low += 1
+        if by < 0:
+            limited.over[k] += 1
+            if limited.over[k] == 1:
+                state.counter[Counter.QUEUED] -= limited.waiting[k]
+                _hide(extras, extra_state, state, k)
+        else:
+            limited.over[k] -= 1
+            if limited.over[k] == 0:
+                state.counter[Counter.QUEUED] += limited.waiting[k]
+                _show(extras, extra_state, state, k)
+
+
+@inlined
+def _hide(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
+    # Whose queue is not gone over is told when its turn comes, or by `show_all`.
+    limits, kinds = extras.limits, extra_state.limited.sleepers
+    everybodys = extra_state.apart.turn[0] < 0
+    if everybodys:
+        parked_jobs.stand_for_all(limits, kinds, state, k, HIDDEN)
+    j = kinds.awake[k]
+    while j >= 0:
+        after = kinds.link[parked_jobs.NEXT, j]
+        _set_leaves(extra_state, state, j, ABSENT, NEVER)
+        if everybodys and parked_jobs.may_sleep(extra_state, j):
+            parked_jobs.leave(kinds, k, j)
+            parked_jobs.fall_asleep(limits, kinds, k, j, state.shortest[j])
+        j = after
+
+
+@inlined
+def _show(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
+    limits, kinds = extras.limits, extra_state.limited.sleepers
+    parked_jobs.stand_for_all(limits, kinds, state, k, SHOWN)
+    j = kinds.awake[k]
+    while j >= 0:
+        _set_leaves(extra_state, state, j, limits.tasks[j], state.shortest[j])
+        j = kinds.link[parked_jobs.NEXT, j]
+
+
+@part
+def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
+    """Let everybody's queue know who is over a limit now, for others have started meanwhile [46]."""
+    for k in range(extra_state.limited.over.size):
+        if extra_state.limited.over[k] > 0:
+            _hide(extras, extra_state, state, k)
+
+
+@part
+def wake_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
+    """Let nobody sleep any more in this run."""
+    limits, limited = extras.limits, extra_state.limited
+    for j in range(limited.sleepers.what.size):
+        if limited.sleepers.what[j] == ASLEEP:
+            k = limited.kind[j]
+            parked_jobs.stay_awake(limited.sleepers, k, j)
+            if limited.over[k] == 0:
+                _set_leaves(extra_state, state, j, limits.tasks[j], state.shortest[j])
+    limited.sleepers.tasks[:] = ABSENT
+    limited.sleepers.shortest[:] = NEVER
+    limited.sleepers.number[ORDERS] = 0
+
+
+@inlined
+def keep_awake(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
+    """Let nobody sleep any more in this run, where anybody may."""
+    if extras is None or extra_state is None:
+        return
+    if extra_state.limited.left.size > 0 and extra_state.limited.sleepers.number[ORDERS] > 0:
+        wake_all(extras, extra_state, state)
+
+
+@inlined
+def _set_leaves(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
+    # Where jobs are backfilled in the queue's order both queues are one. Whoever is in another has a turn of its own.
+    if waits_for_another_turn(extra_state, j):
+        return
+    set_leaf(state.queue, state.queue.position[j], tasks, shortest)
+    set_leaf(state.backfill, state.backfill.position[j], tasks, shortest)

@@ -1,0 +1,70 @@
+"""Runs that came to nothing, for a downtime took their nodes: who, when, and what it cost [42]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined
+from fedsched.engine.numbers import LostNumber
+from fedsched.model.schedule.integrals import Wasted
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import ExtraState, Floats, Problem, State
+
+SO_FAR = constant(0)
+
+
+@inlined
+def forget(extras: ExtraState | None) -> None:
+    """Let nothing have been lost, as it is before the first job."""
+    if extras is None:
+        return
+    extras.lost.number[:] = 0
+    extras.lost.seconds[:] = 0.0
+    extras.lost.until[SO_FAR] = -np.inf
+    extras.lost.more[SO_FAR] = 0.0
+
+
+@inlined
+def note(extras: ExtraState, problem: Problem, state: State, j: int, now: float, requeued: bool) -> None:
+    """Note that a job's run ends now and counts for nothing."""
+    lost = extras.lost
+    run = lost.number[LostNumber.RUNS]
+    lost.number[LostNumber.RUNS] += 1
+    lost.number[LostNumber.REQUEUES] += 1 if requeued else 0
+    lost.job[run], lost.requeued[run] = j, 1 if requeued else 0
+    lost.start[run], lost.end[run] = state.start[j], now
+    lost.until[SO_FAR] = now
+    own = problem.watts.size > 0
+    for g in range(lost.seconds.size):
+        lost.counts[run, g] = state.counts[j, g]
+        seconds = state.counts[j, g] * (now - max(state.start[j], problem.t0))
+        lost.seconds[g] += seconds
+        if own:
+            lost.more[SO_FAR] += (problem.watts[j, g] - problem.groups.busy_watts[g]) * seconds
+
+
+@inlined
+def wasted(extras: ExtraState | None, nothing: Floats) -> Wasted:
+    """Return the node-seconds of each group that came to nothing, of which there may be `nothing`, and until when."""
+    if extras is None:
+        return Wasted(nothing, -np.inf, 0.0)
+    return Wasted(extras.lost.seconds, extras.lost.until[SO_FAR], extras.lost.more[SO_FAR])
+
+
+@inlined
+def wasted_node_seconds(extras: ExtraState | None) -> float:
+    """Return their sum over the groups."""
+    if extras is None:
+        return 0.0
+    return extras.lost.seconds.sum()
+
+
+@inlined
+def requeues(extras: ExtraState | None) -> float:
+    """Return how many jobs were queued again."""
+    if extras is None:
+        return 0.0
+    return float(extras.lost.number[LostNumber.REQUEUES])

@@ -1,0 +1,157 @@
+"""Jobs of several shapes, of which each takes one as it joins the queue [52].
+
+The columns of tasks and times of a problem with such jobs are views of arrays of the state. Every compiled function
+takes the extras, or their state, first. Where a problem has none it is compiled to nothing; where no job may choose the
+arrays are of no size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, constant, inlined
+from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.placement.tasks_per_node import places_on, standing_of, with_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Problem, State
+
+STANDS, PLANNED_TO = constant(0), constant(1)  # in `Molded.number`
+
+
+@by_reference
+class Moldable(NamedTuple):
+    """The shapes of every job, the one with which it comes first."""
+
+    first: Ints  # where each job's begin, and the last one's end
+    which: Ints  # its place among the job's alternatives
+    tasks: Ints
+    runtime: Floats
+    estimate: Floats
+    on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
+
+
+@by_reference
+class Molded(NamedTuple):
+    """The shapes that jobs have, and how far the queue is planned in which they choose them."""
+
+    at: Ints  # job: the row of its shape
+    tasks: Ints
+    runtime: Floats
+    estimate: Floats
+    on_nodes: Ints  # as in Moldable
+    number: Ints  # [0]: 1 while the plan of this instant stands, [1]: it holds who waits at positions below this one
+    load: Floats  # per cluster: of now, with who is planned to start now
+    true_load: Floats  # meanwhile
+
+
+@inlined
+def may_choose(extras: Extras | None) -> bool:
+    """Return whether there are jobs that choose their shapes."""
+    if extras is None:
+        return False
+    return extras.moldable.which.size > 0
+
+
+@inlined
+def choose_shapes(state: ExtraState | None) -> bool:
+    """Return the same of a state."""
+    if state is None:
+        return False
+    return state.molded.at.size > 0
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None) -> None:
+    """Let every job be as it comes."""
+    if extras is None or state is None:
+        return
+    begin_instant(state)
+    for j in range(state.molded.at.size):
+        take_shape(extras.moldable, state.molded, j, extras.moldable.first[j])
+
+
+@inlined
+def take_shape(moldable: Moldable, molded: Molded, j: int, at: int) -> None:
+    """Give a job one of its shapes."""
+    molded.at[j] = at
+    molded.tasks[j] = moldable.tasks[at]
+    molded.runtime[j] = moldable.runtime[at]
+    molded.estimate[j] = moldable.estimate[at]
+    if molded.on_nodes.size > 0:
+        molded.on_nodes[j] = moldable.on_nodes[at]
+
+
+@inlined
+def begin_instant(state: ExtraState | None) -> None:
+    """Forget the plan of the instant before."""
+    if state is None:
+        return
+    if state.molded.number.size > 0:
+        state.molded.number[STANDS] = 0
+
+
+@inlined
+def asked_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
+    """Return how many tasks a job had at first, by which orders go."""
+    if extras is None:
+        return tasks[j]
+    moldable = extras.moldable
+    return moldable.tasks[moldable.first[j]] if moldable.which.size > 0 else tasks[j]
+
+
+@inlined
+def asked_estimate(extras: Extras | None, estimate: Floats, j: int) -> float:
+    """Return how long a job was planned to take at first."""
+    if extras is None:
+        return estimate[j]
+    moldable = extras.moldable
+    return moldable.estimate[moldable.first[j]] if moldable.which.size > 0 else estimate[j]
+
+
+def moldable_of(problem: Problem) -> Moldable | None:
+    """Return the shapes of a problem's jobs, where some choose theirs."""
+    return None if problem.extras is None or not problem.extras.moldable.which.size else problem.extras.moldable
+
+
+def widest_of(problem: Problem) -> Ints:
+    """Return the most tasks that each job may have."""
+    if (moldable := moldable_of(problem)) is None:
+        return problem.tasks
+    return np.maximum.reduceat(moldable.tasks, moldable.first[:-1])
+
+
+def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
+    """Give the problem with jobs of their first, second, ... shapes that stand on these nodes (jobs × groups)."""
+    yield problem
+    if (moldable := moldable_of(problem)) is None:
+        return
+    many, held = np.diff(moldable.first), (usable * places_on(problem, np.arange(problem.tasks.size))[0]).sum(axis=1)
+    for k in range(1, int(many.max())):
+        at = moldable.first[:-1] + np.minimum(k, many - 1)
+        tasks = wanted = moldable.tasks[at]
+        shaped, standing = problem, standing_of(problem)
+        if moldable.on_nodes.size and standing is not None:
+            if standing.row.size:
+                wanted = np.where(standing.row >= 0, moldable.on_nodes[at], tasks)
+            shaped = with_tasks(problem, seen(np.where(wanted <= held, moldable.on_nodes[at], standing.tasks)))
+        yield shaped._replace(tasks=seen(np.where(wanted <= held, tasks, problem.tasks)))
+
+
+def as_chosen(problem: Problem, state: State) -> Problem:
+    """Return the problem whose jobs have the shapes that they have in this state, as it goes on."""
+    if problem.extras is None or state.extras is None or moldable_of(problem) is None:
+        return problem
+    molded, extras = state.extras.molded, problem.extras
+    tasks = seen(molded.tasks)
+    if extras.limits.tasks.size:
+        extras = extras._replace(limits=extras.limits._replace(tasks=tasks))
+    if molded.on_nodes.size:
+        extras = extras._replace(standing=extras.standing._replace(tasks=seen(molded.on_nodes)))
+    return problem._replace(
+        tasks=tasks, runtime=seen(molded.runtime), estimate=seen(molded.estimate), extras=extras
+    )

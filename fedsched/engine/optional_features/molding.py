@@ -1,0 +1,134 @@
+"""A job that joins the queue takes the shape that is planned to end first behind all who wait [52].
+
+The plan is conservative's, whatever the dispatch rule. Of jobs that join at one instant each is planned behind those
+before it; where the queue's order does not change and they come at its end, the plan stands and is only lengthened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import QueueKey, SameTime
+from fedsched.engine.loop.passes import sort_queues
+from fedsched.engine.loop.running import release_pending
+from fedsched.engine.numbers import Counter
+from fedsched.engine.optional_features.moldable import PLANNED_TO, STANDS, take_shape
+from fedsched.engine.optional_features.reservation_passes import stands, turn_back, turn_to
+from fedsched.engine.optional_features.reservation_queues import EVERYBODYS
+from fedsched.engine.placement.node_choice import fill_demand, planned_duration, shortest_duration
+from fedsched.engine.profile.breakpoints import NOW
+from fedsched.engine.profile.free_profile import fill_profile, first_fit, reserve_window
+from fedsched.engine.queue.queue_tree import ANY, FIRST
+from fedsched.engine.queue.scan import next_small
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Plan, Problem, State
+
+
+@inlined
+def choose_shape(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
+) -> None:
+    """Let a job that is about to join the queue take one of its shapes, where it has several."""
+    if extras is None or extra_state is None:
+        return
+    if extra_state.molded.at.size > 0:
+        if extras.moldable.first[j + 1] - extras.moldable.first[j] > 1:
+            _choose(extras, extra_state, problem, plan, state, j)
+        if plan.order_key != QueueKey.FIXED or state.queue.position[j] < extra_state.molded.number[PLANNED_TO]:
+            extra_state.molded.number[STANDS] = 0
+
+
+@part
+def _choose(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
+    apart, reservation = extra_state.apart, EVERYBODYS
+    if apart.of_job.size > 0:
+        reservation = apart.of_job[j]
+    if problem.same_time == SameTime.SEQUENTIAL:
+        release_pending(extras, state)
+    if reservation == EVERYBODYS:
+        sort_queues(problem, plan, state)
+        _take_first_to_end(extras, extra_state, problem, plan, state, j)
+    elif stands(extra_state, reservation):
+        sort_queues(problem, plan, state)
+        extra_state.molded.number[STANDS] = 0
+        view = turn_to(extras, extra_state, problem, plan, state, reservation)
+        _take_first_to_end(extras, extra_state, problem, plan, view, j)
+        turn_back(extras, extra_state, problem, plan, state, view, reservation)
+        extra_state.molded.number[STANDS] = 0
+    state.counter[Counter.PLAN_HOLDS] = 0
+
+
+@part
+def _take_first_to_end(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int
+) -> None:
+    moldable, molded = extras.moldable, extra_state.molded
+    _copy(state.load, molded.true_load)
+    if molded.number[STANDS] == 1:
+        _copy(molded.load, state.load)
+    _plan_who_waits(extra_state, problem, plan, state)
+    _copy(state.load, molded.load)
+    groups, caps = problem.groups, 0
+    for g in range(groups.nodes.size):
+        caps += min(groups.nodes[g], plan.caps[plan.cap_row[j], g])
+    best, first_end, least_area = moldable.first[j], np.inf, np.inf
+    for at in range(moldable.first[j], moldable.first[j + 1]):
+        take_shape(moldable, molded, j, at)
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+        begin = _place_of(problem, plan, state, j) if moldable.tasks[at] <= caps else -1
+        if begin < 0:
+            continue
+        time = state.profile.time[begin]
+        end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        area = moldable.tasks[at] * (end - time)
+        if end < first_end or (end == first_end and area < least_area):
+            best, first_end, least_area = at, end, area
+    take_shape(moldable, molded, j, best)
+    state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+    _copy(molded.true_load, state.load)
+
+
+@part
+def _plan_who_waits(extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
+    number, queue = extra_state.molded.number, state.queue
+    if number[STANDS] == 0:
+        fill_profile(problem, plan, state)
+        number[STANDS], number[PLANNED_TO] = 1, FIRST
+    position = next_small(problem, state, queue, number[PLANNED_TO], ANY)
+    while position >= 0:
+        i = queue.order[position]
+        begin = _place_of(problem, plan, state, i)
+        if begin >= 0:
+            time = state.profile.time[begin]
+            end = end_after(time + planned_duration(problem, i, state.scratch.chosen), time)
+            reserve_window(problem, plan, state, i, begin, end)
+            if begin == NOW:
+                _load_links(problem, state, i)
+        number[PLANNED_TO] = position + 1
+        position = next_small(problem, state, queue, position + 1, ANY)
+
+
+@inlined
+def _copy(values: Floats, to: Floats) -> None:
+    for k in range(values.size):
+        to[k] = values[k]
+
+
+@inlined
+def _load_links(problem: Problem, state: State, j: int) -> None:
+    # What a pass that starts the job would let it send [22].
+    chosen, demand = state.scratch.chosen, state.scratch.demand
+    if fill_demand(problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], chosen, demand):
+        for k in range(state.load.size):
+            state.load[k] += demand[k]
+
+
+@part
+def _place_of(problem: Problem, plan: Plan, state: State, j: int) -> int:
+    # The breakpoint from which a job can run, its nodes in `scratch.chosen`, or -1.
+    return first_fit(problem, plan, state, j)

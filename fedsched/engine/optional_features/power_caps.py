@@ -1,0 +1,291 @@
+"""Ceilings: caps on power, under which a job's planned watts stay from its start to its planned end [70].
+
+A ceiling is what a cap leaves beside idle nodes; who holds nodes takes some of it until its planned end. What is taken
+now is kept; what will be taken later is summed over the planned ends, and only where a cap changes within the run that
+is asked about: between two changes what is left can only grow.
+
+Every function takes the extras first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, constant, inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.placement.node_choice import planned_duration
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Ends, Extras, ExtraState, Floats, Ints, Problem, State
+
+NOBODY, SOMEBODY = constant(-1), constant(0)  # whom `bear` looks beside
+AT_START = constant(1)  # in `Ceilings.looks`
+
+
+@by_reference
+class Ceilings(NamedTuple):
+    """Caps as step functions, and what each node of a job takes of them, in milliwatts; without caps of no size."""
+
+    first: Ints  # cap: its steps stand from here to the next one's
+    time: Floats
+    left: Ints  # what it leaves beside idle nodes from then on
+    period: Floats  # cap: its steps come again after so long; infinite: they do not
+    turn: Ints  # cap: how often they have come again in the turn of t0
+    begun: Ints  # cap: how many of that turn have come by t0, at least one
+    covers: Ints  # cap x group: 1: it is of these nodes
+    need: Ints  # job x group: of each node
+    looks: Ints  # [0]: 1: a job looks at its start alone
+
+
+@by_reference
+class Beneath(NamedTuple):
+    """What is taken of each ceiling, and how far it has come."""
+
+    taken: Ints  # by those who hold nodes now
+    step: Ints  # steps since the begin of the turn of t0
+    quiet: Floats  # [0]: when anything but a cap that comes again last happened
+    head: Ints  # what EASY's head takes in its reservation
+    head_until: Floats  # [0]: its planned end
+
+
+@inlined
+def any_caps(extras: Extras | None) -> bool:
+    """Return whether there are caps at all."""
+    if extras is None:
+        return False
+    return extras.ceilings.period.size > 0
+
+
+# ---- as the clock goes on
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+    """Let nobody hold nodes yet, and the caps be those of t0."""
+    if extras is None or state is None:
+        return
+    beneath = state.beneath
+    beneath.quiet[0] = t0
+    for c in range(beneath.taken.size):
+        beneath.taken[c] = 0
+        beneath.step[c] = extras.ceilings.begun[c]
+
+
+@inlined
+def _time_of(ceilings: Ceilings, c: int, step: int) -> float:
+    # When the cap's step begins after which `step` of them have come.
+    first, steps = ceilings.first[c], ceilings.first[c + 1] - ceilings.first[c]
+    if ceilings.period[c] == np.inf:
+        return ceilings.time[first + step] if step < steps else np.inf
+    return ceilings.time[first + step % steps] + (ceilings.turn[c] + step // steps) * ceilings.period[c]
+
+
+@inlined
+def _left_after(ceilings: Ceilings, c: int, step: int) -> int:
+    # What the cap leaves when so many steps have come.
+    return ceilings.left[ceilings.first[c] + (step - 1) % (ceilings.first[c + 1] - ceilings.first[c])]
+
+
+@inlined
+def next_step(extras: Extras | None, extra_state: ExtraState | None, state: State) -> float:
+    """Return when a cap next changes; infinite where nobody who waits could start for it."""
+    if extras is None or extra_state is None:
+        return np.inf
+    return _next_step(extras.ceilings, extra_state.beneath, state.counter[Counter.RUNNING] > 0)
+
+
+@inlined
+def _next_step(ceilings: Ceilings, beneath: Beneath, anybody_runs: bool) -> float:
+    again, once, longest = np.inf, np.inf, 0.0
+    for c in range(ceilings.period.size):
+        time = _time_of(ceilings, c, beneath.step[c])
+        if ceilings.period[c] == np.inf:
+            once = min(once, time)
+        else:
+            again = min(again, time)
+            longest = max(longest, ceilings.period[c])
+    if not anybody_runs and again > beneath.quiet[0] + longest:
+        again = np.inf  # nothing has happened in a whole turn: nothing will
+    return min(again, once)
+
+
+@part
+def take_steps(ceilings: Ceilings, beneath: Beneath, now: float, quiet: bool) -> bool:
+    """Let caps change that do so by now; return whether any does. It is not `quiet` where something else happens."""
+    changed = False
+    for c in range(ceilings.period.size):
+        while _time_of(ceilings, c, beneath.step[c]) <= now:
+            beneath.step[c] += 1
+            changed = True
+            quiet = quiet and ceilings.period[c] < np.inf
+    if not quiet:
+        beneath.quiet[0] = now
+    return changed
+
+
+@inlined
+def taken_by(ceilings: Ceilings, c: int, j: int, counts: Ints) -> int:
+    """Return what a job on these nodes takes of a ceiling."""
+    taken = 0
+    for g in range(counts.size):
+        if ceilings.covers[c, g] == 1:
+            taken += counts[g] * ceilings.need[j, g]
+    return taken
+
+
+@inlined
+def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
+    """Give a job what it needs."""
+    if extras is None or state is None:
+        return
+    for c in range(state.beneath.taken.size):
+        state.beneath.taken[c] += taken_by(extras.ceilings, c, j, counts)
+
+
+@inlined
+def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
+    """Return what a job held."""
+    if extras is None or state is None:
+        return
+    for c in range(state.beneath.taken.size):
+        state.beneath.taken[c] -= taken_by(extras.ceilings, c, j, counts)
+
+
+# ---- what is left over a whole run
+
+
+@inlined
+def bear_now(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int) -> bool:
+    """Return whether the ceilings bear a job from now on, on the nodes in `state.scratch.chosen`."""
+    if extras is None or extra_state is None:
+        return True
+    if extras.ceilings.period.size == 0:
+        return True
+    now = state.clock[Clock.NOW]
+    end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
+    return bear(extras.ceilings, extra_state.beneath, state, j, now, end, NOBODY)
+
+
+@part
+def bear(ceilings: Ceilings, beneath: Beneath, state: State, j: int, begin: float, end: float, head: int) -> bool:
+    """Return whether the ceilings bear a job on the chosen nodes from `begin`, now or later, to `end`.
+
+    Beside EASY's head, from its start on, or beside nobody.
+    """
+    for c in range(ceilings.period.size):
+        need = taken_by(ceilings, c, j, state.scratch.chosen) + (beneath.head[c] if head >= 0 else 0)
+        step = beneath.step[c]
+        while _time_of(ceilings, c, step) <= begin:
+            step += 1
+        if need > _room(ceilings, beneath, state, c, step, begin):
+            return False
+        time = _time_of(ceilings, c, step)
+        while ceilings.looks[0] != AT_START and time < end:
+            step += 1
+            if need > _room(ceilings, beneath, state, c, step, time):
+                return False
+            time = _time_of(ceilings, c, step)
+    return True
+
+
+@inlined
+def _room(ceilings: Ceilings, beneath: Beneath, state: State, c: int, step: int, time: float) -> int:
+    # What is left when so many steps have come, at a time, of what those take who run then as planned.
+    left = _left_after(ceilings, c, step)
+    if time <= state.clock[Clock.NOW]:
+        return left - beneath.taken[c]
+    return left - _taken_at(ceilings, state, state.ends, c, time)
+
+
+@inlined
+def _taken_at(ceilings: Ceilings, state: State, ends: Ends, c: int, time: float) -> int:
+    taken, i = 0, 0
+    while i < state.counter[Counter.ENDS] and ends.time[i] > time:
+        taken += taken_by(ceilings, c, ends.job[i], state.counts[ends.job[i]])
+        i += 1
+    return taken
+
+
+# ---- beside the reservation of EASY's head
+
+
+@inlined
+def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
+    """Return when a cap next changes after a time from now on."""
+    ceilings, found = extras.ceilings, np.inf
+    for c in range(ceilings.period.size):
+        step = extra_state.beneath.step[c]
+        while _time_of(ceilings, c, step) <= time:
+            step += 1
+        found = min(found, _time_of(ceilings, c, step))
+    return found
+
+
+@inlined
+def changes_for_good(extras: Extras, time: float) -> bool:
+    """Return whether a cap that does not come again changes at a time."""
+    ceilings, found = extras.ceilings, False
+    for c in range(ceilings.period.size):
+        if ceilings.period[c] == np.inf:
+            for i in range(ceilings.first[c], ceilings.first[c + 1]):
+                found = found or ceilings.time[i] == time
+    return found
+
+
+@inlined
+def any_for_good_after(extras: Extras, time: float) -> bool:
+    """Return whether such a cap changes after a time."""
+    ceilings, found = extras.ceilings, False
+    for c in range(ceilings.period.size):
+        found = found or (ceilings.period[c] == np.inf and ceilings.time[ceilings.first[c + 1] - 1] > time)
+    return found
+
+
+@inlined
+def longest_turn(extras: Extras) -> float:
+    """Return how long the caps that come again take for it."""
+    longest = 0.0
+    for c in range(extras.ceilings.period.size):
+        if extras.ceilings.period[c] < np.inf:
+            longest = max(longest, extras.ceilings.period[c])
+    return longest
+
+
+@inlined
+def reserve(extras: Extras, extra_state: ExtraState, head: int, counts: Ints, until: float) -> None:
+    """Let EASY's head take its part on these nodes until its planned end."""
+    for c in range(extra_state.beneath.head.size):
+        extra_state.beneath.head[c] = taken_by(extras.ceilings, c, head, counts)
+    extra_state.beneath.head_until[0] = until
+
+
+@inlined
+def reserve_nothing(extra_state: ExtraState) -> None:
+    """Let EASY's head have no reservation."""
+    extra_state.beneath.head[:] = 0
+    extra_state.beneath.head_until[0] = -np.inf
+
+
+@inlined
+def spare_head(
+    extras: Extras | None, extra_state: ExtraState | None, state: State, j: int, shadow: float, end: float
+) -> bool:
+    """Return whether a job on the chosen nodes until `end` leaves the head its own from the shadow time on."""
+    if extras is None or extra_state is None:
+        return True
+    until = extra_state.beneath.head_until[0]
+    if extras.ceilings.period.size == 0 or until == -np.inf:
+        return True
+    return bear(extras.ceilings, extra_state.beneath, state, j, shadow, min(end, until), SOMEBODY)
+
+
+def turn_of(time: float, first: float, period: float) -> int:
+    """Return in which turn of a signal a time is, so that its first step has come by then."""
+    if math.isinf(period):
+        return 0
+    turn = math.floor((time - first) / period)
+    return turn if first + turn * period <= time else turn - 1

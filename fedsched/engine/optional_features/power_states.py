@@ -1,0 +1,77 @@
+"""Nodes that go off when they idle: a job that is promised some has all its nodes at once, and starts when the last is
+back on [66].
+
+Every function takes the extras first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.jit import by_reference, inlined, part
+from fedsched.model.schedule.node_stack import fill, put_back, take
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints
+    from fedsched.model.schedule.node_stack import NodeStacks, Saving
+
+
+@by_reference
+class Powered(NamedTuple):
+    """The idle nodes, and since when each job has its own; without power saving of no size."""
+
+    stacks: NodeStacks
+    promised: Floats
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: float) -> None:
+    """Let all nodes be on, and idle since t0."""
+    if extras is None or state is None:
+        return
+    for g in range(extras.saving.timeout.size):
+        fill(state.powered.stacks, g, nodes[g], t0)
+
+
+@inlined
+def is_saved(extras: Extras | None) -> bool:
+    """Return whether idle nodes are ever off, so that jobs may wait for them to boot."""
+    if extras is None:
+        return False
+    return extras.saving.timeout.size > 0
+
+
+@inlined
+def ready_at(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints, now: float) -> float:
+    """Give a job its nodes; return when the last of them is on."""
+    if extras is None or state is None:
+        return now
+    if extras.saving.timeout.size == 0:
+        return now
+    state.powered.promised[j] = now
+    return _take(extras.saving, state.powered.stacks, counts, now)
+
+
+@part
+def _take(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> float:
+    ready = now
+    for g in range(counts.size):
+        if counts[g] > 0:
+            ready = max(ready, take(saving, stacks, g, counts[g], now))
+    return ready
+
+
+@inlined
+def give_back(extras: Extras | None, extra_state: ExtraState | None, counts: Ints, now: float) -> None:
+    """Let a job's nodes idle."""
+    if extras is None or extra_state is None:
+        return
+    if extras.saving.timeout.size > 0:
+        _put_back(extras.saving, extra_state.powered.stacks, counts, now)
+
+
+@part
+def _put_back(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> None:
+    for g in range(counts.size):
+        if counts[g] > 0:
+            put_back(saving, stacks, g, counts[g], now)

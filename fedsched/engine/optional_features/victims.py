@@ -1,0 +1,198 @@
+"""Jobs that lose their nodes as a downtime begins: whom it chooses, and what becomes of them [42, 67]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.core.random import drawn
+from fedsched.engine.codes import OnRunning, Victims
+from fedsched.engine.loop.running import take_off, update_rates, vacate
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter
+from fedsched.engine.optional_features import dependencies, downtimes, hold_and_requeue, lost_runs
+from fedsched.engine.placement.node_choice import shortest_duration
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
+
+NOBODY = constant(-1)
+FREE_NODE = constant(-1)
+NONE = constant(0)
+
+
+@inlined
+def go_on(problem: Problem, plan: Plan, state: State) -> bool:
+    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed.
+
+    Rates are up to date with whoever lost its nodes.
+    """
+    return _go_on(problem.extras, state.extras, problem, plan, state)
+
+
+@inlined
+def _go_on(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State) -> bool:
+    if extras is None or extra_state is None:
+        return False
+    if not downtimes.is_due(extra_state.closed, state.clock[Clock.NOW]):
+        return False
+    return _turn_pages(extras, extra_state, problem, plan, state)
+
+
+@part
+def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
+    pages, closed = extras.calendar, extra_state.closed
+    before = closed.number[ClosedNumber.CHANGED]
+    state.counter[Counter.FREE_BEFORE] = downtimes.OTHERWISE
+    c = downtimes.turn_pages(pages, closed, state)
+    while c != downtimes.NO_MORE:
+        if pages.victims[c] == Victims.RANDOM:
+            _take_at_random(extras, extra_state, problem, plan, state, c)
+        elif pages.victims[c] == Victims.RECORDED:
+            _take_all(extras, extra_state, problem, plan, state, c)
+        else:
+            _take_latest(extras, extra_state, problem, plan, state, c)
+        downtimes.close(pages, closed, state, c)
+        c = downtimes.turn_pages(pages, closed, state)
+    update_rates(problem, state)
+    return closed.number[ClosedNumber.CHANGED] > before
+
+
+@inlined
+def _may_lose(state: State, j: int, g: int) -> bool:
+    # Who is about to end, in the sequential reading, is left alone.
+    return state.finish[j] > state.clock[Clock.NOW] and state.counts[j, g] > 0
+
+
+@inlined
+def _free(extra_state: ExtraState, problem: Problem, state: State, g: int) -> int:
+    # The nodes of a group that are free or about to be, a reservation's too, less what older downtimes are owed.
+    free = state.free[g] - extra_state.closed.owed[g]
+    if extra_state.closed.holder[g] != downtimes.NOBODYS:
+        free += problem.groups.nodes[g]
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if not _may_lose(state, j, g) and state.ends.released[j] == 0:
+            free += state.counts[j, g]
+    return free
+
+
+@inlined
+def _loses_before(problem: Problem, state: State, a: int, b: int) -> bool:
+    now = state.clock[Clock.NOW]
+    a_is_late, b_is_late = state.planned_end[a] <= now, state.planned_end[b] <= now
+    if a_is_late != b_is_late:
+        return a_is_late
+    if state.start[a] != state.start[b]:
+        return state.start[a] > state.start[b]
+    return problem.arrival_rank[a] > problem.arrival_rank[b]
+
+
+@inlined
+def _take_latest(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
+) -> None:
+    g, nodes = extras.calendar.group[c], extras.calendar.nodes[c]
+    lacking = min(nodes, nodes - _free(extra_state, problem, state, g))
+    while lacking > 0:
+        victim = NOBODY
+        for place in range(state.counter[Counter.RUNNING]):
+            j = state.heap.job[place]
+            if _may_lose(state, j, g) and (victim == NOBODY or _loses_before(problem, state, j, victim)):
+                victim = j
+        if victim == NOBODY:
+            break
+        lacking -= state.counts[victim, g]
+        _lose(extras, extra_state, problem, plan, state, victim, c)
+
+
+@inlined
+def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
+    # All nodes of the group close, whoever has them: who started first loses first.
+    victim = first_in(state, extras.calendar.group[c])
+    while victim != NOBODY:
+        _lose(extras, extra_state, problem, plan, state, victim, c)
+        victim = first_in(state, extras.calendar.group[c])
+
+
+@inlined
+def first_in(state: State, g: int) -> int:
+    """Return who started first of those who have nodes of a group, or -1."""
+    first = NOBODY
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if _may_lose(state, j, g) and (first == NOBODY or state.heap.sequence[j] < state.heap.sequence[first]):
+            first = j
+    return first
+
+
+@inlined
+def _take_at_random(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
+) -> None:
+    g, draw = extras.calendar.group[c], extra_state.draw
+    seed, number = extras.calendar.seed[c], extras.calendar.number[c]
+    free = max(NONE, _free(extra_state, problem, state, g))
+    jobs = NONE
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if _may_lose(state, j, g):
+            draw.job[jobs] = j
+            jobs += 1
+    _by_start(state.heap.sequence, draw.job, jobs)
+    nodes = NONE
+    for i in range(jobs):
+        draw.hit[i] = 0
+        for _ in range(state.counts[draw.job[i], g]):
+            draw.node[nodes] = i
+            nodes += 1
+    draw.node[nodes : nodes + free] = FREE_NODE
+    nodes += free
+    for k in range(min(extras.calendar.nodes[c], nodes)):
+        place = k + int(drawn(seed, number, k) % np.uint64(nodes - k))
+        draw.node[k], draw.node[place] = draw.node[place], draw.node[k]
+        if draw.node[k] != FREE_NODE:
+            draw.hit[draw.node[k]] = 1
+    for i in range(jobs):
+        if draw.hit[i] == 1:
+            _lose(extras, extra_state, problem, plan, state, draw.job[i], c)
+
+
+@inlined
+def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
+    # Sorts jobs by their starts: Shell's sort, for they stand as the heap has them.
+    gap = jobs >> 1
+    while gap > 0:
+        for i in range(gap, jobs):
+            moved, hole = job[i], i
+            while hole >= gap and sequence[job[hole - gap]] > sequence[moved]:
+                job[hole] = job[hole - gap]
+                hole -= gap
+            job[hole] = moved
+        gap >>= 1
+
+
+@inlined
+def loses(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
+    """Let a job lose its nodes to a downtime; return whether it is to be queued again, for else it is over."""
+    counter, now = state.counter, state.clock[Clock.NOW]
+    requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
+    take_off(state, j)
+    vacate(problem, state, j)
+    lost_runs.note(extra_state, problem, state, j, now, requeued)
+    counter[Counter.PLAN_HOLDS] = 0
+    state.finish[j] = np.nan
+    state.counts[j] = 0
+    if not requeued:
+        counter[Counter.FINISHED] += 1 + dependencies.was_killed(extras, extra_state, problem.arrival_rank, j, now)
+    return requeued
+
+
+@part
+def _lose(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
+) -> None:
+    if loses(extras, extra_state, problem, state, j, c):
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
+        hold_and_requeue.queue_again(extras, extra_state, problem, plan, state, j)

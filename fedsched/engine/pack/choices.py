@@ -1,0 +1,87 @@
+"""Which of their alternatives jobs can have on a federation [49]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.core.jit import by_reference
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.engine.pack.power_cap_arrays import are_hungry
+from fedsched.model.jobs.admission import refusals
+from fedsched.model.jobs.shaping import every_shape
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, most_nodes, together_on, widest
+from fedsched.model.machine.limits import whose_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Ints
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+
+CURE = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
+
+
+def refuse_entangled(
+    noun: str, workload: Workload, federation: Federation, reading: Reading, *, who: str = "jobs take"
+) -> None:
+    """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before they are chosen."""
+    for what in filter(None, (limit.by_shape for limit in federation.limits)):
+        raise InfeasibleError(f"{noun}: limits of {what} depend on the shapes that {who}; {CURE}.")
+    if name := _over_by_placement(workload, federation):
+        raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the shapes that {who}; {CURE}.")
+    if reading.kill_at_estimate and workload.after is not None:
+        raise InfeasibleError(
+            f"{noun}: jobs wait for others, which are killed or not by the shapes that {who}; {CURE}."
+        )
+
+
+def _over_by_placement(workload: Workload, federation: Federation) -> str:
+    """Return the partition of a job that its placement, in the widest of its shapes, may put on too many nodes [76]."""
+    limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
+    several = np.zeros(0, np.bool_) if workload.alternatives is None else np.diff(workload.alternatives.first) > 1
+    if limited and (rows := np.flatnonzero(several & are_uneven(workload))).size:
+        most, of_job = most_nodes(workload, federation, widest(workload)), whose_of(workload, federation, "partition")
+        for row in rows.tolist():
+            if (name := str(of_job[row])) in limited and most[row] > limited[name]:
+                return name
+    return ""
+
+
+@by_reference
+class Possible(NamedTuple):
+    """A job for every shape that some job can have, each job's present one first."""
+
+    each: Workload
+    owner: Ints  # the row of the job whose shape it is
+    which: Ints  # its place among that job's alternatives; 0 where it has none
+    caps: Ints  # distinct rows of caps, and
+    row_of: Ints  # the one of each shape
+
+    @property
+    def first(self) -> Ints:
+        """Return where each job's shapes begin, and the last one's end."""
+        return np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
+
+
+def possible_shapes(
+    workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None, *, t0: float | None = None
+) -> Possible:
+    """Return the shapes that the federation can hold, and its power from t0 on; jobs that it refuses are errors."""
+    table, row_of_job = caps_table(workload, federation, caps)
+    each, owner, which = every_shape(workload, federation)
+    row_of = row_of_job[owner]
+    held, tasks = table[row_of], each.tasks
+    if are_uneven(each).any():  # places for tasks [76]
+        held, tasks = held * together_on(each, federation), counted_tasks(each)
+    fits = held.sum(axis=1) >= tasks
+    fits &= ~are_hungry(each, federation, float(workload.submit.min()) if t0 is None else t0)
+    if federation.binds_by_labels:
+        fits[list(refusals(each, federation))] = False
+    fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # a present one is for whoever packs it to refuse
+    kept = np.flatnonzero(fits)
+    return Possible(each.take(kept), owner[kept], which[kept], table, row_of[kept])

@@ -1,0 +1,65 @@
+"""What is known of a problem at a moment: plans are chosen on that, and the problem as it is tells what came [48].
+
+This is the one place that makes the known problem of the true one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import OnRunning
+from fedsched.engine.pack.power_cap_arrays import may_starve
+from fedsched.engine.pack.problem import calendar_of
+from fedsched.engine.placement.tasks_per_node import most_nodes
+from fedsched.model.constraints.cancellations import until
+from fedsched.model.constraints.holds import begun_by
+from fedsched.model.time.downtimes import Closures
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, Problem
+    from fedsched.model.jobs.workload import Workload
+
+
+def jobs_as_known(workload: Workload, time: float) -> Workload:
+    """Return the jobs as they are known at a time: nobody knows a cancellation, or a hold, that is to come [44, 73]."""
+    leaving, held = until(workload, time), begun_by(workload, time)
+    if leaving is workload.cancel_at and held is workload.held:
+        return workload
+    return replace(workload, cancel_at=leaving, held=held)
+
+
+def foreseen(problem: Problem, time: float) -> Problem:
+    """Return the problem as it is known at a time from which it is planned; itself where all of it is known."""
+    if problem.extras is None or not problem.extras.calendar.begin.size:
+        return problem
+    extras = _foreseen(problem.extras, problem, time)
+    return problem if extras is None else problem._replace(extras=extras)
+
+
+def _foreseen(extras: Extras, problem: Problem, time: float) -> Extras | None:
+    # Closures that are known, each until the end that is known; None where these are all of them, as they are.
+    closures = Closures(*(getattr(extras.calendar, name) for name in Closures._fields))
+    known = (closures.known_from <= time) & (closures.end > time)
+    if known.all() and (closures.planned_end == closures.end).all():
+        return None
+    kept = closures.take(known)
+    kept = kept._replace(end=kept.planned_end)
+    return extras._replace(calendar=calendar_of(kept, problem.groups.nodes, time))
+
+
+def may_miss(problem: Problem) -> bool:
+    """Return whether jobs may have no end.
+
+    Nodes stay closed for good, or are taken from jobs that are then killed; jobs may miss their reservation, or be
+    cancelled, or find no room under a cap.
+    """
+    if problem.extras is None:
+        return False
+    extras, calendar = problem.extras, problem.extras.calendar
+    kills = (calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)
+    missed = extras.reserved.of_job.size or extras.cancellations.place.size
+    missed = missed or may_starve(extras.ceilings, most_nodes(problem))
+    return bool(missed or (np.isinf(calendar.end) | kills).any())

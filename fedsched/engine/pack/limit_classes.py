@@ -1,0 +1,88 @@
+"""Kinds of jobs under limits: those that take as much of the same counters, and so wait and may start together [43]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays.structs import Limits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Ints
+    from fedsched.model.machine.counters import Counters
+
+
+def _seen(values: Ints) -> Ints:
+    array = np.array(values, dtype=np.int64)
+    array.setflags(write=False)
+    return array
+
+
+def limits_of(counters: Counters, tasks: Ints) -> Limits:
+    """Return limits as a run takes them; of no size where there are none."""
+    if not counters.amount.size:
+        return no_limits()
+    jobs = tasks.size
+    order = np.argsort(counters.job, kind="stable")
+    begin = np.searchsorted(counters.job[order], np.arange(jobs + 1))
+    kind = _kinds(counters, order, begin)
+    _, example = np.unique(kind[kind >= 0], return_index=True)
+    example = np.flatnonzero(kind >= 0)[example]  # a job of each kind
+    taken = np.diff(begin)[example]
+    rows = order[np.repeat(begin[example], taken) + _within(taken)]
+    of_kind = np.repeat(np.arange(example.size), taken)
+    by_counter = np.lexsort((counters.weight[rows], counters.counter[rows]))
+    members = np.bincount(kind[kind >= 0], minlength=example.size)
+    leaves = 1 << np.array([(int(many) - 1).bit_length() for many in members], dtype=np.int64)
+    return Limits(
+        amount=_seen(counters.amount),
+        kind=_seen(kind),
+        first=_seen(np.append(0, np.cumsum(taken))),
+        counter=_seen(counters.counter[rows]),
+        weight=_seen(counters.weight[rows]),
+        row=_seen(counters.row[rows] if (counters.row >= 0).any() else counters.row[:0]),
+        of_node=_seen(counters.of_node),
+        first_kind=_seen(np.searchsorted(counters.counter[rows][by_counter], np.arange(counters.amount.size + 1))),
+        of_counter=_seen(of_kind[by_counter]),
+        kind_weight=_seen(counters.weight[rows][by_counter]),
+        first_place=_seen(np.append(0, np.cumsum(members))),
+        first_node=_seen(np.append(0, np.cumsum(2 * leaves))),
+        tasks=_seen(tasks),
+    )
+
+
+def no_limits() -> Limits:
+    """Return that nobody is under a limit."""
+    none = _seen(np.zeros(0, dtype=np.int64))
+    return Limits(*(none for _ in Limits._fields))._replace(of_node=_seen(np.zeros((0, 0), dtype=np.int64)))
+
+
+def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:
+    """Return of which jobs limits count as many nodes as they are placed on; of no size where of none."""
+    if not limits.row.size:
+        return np.zeros(0, dtype=np.bool_)
+    up = np.append(np.logical_or.reduceat(limits.row >= 0, limits.first[:-1]), False)
+    return np.asarray(up[limits.kind])
+
+
+def _within(many: Ints) -> Ints:
+    """Return 0, 1, ... of each of these numbers, one after the other."""
+    return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+
+
+def _kinds(counters: Counters, order: Ints, begin: Ints) -> Ints:
+    """Return the kind of each job, -1 of those that no limit binds: equal where counters and what it takes are."""
+    taken = np.diff(begin)
+    kind = np.zeros(taken.size, dtype=np.int64)
+    for nth in range(int(taken.max())):
+        rows = np.flatnonzero(taken > nth)
+        ones = order[begin[rows] + nth]
+        key = np.column_stack([kind[rows], counters.counter[ones], counters.weight[ones], counters.row[ones]])
+        kind[rows] = 1 + kind.max() + np.unique(key, axis=0, return_inverse=True)[1].ravel()
+    bound = taken > 0
+    kind[bound] = np.unique(kind[bound], return_inverse=True)[1].ravel()
+    kind[~bound] = -1
+    return kind

@@ -1,0 +1,49 @@
+"""Caps: how many nodes of each group a job may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.jobs.admission import open_groups
+from fedsched.model.jobs.uneven import are_uneven, together_on
+from fedsched.model.machine.federation import MOST_NODES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Ints
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+
+def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
+    """Return the caps as whole numbers; an error says what is wrong with them."""
+    table = np.asarray(caps)
+    if table.shape != (jobs, groups):
+        raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
+    if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
+        raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
+    return np.minimum(table, MOST_NODES).astype(np.int64)  # of any type of whole numbers: none wraps around
+
+
+def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
+    """Return the distinct rows of caps and each job's row: the nodes of every group that a job may use.
+
+    Jobs without limits of their own share one row, so that a long log on a wide federation stays small.
+    """
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    jobs = len(workload)
+    limits = None if caps is None else np.minimum(checked_caps(caps, jobs, nodes.size), nodes)
+    if workload.allowed is not None:
+        allowed = federation.groups_allowed(workload.sites, workload.allowed)
+        limits = np.where(allowed, nodes if limits is None else limits, 0)
+    if federation.binds_by_labels:
+        limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
+    if are_uneven(workload).any():
+        limits = np.where(together_on(workload, federation) > 0, nodes if limits is None else limits, 0)
+    if limits is None:
+        return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
+    rows, row_of = np.unique(limits, axis=0, return_inverse=True)
+    return np.ascontiguousarray(rows, dtype=np.int64), np.ascontiguousarray(row_of.reshape(-1), dtype=np.int64)

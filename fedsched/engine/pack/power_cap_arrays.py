@@ -1,0 +1,164 @@
+"""Caps on power as the engine takes them; what does not go with them is refused by name [70]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.core.text import counted
+from fedsched.engine.codes import Dispatch
+from fedsched.engine.optional_features.power_caps import Ceilings, turn_of
+from fedsched.model.power.power_cap import NOW, caps_of, is_capped, planned_needs
+from fedsched.model.power.switching import is_switching
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.power.power_cap import PowerCap
+    from fedsched.model.reading import Reading
+
+UNDER_CAPS = (Dispatch.STRICT, Dispatch.GREEDY, Dispatch.EASY)  # rules that know planned watts
+LEAVE_OUT = "leave the caps out of the federation's signals (fedsched: --cap none)"
+
+
+def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
+    array: NDArray[Any] = np.array(values, dtype=kind, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def no_ceilings() -> Ceilings:
+    """Return that there are no caps."""
+    whole, real = _fixed(np.zeros(0), np.int64), _fixed(np.zeros(0), np.float64)
+    table = _fixed(np.zeros((0, 0)), np.int64)
+    return Ceilings(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
+
+
+def ceilings_of(workload: Workload, federation: Federation, reading: Reading, t0: float) -> Ceilings:
+    """Return the caps of a federation from t0 on, and what jobs are planned to take of them."""
+    caps = caps_of(federation)
+    if not caps:
+        return no_ceilings()
+    refuse_uncapped(workload, federation, reading)
+    for cap in caps:
+        _refuse_out_of_reach(cap, t0)
+    times = [np.array(cap.signal.times) for cap in caps]
+    turns = [turn_of(t0, float(own[0]), cap.period) for own, cap in zip(times, caps, strict=True)]
+    shifts = [turn * cap.period if turn else 0.0 for turn, cap in zip(turns, caps, strict=True)]
+    begun = [int((own + shift <= t0).sum()) for own, shift in zip(times, shifts, strict=True)]
+    need = planned_needs(workload, federation)
+    refuse_hungry(workload, federation, t0)
+    return Ceilings(
+        first=_fixed(np.cumsum([0, *(own.size for own in times)]), np.int64),
+        time=_fixed(np.concatenate(times), np.float64),
+        left=_fixed(np.concatenate([cap.left for cap in caps]), np.int64),
+        period=_fixed([cap.period for cap in caps], np.float64),
+        turn=_fixed(turns, np.int64),
+        begun=_fixed(begun, np.int64),
+        covers=_fixed([cap.covers for cap in caps], np.int64),
+        need=_fixed(need, np.int64),
+        looks=_fixed([1 if federation.cap == NOW else 0], np.int64),
+    )
+
+
+def of_jobs(ceilings: Ceilings, jobs: Ints, t0: float) -> Ceilings:
+    """Return the caps as some of the jobs see them from another t0 on."""
+    if not ceilings.period.size:
+        return ceilings
+    parts = [slice(*ends) for ends in zip(ceilings.first[:-1], ceilings.first[1:], strict=True)]
+    turns, begun = [], []
+    for part, period in zip(parts, ceilings.period.tolist(), strict=True):
+        own = ceilings.time[part]
+        turns.append(turn_of(t0, float(own[0]), period))
+        begun.append(int((own + (turns[-1] * period if turns[-1] else 0.0) <= t0).sum()))
+    return ceilings._replace(
+        need=_fixed(ceilings.need[jobs], np.int64), turn=_fixed(turns, np.int64), begun=_fixed(begun, np.int64)
+    )
+
+
+def may_starve(ceilings: Ceilings, tasks: Ints) -> bool:
+    """Return whether a cap may leave some job no time to run, wherever it is placed."""
+    for c in range(ceilings.period.size):
+        own = ceilings.left[ceilings.first[c] : ceilings.first[c + 1]]
+        at_last = int(own[-1]) if np.isinf(ceilings.period[c]) else int(own.min())
+        most = tasks * (ceilings.need * ceilings.covers[c]).max(axis=1)
+        if (most > at_last).any():
+            return True
+    return False
+
+
+def _refuse_out_of_reach(cap: PowerCap, t0: float) -> None:
+    signal = cap.signal
+    if signal.beyond == "refuse" and signal.until != np.inf:
+        raise InfeasibleError(
+            f"{signal.where} ends at {signal.until:g} s, and plans look beyond that; give beyond='repeat' or 'last' "
+            "(fedsched: --beyond)."
+        )
+    if signal.beyond != "repeat" and signal.times[0] > t0:
+        raise InfeasibleError(
+            f"{signal.where} begins at {signal.times[0]:g} s, after the schedule's begin at {t0:g} s; give one that "
+            "reaches back, or beyond='repeat' (fedsched: --beyond repeat)."
+        )
+
+
+def refuse_hungry(workload: Workload, federation: Federation, t0: float) -> None:
+    """Refuse whoever takes more than a cap of all nodes ever leaves from t0 on."""
+    least, most = _taken_and_left(workload, federation, t0)
+    if (hungry := np.flatnonzero(least > most)).size:
+        row = int(hungry[0])
+        nodes = counted(int(workload.tasks[row]), "node")
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: its {nodes} draw {least[row] / 1000:g} W more "
+            f"than idle ones, and the power cap leaves {most / 1000:g} W beside these; drop the job, or raise the cap."
+        )
+
+
+def are_hungry(workload: Workload, federation: Federation, t0: float) -> NDArray[np.bool_]:
+    """Return who takes more than a cap of all nodes ever leaves from t0 on."""
+    least, most = _taken_and_left(workload, federation, t0)
+    return np.asarray(least > most)
+
+
+def _taken_and_left(workload: Workload, federation: Federation, t0: float) -> tuple[Floats, float]:
+    # What each takes on the nodes where that is least, and the most that a cap of all nodes leaves from t0 on.
+    most = np.inf
+    for cap in caps_of(federation):
+        if cap.covers.all():
+            begun = 0 if cap.period < np.inf else int((np.array(cap.signal.times) <= t0).sum()) - 1
+            most = min(most, float(cap.left[max(begun, 0) :].max()))
+    if most == np.inf:
+        return np.zeros(len(workload)), most
+    return np.asarray(workload.tasks * planned_needs(workload, federation).min(axis=1), dtype=np.float64), most
+
+
+def refuse_uncapped(workload: Workload, federation: Federation, reading: Reading) -> None:
+    """Raise where nodes or reading have what has no meaning yet under caps."""
+    if is_switching(federation.power):
+        raise InfeasibleError(
+            f"A power cap does not go with power={federation.power}, whose boots take watts and time that no plan "
+            f"knows; leave out the power saving, or {LEAVE_OUT}."
+        )
+    if reading.chooses_late(workload):
+        raise InfeasibleError(
+            f"A power cap does not go with alternatives={reading.alternatives!r}; take fixed shapes, or {LEAVE_OUT}."
+        )
+
+
+def refuse_rule(federation: Federation, dispatch: str) -> None:
+    """Raise where a dispatch rule does not know planned watts."""
+    if is_capped(federation) and Dispatch[dispatch.upper()] not in UNDER_CAPS:
+        known = ", ".join(rule.name.lower() for rule in UNDER_CAPS)
+        raise InfeasibleError(
+            f"A power cap goes with dispatch {known}, not {dispatch}; take one of them, or {LEAVE_OUT}."
+        )
+
+
+def refuse_cap(who: str, federation: Federation) -> None:
+    """Raise where somebody does not know of caps."""
+    if is_capped(federation):
+        raise InfeasibleError(f"{who}: the federation's power is capped, which is not known there; {LEAVE_OUT}.")

@@ -1,0 +1,144 @@
+"""Shapes: the tasks, run times and requests, and gears, of which a plan gives each job one [49, 77].
+
+The columns of a problem whose plans choose are views of arrays that are written before a plan runs. Every function
+takes the shapes first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, inlined
+from fedsched.engine.placement.tasks_per_node import standing_of, with_tasks
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem
+
+RULES = 2  # numbers behind order and caps in a row: dispatch, placement
+
+
+@by_reference
+class Shapes(NamedTuple):
+    """The shapes of every job, its present one first, and the columns of the job as a plan chooses."""
+
+    first: Ints  # where each job's begin, and the last one's end
+    tasks: Ints
+    runtime: Floats
+    estimate: Floats
+    on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
+    sigma: Floats  # what of each computes, and
+    watts: Floats  # shape x group: what its nodes draw; where no shape has a gear or share of its own both of no size
+    need: Ints  # shape x group: what its nodes take of caps on power; of no size where that is alike, or there are none
+    choosers: Ints  # the jobs that have several
+    own_tasks: Ints
+    own_runtime: Floats
+    own_estimate: Floats
+    own_on_nodes: Ints
+    own_sigma: Floats
+    own_watts: Floats
+    own_need: Ints
+
+
+def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
+    """Return a problem with columns of its own that plans may write, and the shapes that write them."""
+    tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
+    on_nodes, standing = np.zeros(0, dtype=np.int64), standing_of(problem)
+    if shapes.on_nodes.size and standing is not None:
+        on_nodes = standing.tasks.copy()
+        problem = with_tasks(problem, seen(on_nodes))
+    sigma, watts = np.zeros(0), np.zeros((0, 0))
+    if shapes.sigma.size:
+        sigma, watts = problem.sigma.copy(), np.zeros((tasks.size, shapes.watts.shape[1]))
+        watts[:] = problem.watts if problem.watts.size else problem.groups.busy_watts
+        problem = problem._replace(sigma=seen(sigma), watts=seen(watts))
+    need = np.zeros((0, 0), dtype=np.int64)
+    if shapes.need.size and (extras := problem.extras) is not None:
+        need = extras.ceilings.need.copy()
+        ceilings = extras.ceilings._replace(need=seen(need))
+        problem = problem._replace(extras=extras._replace(ceilings=ceilings))
+    own = shapes._replace(
+        own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes, own_sigma=sigma,
+        own_watts=watts, own_need=need,
+    )  # fmt: skip
+    return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
+
+
+def write_shapes(shapes: Shapes, choices: Ints) -> None:
+    """Give every job the shape that these choices say: as `shape_all`, from outside."""
+    at = shapes.first[:-1] + choices
+    for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts", "need"):
+        if (values := getattr(shapes, name)).size:
+            getattr(shapes, f"own_{name}")[: at.size] = values[at]
+
+
+def seen(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as kernels read it, whoever else may write it."""
+    view = column.view()
+    view.setflags(write=False)
+    return view
+
+
+@inlined
+def jobs_of(shapes: Shapes | None, length: int, groups: int) -> int:
+    """Return how many jobs a row of this length has."""
+    if shapes is None:
+        return (length - RULES) // (1 + groups)
+    return (length - RULES) // (2 + groups)
+
+
+@inlined
+def choices_begin(jobs: int, groups: int) -> int:
+    """Return where in a row the choices stand: behind order, caps and rules."""
+    return jobs * (1 + groups) + RULES
+
+
+@inlined
+def tasks_in(shapes: Shapes | None, problem: Problem, groups: int, row: Ints, j: int) -> int:
+    """Return how many tasks a plan gives a job."""
+    if shapes is None:
+        return problem.tasks[j]
+    return shapes.tasks[shapes.first[j] + row[choices_begin(shapes.first.size - 1, groups) + j]]
+
+
+@inlined
+def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
+    """Give one job the shape that a plan chooses."""
+    if shapes is None:
+        return
+    at = shapes.first[j] + row[choices_begin(shapes.first.size - 1, groups) + j]
+    shapes.own_tasks[j] = shapes.tasks[at]
+    shapes.own_runtime[j] = shapes.runtime[at]
+    shapes.own_estimate[j] = shapes.estimate[at]
+    if shapes.own_on_nodes.size > 0:
+        shapes.own_on_nodes[j] = shapes.on_nodes[at]
+    if shapes.own_sigma.size > 0:
+        shapes.own_sigma[j] = shapes.sigma[at]
+        for g in range(groups):
+            shapes.own_watts[j, g] = shapes.watts[at, g]
+    if shapes.own_need.size > 0:
+        for g in range(groups):
+            shapes.own_need[j, g] = shapes.need[at, g]
+
+
+@inlined
+def shape_all(shapes: Shapes | None, groups: int, row: Ints) -> None:
+    """Give every job the shape that a plan chooses."""
+    if shapes is None:
+        return
+    for j in range(shapes.first.size - 1):
+        shape_job(shapes, groups, row, j)
+
+
+@inlined
+def inherit_shape(shapes: Shapes | None, groups: int, parent: Ints, child: Ints, j: int) -> None:
+    """Give one job of a plan the shape that it has in another."""
+    if shapes is None:
+        return
+    at = choices_begin(shapes.first.size - 1, groups) + j
+    child[at] = parent[at]

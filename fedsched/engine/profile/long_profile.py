@@ -1,0 +1,301 @@
+"""A long profile of one group in blocks of breakpoints, of which each knows the fewest and the most free nodes.
+
+Where a profile is short its breakpoints stand side by side, and a scan of them is the quickest search. A long one is
+parted into blocks: a breakpoint is put in by moving the others of its block, a search looks into those blocks only
+that may hold what it looks for, and it begins at the job's floor (engine/floors.py). What is found is the same.
+
+A block's breakpoints stand side by side in the rows of the profile, in a room for so many; places tell of the blocks in
+the order of time. Nothing but the rows of a block is known to whoever asks for breakpoints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.dispatch.earliest_start_bounds import clear, floor_of, raise_floor
+from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.optional_features import pools
+from fedsched.engine.profile.breakpoints import (
+    BlockNumber,
+    BlockRow,
+    first_at,
+    first_with,
+    first_without,
+    insert_time,
+    repeat_before,
+    take,
+)
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Profile
+
+BLOCK = constant(128)  # breakpoints that a block has room for
+LONG_PROFILE = constant(512)  # breakpoints from which on there are blocks
+NOWHERE = constant(-1)
+EMPTY, ONE = constant(0), constant(1)
+
+
+@inlined
+def are_in_use(profile: Profile) -> bool:
+    """Return whether the profile is in blocks."""
+    return profile.blocks.number[BlockNumber.PLACES] > 0
+
+
+@inlined
+def put_together(profile: Profile) -> None:
+    """Let the breakpoints stand side by side, as a plan is made anew."""
+    profile.blocks.number[BlockNumber.PLACES] = 0
+
+
+@inlined
+def _first_row(profile: Profile, place: int) -> int:
+    return profile.blocks.place[BlockRow.ROOM, place] * BLOCK
+
+
+@inlined
+def _end_row(profile: Profile, place: int) -> int:
+    return _first_row(profile, place) + profile.blocks.place[BlockRow.SIZE, place]
+
+
+@inlined
+def _measure(profile: Profile, place: int) -> None:
+    totals = profile.total[_first_row(profile, place) : _end_row(profile, place)]
+    least = most = totals[0]
+    for i in range(1, totals.size):
+        least, most = min(least, totals[i]), max(most, totals[i])
+    profile.blocks.place[BlockRow.LEAST, place], profile.blocks.place[BlockRow.MOST, place] = least, most
+
+
+@part
+def part_up(profile: Profile, rows: int) -> None:
+    """Part so many breakpoints, which stand side by side, into blocks."""
+    blocks = profile.blocks
+    places = (rows + BLOCK - 1) // BLOCK
+    for place in range(places):
+        blocks.place[BlockRow.ROOM, place] = place
+        blocks.place[BlockRow.SIZE, place] = min(BLOCK, rows - place * BLOCK)
+        _measure(profile, place)
+    blocks.number[BlockNumber.PLACES] = blocks.number[BlockNumber.ROOMS] = places
+    blocks.number[BlockNumber.PAST] = 0
+    clear(blocks.floor)
+
+
+@inlined
+def first_row(profile: Profile) -> int:
+    """Return the breakpoint of now."""
+    return _first_row(profile, profile.blocks.number[BlockNumber.PAST])
+
+
+@inlined
+def _place_at(profile: Profile, time: float) -> int:
+    # The place of the last block that begins at this time or before, or the first place.
+    low, high = profile.blocks.number[BlockNumber.PAST], profile.blocks.number[BlockNumber.PLACES] - 1
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if profile.time[_first_row(profile, middle)] <= time:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@inlined
+def _add_place(profile: Profile, place: int, size: int) -> None:
+    # Makes a block with a room of its own, which as yet holds nothing.
+    number, table = profile.blocks.number, profile.blocks.place
+    places = number[BlockNumber.PLACES]
+    for row in range(table.shape[0]):
+        for p in range(places, place, -1):
+            table[row, p] = table[row, p - 1]
+    table[BlockRow.ROOM, place], table[BlockRow.SIZE, place] = number[BlockNumber.ROOMS], size
+    number[BlockNumber.ROOMS] += 1
+    number[BlockNumber.PLACES] += 1
+
+
+@part
+def _halve(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, place: int) -> None:
+    half = BLOCK // 2
+    _add_place(profile, place + 1, BLOCK - half)
+    begin, other = _first_row(profile, place) + half, _first_row(profile, place + 1)
+    for i in range(BLOCK - half):
+        profile.time[other + i] = profile.time[begin + i]
+        profile.total[other + i] = profile.total[begin + i]
+    pools.move_breakpoints(more_than_closing(extras), extra_state, begin, other, BLOCK - half)
+    profile.blocks.place[BlockRow.SIZE, place] = half
+    _measure(profile, place)
+    _measure(profile, place + 1)
+
+
+@inlined
+def _break_at(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, time: float) -> None:
+    # Lets there be a breakpoint at this time.
+    place = _place_at(profile, time)
+    row = first_at(profile, time, _first_row(profile, place), _end_row(profile, place))
+    if row < _end_row(profile, place) and profile.time[row] == time:
+        return
+    if profile.blocks.place[BlockRow.SIZE, place] == BLOCK:
+        _halve(extras, extra_state, profile, place)
+        place = _place_at(profile, time)
+        row = first_at(profile, time, _first_row(profile, place), _end_row(profile, place))
+    rows = _end_row(profile, place)
+    insert_time(profile.time, row, rows, time)
+    repeat_before(profile.total, row, rows)
+    pools.insert_breakpoint(more_than_closing(extras), extra_state, row, rows)
+    profile.blocks.place[BlockRow.SIZE, place] += 1
+
+
+@part
+def reserve(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    profile: Profile,
+    j: int,
+    tasks: int,
+    begin: float,
+    end: float,
+) -> None:
+    """Take a job's nodes, and its pools, from the breakpoint at `begin` up to `end`."""
+    _break_at(extras, extra_state, profile, end)
+    place, past = _place_at(profile, begin), profile.blocks.number[BlockNumber.PLACES]
+    row = first_at(profile, begin, _first_row(profile, place), _end_row(profile, place))
+    while place < past and profile.time[row] < end:
+        until = first_at(profile, end, row, _end_row(profile, place))
+        take(profile.total, row, until, tasks)
+        pools.reserve_over(more_than_closing(extras), extra_state, j, row, until)
+        _measure(profile, place)
+        place += 1
+        row = _first_row(profile, min(place, past - 1))
+
+
+@inlined
+def _next_with(profile: Profile, place: int, row: int, tasks: int) -> tuple[int, int]:
+    # The first breakpoint from this one on with so many free nodes, and its block's place; or the end of places.
+    places, most = profile.blocks.number[BlockNumber.PLACES], profile.blocks.place[BlockRow.MOST]
+    while place < places:
+        if most[place] >= tasks:
+            end = _end_row(profile, place)
+            row = first_with(profile.total, row, end, tasks)
+            if row < end:
+                break
+        place += 1
+        if place < places:
+            row = _first_row(profile, place)
+    return place, row
+
+
+@inlined
+def _next_without(profile: Profile, place: int, row: int, tasks: int, until: float) -> tuple[int, int]:
+    # The first breakpoint from this one on, but before `until`, with fewer; or the end of places.
+    places, least = profile.blocks.number[BlockNumber.PLACES], profile.blocks.place[BlockRow.LEAST]
+    while place < places:
+        if least[place] < tasks:
+            end = _end_row(profile, place)
+            row = first_without(profile, row, end, tasks, until)
+            if row < end:
+                break
+        place += 1
+        if place < places:
+            row = _first_row(profile, place)
+            if profile.time[row] >= until:
+                return places, row
+    return place, row
+
+
+@inlined
+def _pools_suffice(
+    extras: Extras | None, extra_state: ExtraState | None, profile: Profile, j: int, place: int, row: int, until: float
+) -> bool:
+    more = more_than_closing(extras)
+    if more is None or extra_state is None:
+        return True
+    while pools.suffice_until(more, extra_state, profile.time, _end_row(profile, place), j, row, until):
+        place += 1
+        if place == profile.blocks.number[BlockNumber.PLACES]:
+            return True
+        row = _first_row(profile, place)
+        if profile.time[row] >= until:
+            return True
+    return False
+
+
+@part
+def first_window(
+    extras: Extras | None, extra_state: ExtraState | None, profile: Profile, j: int, tasks: int, duration: float
+) -> int:
+    """Return the breakpoint from which on nodes enough, and the job's pools, are free for so long; or -1."""
+    blocks = profile.blocks
+    floor, searched = floor_of(blocks.floor, tasks, duration), False
+    place = _place_at(profile, floor)
+    row = first_at(profile, floor, _first_row(profile, place), _end_row(profile, place))
+    places = blocks.number[BlockNumber.PLACES]
+    place, row = _next_with(profile, place, row, tasks)
+    while place < places:
+        until = profile.time[row] + duration
+        # A window holds its begin, even where its end is too near for the clock [0].
+        less, lacking = _next_without(profile, place, row + 1, tasks, until)
+        if less == places:
+            if not searched:
+                raise_floor(blocks.floor, tasks, duration, profile.time[row])
+                searched = True
+            if _pools_suffice(extras, extra_state, profile, j, place, row, until):
+                return row
+            less, lacking = place, row
+        place, row = _next_with(profile, less, lacking + 1, tasks)
+    return NOWHERE
+
+
+@part
+def has_room_until(profile: Profile, begin: float, tasks: int, until: float) -> bool:
+    """Return whether so many nodes are free at each breakpoint from `begin` on, before `until`."""
+    place = _place_at(profile, begin)
+    row = first_at(profile, begin, _first_row(profile, place), _end_row(profile, place))
+    return _next_without(profile, place, row, tasks, until)[0] == profile.blocks.number[BlockNumber.PLACES]
+
+
+@part
+def first_below(profile: Profile, tasks: int) -> int:
+    """Return the first breakpoint after now with fewer free nodes, or -1."""
+    past, places = profile.blocks.number[BlockNumber.PAST], profile.blocks.number[BlockNumber.PLACES]
+    place, row = _next_without(profile, past, first_row(profile) + 1, tasks, float("inf"))
+    return row if place < places else NOWHERE
+
+
+@part
+def forget_until(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, now: float) -> None:
+    """Make `now` the first breakpoint."""
+    number, table = profile.blocks.number, profile.blocks.place
+    place = _place_at(profile, now)
+    number[BlockNumber.PAST] = place
+    first, rows = _first_row(profile, place), _end_row(profile, place)
+    past = first
+    while past + 1 < rows and profile.time[past + 1] <= now:
+        past += 1
+    if past > first:
+        for row in range(past, rows):
+            profile.time[row - past + first] = profile.time[row]
+            profile.total[row - past + first] = profile.total[row]
+        pools.move_breakpoints(more_than_closing(extras), extra_state, past, first, rows - past)
+        table[BlockRow.SIZE, place] = rows - past
+        _measure(profile, place)
+    profile.time[first] = now
+
+
+@inlined
+def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
+    """Return a new last breakpoint, which as yet has nothing but the pools of the one before it."""
+    place = profile.blocks.number[BlockNumber.PLACES] - 1
+    before = _end_row(profile, place) - 1
+    if profile.blocks.place[BlockRow.SIZE, place] == BLOCK:
+        place += 1
+        _add_place(profile, place, EMPTY)
+    row = _end_row(profile, place)
+    profile.blocks.place[BlockRow.SIZE, place] += 1
+    pools.move_breakpoints(more_than_closing(extras), extra_state, before, row, ONE)
+    return row
+
+
+@inlined
+def know_last(profile: Profile) -> None:
+    """Let the last block know of its new breakpoint, which by now has its time and its nodes."""
+    _measure(profile, profile.blocks.number[BlockNumber.PLACES] - 1)

@@ -1,0 +1,212 @@
+"""The evaluation of plans, one after the other: what users, searches, benchmarks and tests run.
+
+A plan is one row of whole numbers, `order (n) | caps (n × groups) | dispatch | placement`, and, where plans choose the
+jobs' shapes, `| choices (n)`: selecting or copying a plan is copying a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, inlined, kernel, part
+from fedsched.engine.arrays.structs import Plan, RunningJobs
+from fedsched.engine.codes import Status
+from fedsched.engine.loop.event_loop import begin, run
+from fedsched.engine.loop.metric_integrals import integrals, lost_share
+from fedsched.engine.numbers import Counter
+from fedsched.engine.optional_features.dependencies import eligible_times
+from fedsched.engine.optional_features.lost_runs import wasted
+from fedsched.engine.pack.shape_arrays import RULES, Shapes, jobs_of, shape_all
+from fedsched.model.schedule.metrics import Column, Measured, fill_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the parts of a row lie."""
+
+    jobs: int
+    groups: int
+    shaped: bool = False  # whether rows choose the jobs' shapes, too
+
+    @property
+    def length(self) -> int:
+        """Return how many numbers a row has."""
+        return self._unshaped + self.jobs * self.shaped
+
+    @property
+    def _unshaped(self) -> int:
+        return self.jobs * (1 + self.groups) + RULES
+
+    @property
+    def keys_length(self) -> int:
+        """Return how many numbers a genome of keys has: one a job, one a job and group."""
+        return self.jobs * (1 + self.groups)
+
+    def orders(self, rows: Ints) -> Ints:
+        """Return the queue orders of some rows, as a view."""
+        return rows[:, : self.jobs]
+
+    def caps(self, rows: Ints) -> Ints:
+        """Return the caps of some rows, rows × jobs × groups, as a view."""
+        return rows[:, self.jobs : self.jobs * (1 + self.groups)].reshape(len(rows), self.jobs, self.groups)
+
+    def rules(self, rows: Ints) -> Ints:
+        """Return dispatch and placement of some rows, as a view."""
+        return rows[:, self._unshaped - RULES : self._unshaped]
+
+    def choices(self, rows: Ints) -> Ints:
+        """Return which shape the jobs of some rows have, as a view; 0 = their present one."""
+        return rows[:, self._unshaped :]
+
+    def pack(self, orders: Ints, caps: Ints, rules: Ints, choices: Ints | None = None) -> Ints:
+        """Return rows made of their parts; jobs keep their present shapes unless `choices` says otherwise."""
+        parts = [orders, caps.reshape(len(orders), -1), rules]
+        if self.shaped:
+            parts.append(np.zeros_like(orders) if choices is None else choices)
+        return np.concatenate(parts, axis=1, dtype=np.int64)
+
+
+def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, int]:
+    """Return a row's queue order, caps, dispatch and placement, as copies."""
+    rows = row[None]
+    dispatch, placement = layout.rules(rows)[0].tolist()
+    return layout.orders(rows)[0].copy(), layout.caps(rows)[0].copy(), dispatch, placement
+
+
+@by_reference
+class Common(NamedTuple):
+    """What the plans of a problem have in common."""
+
+    shared: Plan  # all of a Plan that no row says
+    running: RunningJobs  # aligned with `Problem.running`
+    measured: Measured
+    missing: Floats  # by how much a job without an end makes each metric worse; of no size where all have one
+    missed: int  # so many have none anyway
+    shapes: Shapes | None = None  # where rows choose them
+
+
+NO_JOB_IS_MISSING = np.zeros(0)
+
+
+def nothing_runs(groups: int) -> RunningJobs:
+    """Return that no job runs at t0, on so many groups."""
+    none, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
+    return RunningJobs(0.0, rows, none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
+
+
+@inlined
+def plan_of(shared: Plan, jobs: int, groups: int, row: Ints) -> Plan:
+    """Return the row as the engine's Plan: views, no copies."""
+    order = row[:jobs]
+    end = jobs * (1 + groups)
+    caps = row[jobs:end].reshape((jobs, groups))
+    return Plan(
+        order,
+        shared.order_key,
+        order,
+        shared.backfill_key,
+        shared.separate_backfill,
+        caps,
+        shared.cap_row,
+        row[end],
+        row[end + 1],
+    )
+
+
+@part
+def _restore(problem: Problem, running: RunningJobs, state: State) -> None:
+    # A run changes the running jobs' rows; the next one needs them as they were.
+    rates = state.rates
+    for i in range(problem.running.size):
+        j = problem.running[i]
+        state.start[j] = running.start[i]
+        state.finish[j] = running.finish[i]
+        state.planned_end[j] = running.planned_end[i]
+        rates.tc[j] = running.tc[i]
+        rates.work_left[j] = running.work_left[i]
+        rates.estimate_left[j] = running.estimate_left[i]
+        rates.since[j] = running.since[i]
+        for g in range(state.free.size):
+            state.counts[j, g] = running.counts[i, g]
+
+
+@inlined
+def _without_end(problem: Problem, state: State) -> int:
+    # The jobs that were killed, or that nodes which stay closed leave no room.
+    missed = 0
+    for j in problem.arrival:
+        if np.isnan(state.finish[j]):
+            missed += 1
+    for j in problem.running:
+        if np.isnan(state.finish[j]):
+            missed += 1
+    return missed
+
+
+@part
+def put_behind(problem: Problem, common: Common, state: State, status: int, metrics: Floats) -> int:
+    """Let a plan in which more jobs have no end rank behind all in which fewer have none [48]; return its Status."""
+    if status == Status.STUCK and state.counter[Counter.RUNNING] > 0:
+        return status  # a job runs without end
+    if status == Status.STUCK:
+        metrics[Column.LOSS_OF_CAPACITY] = lost_share(state.extras, problem.t0, problem.nodes)
+    more = _without_end(problem, state) - common.missed
+    for k in range(metrics.size):
+        if np.isnan(metrics[k]):
+            metrics[k] = 0.0
+        if more != 0:
+            metrics[k] += more * common.missing[k]
+    return Status.DONE
+
+
+@part
+def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user_sums: Floats, metrics: Floats) -> int:
+    """Simulate the plan and fill its metric row; return a Status."""
+    if problem.running.size > 0:
+        _restore(problem, common.running, state)
+    groups = problem.groups.nodes.size
+    jobs = jobs_of(common.shapes, row.size, groups)
+    shape_all(common.shapes, groups, row)
+    plan = plan_of(common.shared, jobs, groups, row)
+    begin(problem, plan, state)
+    status = run(problem, plan, state, np.iinfo(np.int64).max, np.inf)
+    fill_row(
+        common.measured,
+        problem.t0,
+        state.start,
+        state.finish,
+        state.counts,
+        eligible_times(state.extras, state.load[:0]),
+        wasted(state.extras, state.load[:0]),
+        integrals(problem, state),
+        user_sums,
+        metrics,
+    )
+    if common.missing.size > 0:
+        return put_behind(problem, common, state, status, metrics)
+    return status
+
+
+@kernel
+def evaluate_rows(
+    problem: Problem,
+    common: Common,
+    rows: Ints,
+    state: State,
+    user_sums: Floats,
+    metrics: Floats,
+    first: int,
+    last: int,
+) -> int:
+    """Fill the metric rows of rows first..last; return the first row that no simulation could end, or -1."""
+    for c in range(first, last):
+        if evaluate_row(problem, common, rows[c], state, user_sums, metrics[c]) != Status.DONE:
+            return c
+    return -1

@@ -1,0 +1,413 @@
+"""Simulation: one run of the event loop that can be advanced, looked at, stopped and resumed."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError, ScheduleError
+from fedsched.core.text import counted, first_of
+from fedsched.core.values import origin
+from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.arrays.structs import Rates, RunningJobs, State
+from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.loop.event_loop import begin, first_unplaceable, run
+from fedsched.engine.loop.metric_integrals import integrals
+from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
+from fedsched.engine.optional_features.cancellations import GONE
+from fedsched.engine.optional_features.holds import AWAY
+from fedsched.engine.optional_features.moldable import as_chosen, moldable_of
+from fedsched.engine.optional_features.requeue import requeue
+from fedsched.engine.pack.problem import clusters_of_sites
+from fedsched.engine.placement.tasks_per_node import most_of_groups
+from fedsched.engine.rules import Needs, needs_of
+from fedsched.model.constraints.dependencies import settled
+from fedsched.model.constraints.feedback import submits_after
+from fedsched.model.jobs.shaping import with_shapes
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, together_on
+from fedsched.model.machine.counters import over_alone
+from fedsched.model.power.power_cap import is_capped
+from fedsched.model.schedule.integrals import Integrals
+from fedsched.model.schedule.lost import LostRuns
+from fedsched.model.schedule.promises import Promises
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.model.time.downtimes import takes_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+
+OF_STATE = [name for name in RunningJobs._fields if name in State._fields]  # what a running job has in a State, and
+OF_RATES = [name for name in RunningJobs._fields if name in Rates._fields]  # in its rates
+SLICE_SECONDS = 0.05  # how long the compiled loop runs between two looks at Ctrl-C and progress
+
+
+def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
+    """Let these rows of a state run already, before it begins."""
+    for name in OF_STATE:
+        getattr(state, name)[rows] = getattr(running, name)
+    for name in OF_RATES:
+        getattr(state.rates, name)[rows] = getattr(running, name)
+
+
+def running_in(state: State) -> RunningJobs:
+    """Return the jobs that run in a state, as of its time."""
+    rows = np.sort(state.heap.job[: int(state.counter[Counter.RUNNING])])
+    rows = rows[np.argsort(state.heap.sequence[rows])]
+    columns = {name: getattr(state, name)[rows] for name in OF_STATE}
+    rates = {name: getattr(state.rates, name)[rows] for name in OF_RATES}
+    return RunningJobs(time=float(state.clock[Clock.NOW]), rows=rows, **columns, **rates)
+
+
+def joined_in(problem: Problem, state: State) -> Ints:
+    """Return the jobs that have joined the queue in a state, in the order in which they did."""
+    if state.extras is None or not state.extras.waiting.open.size:
+        return problem.arrival[: int(state.counter[Counter.ARRIVED])]
+    waiting = state.extras.waiting
+    return waiting.joined[: int(waiting.number[WaitingNumber.JOINED])]
+
+
+def submits_in(problem: Problem, state: State) -> Floats:
+    """Return when jobs were submitted, those that follow others too if they have been [45]."""
+    if state.extras is None or not state.extras.waiting.open.size:
+        return problem.submit
+    return state.extras.waiting.submitted
+
+
+def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
+    """Refuse running jobs that are not jobs of this workload on nodes of this federation."""
+    rows, counts = running.rows, running.counts
+    groups = np.array([group.count for group in federation.groups])
+    if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < len(workload):
+        odd = f"row {int(rows.max())} is none of this workload's {counted(len(workload), 'job')}"
+    elif counts.shape[1] != len(groups):
+        odd = f"nodes in {counted(counts.shape[1], 'group')} are none of this federation's {len(groups)}"
+    elif (wrong := of_other_sizes(counts, workload.take(rows), federation)).size:
+        nodes, row = int(counts[wrong[0]].sum()), int(rows[wrong[0]])
+        odd = f"{counted(nodes, 'node')} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
+    elif (counts.sum(axis=0) > groups).any():
+        odd = "more nodes are in use than this federation has"
+    else:
+        return
+    raise ValueError(f"{noun}: running= is of another workload or federation ({odd}); give the one that it ran with.")
+
+
+def of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
+    """Return which of these jobs are on nodes (jobs × groups) that do not hold just their tasks."""
+    held = (counts * together_on(jobs, federation)).sum(axis=1)
+    wanted = counted_tasks(jobs)
+    return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
+
+
+def start_of(
+    noun: str, t0: float | None, running: RunningJobs | None, workload: Workload, federation: Federation
+) -> float | None:
+    """Return the time's origin, that of the running jobs where there are any; None for the earliest submit."""
+    t0 = origin(noun, t0)
+    if running is None:
+        return t0
+    refuse_strangers(noun, running, workload, federation)
+    if t0 is not None and t0 != running.time:
+        # Until a later one, jobs would end and others go on faster, of which nothing is known here.
+        raise ValueError(f"{noun}: t0={t0!r} is not the running jobs' time, {running.time!r}; leave it out.")
+    return running.time
+
+
+class Planner(Protocol):
+    """Whoever makes new plans while a run goes on."""
+
+    def replan(self, run: Simulation) -> None:
+        """Look at the run, whose pass of this instant is due, and let it `follow` another plan, or do nothing."""
+        ...
+
+
+class Simulation:
+    """A run of a plan over a workload on a federation, resumable at any instant."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        problem: Problem,
+        plan: Plan,
+        *,
+        reading: Reading,
+        description: str = "plan",
+        running: RunningJobs | None = None,
+    ) -> None:
+        self.workload, self.federation = workload, federation
+        self.problem, self.plan = problem, plan
+        self.reading, self.description = reading, description
+        _refuse_unplaceable(workload, federation, problem, plan)
+        self.state = new_state(
+            problem,
+            needs=needs_of(self.plan.dispatch),
+            separate_backfill=self.plan.separate_backfill,
+        )
+        self.problem = problem = as_chosen(problem, self.state)
+        if running is not None:
+            set_running(self.state, running.rows, running)
+        begin(problem, self.plan, self.state)
+        self.planner: Planner | None = None
+        self._own_row = self.plan.cap_row  # of each job, the row of caps that no plan narrows
+        self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
+        self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
+        self._over = False  # where closures keep jobs from ever starting, all else has happened
+        self._all_started = 0  # so many of the first to arrive have started
+        self._all_stay = not takes_nodes(federation) and workload.held is None  # whoever has started has
+        self._slice = 64
+
+    @property
+    def time(self) -> float:
+        """Return the clock of the run."""
+        return float(self.state.clock[Clock.NOW])
+
+    @property
+    def finished(self) -> int:
+        """Return how many jobs have finished."""
+        return int(self.state.counter[Counter.FINISHED])
+
+    @property
+    def done(self) -> bool:
+        """Return whether every job has finished, or has nothing more to wait for."""
+        return self.finished == self._jobs or self._over
+
+    def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> Simulation:
+        """Return itself, run to the end or to the last instant that is not after `until`.
+
+        The compiled loop comes back every few hundredths of a second, so that Ctrl-C is heard and `progress`
+        (jobs finished, jobs in all) is called; what was done until then is kept.
+        """
+        while True:
+            if self.planner is not None and self.state.counter[Counter.PASS_DUE] == 1:
+                self.planner.replan(self)
+            began = clock.perf_counter()
+            status = run(self.problem, self.plan, self.state, self._slice, float(until))
+            elapsed = clock.perf_counter() - began
+            if progress is not None:
+                progress(self.finished, self._jobs)
+            if status in (Status.DONE, Status.PAUSED):
+                return self
+            if status == Status.ASKED:
+                continue
+            if status == Status.STUCK:
+                if self.federation.calendar or is_capped(self.federation):
+                    self._over = True
+                    return self
+                raise ScheduleError(
+                    f"At {self.time:g} s no queued job can ever start although the machine is idle: "
+                    "please report this workload, it should have been refused."
+                )
+            if elapsed < SLICE_SECONDS / 2:
+                self._slice *= 2
+            elif elapsed > SLICE_SECONDS * 2:
+                self._slice = max(1, self._slice // 2)
+
+    # ---- new plans on the way -----------------------------------------------------------------------------------
+
+    def consult(self, planner: Planner, *, jobs: int) -> None:
+        """Ask a planner before every pass that may start something; its plans bind at most so many jobs by caps."""
+        room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
+        self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps, room]), cap_row=self._own_row.copy())
+        self.planner = planner
+        self.state.counter[Counter.ASKS] = 1
+
+    def queued(self) -> Ints:
+        """Return the jobs that wait in everybody's queue now, in the order of their arrival."""
+        arrived = self.joined()[self._all_started :]
+        waits = np.isnan(self.state.start[arrived])
+        if self.problem.extras is not None and (of_job := self.problem.extras.reserved.of_job).size:
+            waits &= of_job[arrived] < 0
+        places = np.flatnonzero(waits)
+        if self._all_stay:
+            self._all_started += int(places[0]) if places.size else arrived.size
+        return arrived[places]
+
+    def joined(self) -> Ints:
+        """Return the jobs that have joined the queue, in the order in which they did."""
+        return joined_in(self.problem, self.state)
+
+    def submits(self, jobs: Ints) -> Floats:
+        """Return when these jobs were submitted, those that follow others too if they have been [45]."""
+        return submits_in(self.problem, self.state)[jobs]
+
+    def in_queue_order(self, jobs: Ints) -> Ints:
+        """Return queued jobs in the order in which the queue holds them."""
+        return jobs[np.argsort(self.state.queue.position[jobs])]
+
+    def limits(self, jobs: Ints) -> Ints:
+        """Return the nodes of every group that these jobs may use, jobs × groups, whatever a plan says."""
+        most = most_of_groups(self.problem, jobs, self.problem.tasks[jobs])
+        return np.minimum(self.plan.caps[self._own_row[jobs]], most)
+
+    def unplanned(self) -> Plan:
+        """Return the plan at hand with the caps that every job has whatever a planner says."""
+        return self.plan._replace(cap_row=self._own_row)
+
+    def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
+        """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind."""
+        rows = np.arange(self._planned_rows, self._planned_rows + planned.size)
+        self.plan.caps[rows] = caps
+        self.plan.cap_row[planned] = rows
+        self.plan.cap_row[behind] = self._own_row[behind]
+        self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
+        self.line_up(np.concatenate([planned, behind]))
+
+    def line_up(self, jobs: Ints) -> None:
+        """Let these queued jobs have their places in the queue in this order."""
+        requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
+
+    @property
+    def integrals(self) -> Integrals:
+        """Return what has been added up over time until now or, where some jobs wait for good, the last end."""
+        found = Integrals(*map(float, integrals(self.problem, self.state)))
+        return until_the_last_end(found, self.problem, self.state) if self._over else found
+
+    def running(self) -> RunningJobs:
+        """Return the jobs that run now."""
+        return running_in(self.state)
+
+    def schedule(self) -> Schedule:
+        """Return what has been started until now, and when it ended or, where all is done, what came of it."""
+        state = self.state
+        over = state.finish <= self.time
+        notes: tuple[str, ...] = ()
+        lost = lost_in(state)
+        start = np.array(state.start)
+        start[who_is_gone(state) | who_is_held(state)] = np.nan
+        if lost is not None:
+            start[lost.killed] = np.nan
+        if self.finished < self._jobs:
+            interrupted = f"interrupted at {self.time:g} s: {self.finished} of {counted(self._jobs, 'job')} finished"
+            left = self.workload.id[np.isnan(start) & np.isin(np.arange(start.size), self.problem.arrival)]
+            room = no_room(self.finished, self._jobs, left=left if is_capped(self.federation) else None)
+            notes = (room if self._over else interrupted,)
+        return Schedule(
+            workload=self._as_submitted(lost),
+            federation=self.federation,
+            start=start,
+            finish=state.finish if self.done else np.where(over, state.finish, np.nan),
+            counts=state.counts,
+            t0=self.problem.t0,
+            reading=self.reading,
+            policy=self.description,
+            integrals=self.integrals,
+            lost=lost,
+            until=np.inf if self.done else self.time,
+            promises=self._promises(),
+            notes=notes,
+        )
+
+    def _promises(self) -> Promises | None:
+        """Return since when jobs have their nodes, where these may have to boot."""
+        if self.state.extras is None or not self.state.extras.powered.promised.size:
+            return None
+        return Promises(self.state.extras.powered.promised, self.state.heap.sequence)
+
+    def _as_submitted(self, lost: LostRuns | None) -> Workload:
+        """Return the jobs in their shapes, with the submits that came out where they depend on the ends of others."""
+        if self.workload.feedback is None or self.state.extras is None:
+            return self._in_shapes()
+        submit = submits_that_came_out(self.workload, self.state, lost)
+        return replace(self._in_shapes(), submit=submit, after=settled(self.workload))
+
+    def _in_shapes(self) -> Workload:
+        """Return the jobs in the shapes that they have taken."""
+        moldable = moldable_of(self.problem)
+        if moldable is None or self.state.extras is None:
+            return self.workload
+        return with_shapes(self.workload, self.federation, moldable.which[self.state.extras.molded.at])
+
+
+def lost_in(state: State) -> LostRuns | None:
+    """Return the runs that came to nothing until now; None where there were none."""
+    if state.extras is None or not (runs := int(state.extras.lost.number[LostNumber.RUNS])):
+        return None
+    lost = state.extras.lost
+    return LostRuns(lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1)
+
+
+def submits_that_came_out(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:
+    """Return when jobs were submitted, as of the state's time, where that depends on the ends of others [45]."""
+    over = np.where(state.finish <= state.clock[Clock.NOW], state.finish, np.nan)
+    if lost is not None:
+        over[lost.killed] = lost.end[~lost.requeued]
+    gone = who_is_gone(state)
+    if workload.cancel_at is not None:
+        over[gone] = workload.cancel_at.times[gone]
+    return submits_after(workload, over, gone)
+
+
+def who_is_gone(state: State) -> NDArray[np.bool_]:
+    """Return who has been cancelled."""
+    if state.extras is None or not state.extras.cancelled.what.size:
+        return np.zeros(state.start.size, dtype=np.bool_)
+    return state.extras.cancelled.what == GONE
+
+
+def who_is_held(state: State) -> NDArray[np.bool_]:
+    """Return who was in the queue and is held now."""
+    if state.extras is None or not state.extras.held.what.size:
+        return np.zeros(state.start.size, dtype=np.bool_)
+    return state.extras.held.what == AWAY
+
+
+def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Integrals:
+    """Return what has been added up until the last end of a run in which some jobs wait for good."""
+    if state.extras is None:
+        return found
+    last, lost = state.extras.closed.last_end.tolist()
+    elapsed = last - problem.t0
+    return found._replace(loss_of_capacity=lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0)
+
+
+def no_room(finished: int, jobs: int, *, left: Ints | None = None) -> str:
+    """Return that so many of the jobs have finished, and that the others never start: `left` by a cap [40, 70]."""
+    if left is not None:
+        done = f"{finished} of {counted(jobs, 'job')} finished"
+        return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"
+    return f"nodes that stay closed leave the others no room: {finished} of {counted(jobs, 'job')} finished"
+
+
+def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Problem, plan: Plan) -> None:
+    state = new_state(problem, needs=Needs.NOTHING, separate_backfill=False)
+    row = first_unplaceable(problem, plan, state)
+    if row < 0:
+        return
+    tasks = int(workload.tasks[row])
+    usable = np.minimum(plan.caps[plan.cap_row[row]], problem.groups.nodes)
+    job = f"Job {workload.id[row]}: tasks={tasks}"
+    if tasks > federation.nodes:
+        raise InfeasibleError(
+            f"{job} exceeds the federation's {counted(federation.nodes, 'node')}; drop it or use a larger one."
+        )
+    placement = Placement(plan.placement).name.lower()
+    if plan.placement == Placement.HOME and problem.origin[row] < 0:
+        clusters_of_sites(workload, federation)  # says so, where it is the site's name that no cluster has
+        raise InfeasibleError(f"{job} has no origin, which placement='home' needs; give one or place it otherwise.")
+    if usable.sum() < tasks:
+        raise InfeasibleError(
+            f"{job} exceeds the {usable.sum()} nodes that its caps and allowed clusters leave (per group: "
+            f"{usable.tolist()}); loosen them."
+        )
+    taken, alone = state.scratch.chosen, workload.take([row])
+    placed = not of_other_sizes(taken[None], alone, federation).size
+    if placed and (over := over_alone(alone, federation, 0, taken)):
+        raise InfeasibleError(
+            f"{job}: placement={placement!r} gives it {counted(int(taken.sum()), 'node')} of the empty federation, and "
+            f"{over}; use another placement, give a wider limit, or drop it."
+        )
+    per_cluster = np.bincount(problem.groups.cluster, weights=usable).astype(int).tolist()
+    raise InfeasibleError(
+        f"{job} fits on no node set that placement={placement!r} accepts, even on the empty federation "
+        f"(usable nodes per cluster: {per_cluster}); use another placement or drop it."
+    )

@@ -1,0 +1,117 @@
+"""What tasks ask of shared nodes, and which groups jobs may use; what is not modelled there is refused by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.core.text import counted, one_line
+from fedsched.model.jobs.admission import asked_groups, partition_of_jobs
+from fedsched.model.jobs.layout import layout_of
+from fedsched.model.jobs.resources import counted_on
+from fedsched.model.jobs.shares import CORES, GPU, gpus_asked
+from fedsched.model.jobs.whole_nodes import refuse_whole_nodes
+from fedsched.model.power.power_cap import is_capped
+from fedsched.model.time.reservations import strangers
+
+if TYPE_CHECKING:
+    from fedsched.engine.sharing.arrays import Ints
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.policies import Rules
+
+DISPATCH, PLACEMENT = ("strict", "greedy", "easy"), ("fastest", "single", "home", "best_fit", "powerful", "big_small")
+MOST_GPUS = 64  # of a node
+
+
+class Asked(NamedTuple):
+    """What each job's tasks take, how they stand, and where."""
+
+    names: tuple[str, ...]  # of the resources that nodes tell of, cores first
+    need: Ints  # job x resource
+    share: Ints  # thousandths of one GPU
+    chunk: Ints  # tasks together on a node, 0: any number
+    alone: Ints
+    opened: Ints  # job x group
+
+
+def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
+    """Refuse what jobs, nodes or rules have beyond what this loop models."""
+    communicates = len(federation.clusters) > 1 and bool(workload.task_bandwidth.any())
+    what = {
+        f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
+        f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
+        "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
+        "power caps": (is_capped(federation), "leave signals in W out"),
+        "power saving": (federation.power is not None, "leave the federation's power= out"),
+        "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
+        "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
+        "jobs that communicate between clusters": (communicates, "give task_bandwidth=0, or one cluster"),
+    }
+    for name, (is_there, cure) in what.items():
+        if is_there:
+            raise InfeasibleError(f"Nodes that jobs share go with no {name} yet; {cure}, or leave sharing= out.")
+    for group in federation.groups:
+        has = dict(group.resources)
+        if has.get(CORES, 0) < 1:
+            raise FederationError(
+                f"NodeGroup of {counted(group.count, 'node')}: it does not tell how many {CORES!r} its jobs may share; "
+                "give resources={'cpu': 40}."
+            )
+        if has.get(GPU, 0) > MOST_GPUS:
+            raise FederationError(f"NodeGroup: resources['gpu']={has[GPU]} must be devices, at most {MOST_GPUS}.")
+
+
+def _or(names: tuple[str, ...]) -> str:
+    return f"{', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
+
+
+def asked_of(workload: Workload, federation: Federation) -> Asked:
+    """Return what each job's tasks ask for, of what this federation's nodes tell."""
+    refuse_whole_nodes(workload)
+    known = counted_on(federation)
+    told = dict.fromkeys(name for group in federation.groups for name, _ in group.resources)
+    names = (CORES, *(name for name in told if name != CORES))
+    columns = {} if workload.demand is None else workload.demand.columns()
+    none = np.zeros(len(workload), dtype=np.int64)
+    need = np.stack([columns.get(name, none) for name in names], axis=1)
+    need[:, 0] = np.maximum(need[:, 0], 1)
+    share = none
+    if GPU in known:
+        need[:, names.index(GPU)], share = gpus_asked(workload)
+    chunk, alone = layout_of(workload)
+    opened = asked_groups(workload, federation)
+    if workload.allowed is not None:
+        opened &= federation.groups_allowed(workload.sites, workload.allowed)
+    for row, reason in strangers(workload, federation):
+        raise InfeasibleError(f"Job {workload.id[row]}: {reason}; drop it, or let it be one of everybody's.")
+    _refuse_in_partitions(workload, federation)
+    return Asked(names, need, share, np.minimum(chunk, workload.tasks), alone.astype(np.int64), opened.astype(np.int64))
+
+
+def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
+    of_jobs = partition_of_jobs(workload, federation)
+    account, qos = workload.label("account"), workload.label("qos")
+    for p, partition in enumerate(federation.partitions):
+        rows = np.flatnonzero(of_jobs == p)
+        # How many nodes a job takes is not known beforehand, but whether it can be on as many as it must.
+        each = np.maximum(layout_of(workload)[0][rows], 1)
+        nodes = np.minimum(-(-workload.tasks[rows] // each), partition.min_nodes)
+        asked = workload.estimate[rows]
+        for i, reason in partition.refusals(
+            nodes, asked, account[rows], qos[rows], federation.nodes, called="nodes"
+        ).items():
+            raise InfeasibleError(f"Job {workload.id[rows[i]]}: {reason}; drop it, or loosen the partition.")
+
+
+def asks_in_words(workload: Workload, asked: Asked, row: int) -> str:
+    """Return what a job's tasks ask for: 12 tasks of cpu 4, memory 9000."""
+    amounts = zip(asked.names, asked.need[row].tolist(), strict=True)
+    said = [f"{one_line(name)} {amount}" for name, amount in amounts if amount]
+    said += [f"{asked.share[row]}/1000 of a gpu"] * bool(asked.share[row])
+    tasks = counted(int(workload.tasks[row]), "task")
+    chunk = f", {asked.chunk[row]} to a node" if asked.chunk[row] else ""
+    return f"{tasks} of {', '.join(said)}{chunk}{', on nodes of its own' if asked.alone[row] else ''}"

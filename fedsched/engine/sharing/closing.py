@@ -1,0 +1,190 @@
+"""Groups of shared nodes that are closed for a while: which of them a run may use from its begin to its end [38 to 40].
+
+A downtime closes groups whole here: a job may use a group or not, and what is free on its nodes stays what it is. So
+does a reservation, to all but its own jobs; to these it closes all as it ends [46].
+Every function takes the extras first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime
+from fedsched.engine.optional_features.downtimes import NOBODYS, note_next_change
+from fedsched.engine.placement.node_choice import place, planned_duration
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.optional_features.reservation_queues import Reserved
+    from fedsched.engine.sharing.arrays import Closures, Sharing, Work
+
+NONE = constant(0)
+
+
+@inlined
+def open_all(
+    extras: Extras | None, extra_state: ExtraState | None, sharing: Sharing, work: Work, t0: float
+) -> None:
+    """Let what has closed or opened by t0 have done so."""
+    if extras is None or extra_state is None:
+        return
+    for g in range(work.ended.size):
+        work.ended[g] = sharing.closures.first[g]
+    number = extra_state.closed.number
+    number[ClosedNumber.PAST] = extras.calendar.lookout.size  # of counts of nodes the engine keeps none for this loop
+    number[ClosedNumber.CHANGED] = 0
+    extra_state.closed.time[:] = np.inf
+    extra_state.closed.holder[:] = NOBODYS
+    note_next_change(extras.calendar, extra_state.closed)
+    while extra_state.closed.time[ClosedTime.CHANGE] <= t0:
+        turn_page(extras.calendar, extra_state.closed)
+
+
+@inlined
+def turn_page(calendar: Calendar, closed: Closed) -> int:
+    """Let a group close or open, which a reservation may keep from then on, or no more; return the change."""
+    change = calendar.change[closed.number[ClosedNumber.CHANGED]]
+    c, opens = change >> 1, change & 1 == 1
+    closed.number[ClosedNumber.CHANGED] += 1
+    note_next_change(calendar, closed)
+    if calendar.reservation[c] != NOBODYS:
+        closed.holder[calendar.group[c]] = NOBODYS if opens else calendar.reservation[c]
+    return change
+
+
+@inlined
+def _is_known(calendar: Calendar, c: int, now: float) -> bool:
+    return calendar.known_from[c] <= now and now < calendar.end[c]
+
+
+@inlined
+def _reservation_of(reserved: Reserved, j: int) -> int:
+    return reserved.of_job[j] if reserved.of_job.size > 0 else NOBODYS
+
+
+@part
+def _shut(
+    calendar: Calendar,
+    reserved: Reserved,
+    closures: Closures,
+    ended: Ints,
+    room: Ints,
+    now: float,
+    begin: float,
+    end: float,
+    j: int,
+) -> int:
+    # Leaves no room on groups that known downtimes close to a job within [begin, end); returns how many fit there.
+    away, mine = NONE, _reservation_of(reserved, j)
+    for g in range(room.size):
+        if room[g] == 0:
+            continue
+        last = closures.first[g + 1]
+        while ended[g] < last and calendar.end[closures.of_group[ended[g]]] <= now:
+            ended[g] += 1
+        for i in range(ended[g], last):
+            c = closures.of_group[i]
+            if calendar.begin[c] >= end:
+                break
+            yields = mine != NOBODYS and calendar.reservation[c] == mine
+            if not yields and begin < calendar.planned_end[c] and _is_known(calendar, c, now):
+                away += room[g]
+                room[g] = 0
+                break
+    if mine != NOBODYS and end > reserved.end[mine]:  # from which on nothing is open to its jobs
+        for g in range(room.size):
+            away += room[g]
+            room[g] = 0
+    return away
+
+
+@inlined
+def shut_soon(extras: Extras | None, state: State, sharing: Sharing, work: Work, room: Ints, j: int) -> int:
+    """Leave no room on groups that close before a job could end, were it as short as can be; return how much less."""
+    if extras is None:
+        return 0
+    if extras.calendar.begin.size == 0:
+        return 0
+    now = state.clock[Clock.NOW]
+    end = end_after(now + state.shortest[j], now)
+    return _shut(extras.calendar, extras.reserved, sharing.closures, work.ended, room, now, now, end, j)
+
+
+@inlined
+def place_while_open(
+    extras: Extras | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+    room: Ints,
+    total: int,
+    j: int,
+    begin: float,
+) -> bool:
+    """Fill `state.scratch.chosen` with tasks on groups that are open from `begin` until the job's planned end, if any.
+
+    `room` is how many of its tasks fit on each group, in all `total`; groups that close lose theirs.
+    """
+    if extras is None:
+        return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
+    if extras.calendar.begin.size == 0:
+        return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
+    return _place_while_open(
+        extras.calendar, extras.reserved, problem, plan, state, sharing.closures, work.ended, room, total, j, begin
+    )
+
+
+@part
+def _place_while_open(
+    calendar: Calendar,
+    reserved: Reserved,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    closures: Closures,
+    ended: Ints,
+    room: Ints,
+    total: int,
+    j: int,
+    begin: float,
+) -> bool:
+    # The job is first taken to be as short as it can be [12, 39].
+    end = end_after(begin + state.shortest[j], begin)
+    while True:
+        total -= _shut(calendar, reserved, closures, ended, room, state.clock[Clock.NOW], begin, end, j)
+        if total < problem.tasks[j] or not place(problem, plan, j, room, state.load, state):
+            return False
+        needed = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
+        if needed <= end:
+            return True
+        end = needed
+
+
+@inlined
+def next_opening(extras: Extras | None, clock: Floats, closures: Closures, time: float) -> float:
+    """Return the first known end of a downtime after a time; infinite where there is none."""
+    if extras is None:
+        return np.inf
+    return _next_opening(extras.calendar, closures, clock[Clock.NOW], time)
+
+
+@part
+def _next_opening(calendar: Calendar, closures: Closures, now: float, time: float) -> float:
+    low, high = 0, closures.planned_end.size
+    while low < high:
+        middle = (low + high) >> 1
+        if closures.planned_end[middle] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    while low < closures.planned_end.size:
+        if _is_known(calendar, closures.by_end[low], now):
+            return closures.planned_end[low]
+        low += 1
+    return np.inf

@@ -1,0 +1,90 @@
+"""What counts the nodes of jobs that share them, as arrays: limits, and partitions that say how many [43, 55]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.sharing.arrays import Counted
+from fedsched.model.jobs.admission import partition_of_jobs
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.machine.limits import bound_by
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.sharing.arrays import Ints
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+ANY = 2**40  # more nodes than there are
+
+
+def _seen(values: object) -> Ints:
+    array = np.array(values, dtype=np.int64)
+    array.setflags(write=False)
+    return array
+
+
+NOTHING_COUNTS = Counted(*(_seen([]) for _ in Counted._fields))
+
+
+def counts_nodes(federation: Federation) -> bool:
+    """Return whether limits or partitions count the nodes that jobs are on."""
+    sized = any(one.max_nodes is not None or one.min_nodes > 1 for one in federation.partitions)
+    return sized or any(limit.nodes is not None for limit in federation.limits)
+
+
+def counted_nodes(workload: Workload, federation: Federation) -> Counted:
+    """Return what counts the nodes of these jobs."""
+    if not counts_nodes(federation):
+        return NOTHING_COUNTS
+    amount, of_jobs = _counters(workload, federation)
+    job, which = np.nonzero(of_jobs >= 0)
+    least, most = _sizes(workload, federation)
+    return Counted(
+        amount=_seen(amount),
+        first=_seen(np.searchsorted(job, np.arange(len(workload) + 1))),
+        counter=_seen(of_jobs[job, which]),
+        least=_seen(least),
+        most=_seen(most),
+    )
+
+
+def are_counted(counted: Counted, jobs: int) -> NDArray[np.bool_]:
+    """Return of which jobs the nodes are counted; of no size where of none."""
+    if not counted.first.size:
+        return np.zeros(0, dtype=np.bool_)
+    bound = (counted.least > 1) | (counted.most < ANY) | (np.diff(counted.first) > 0)
+    return np.asarray(bound[:jobs])
+
+
+def who_counts_nodes(workload: Workload, federation: Federation) -> list[Ints]:
+    """Return columns in which jobs are alike whose nodes are counted alike; none where nothing counts nodes."""
+    if not counts_nodes(federation):
+        return []
+    return [*_sizes(workload, federation), *_counters(workload, federation)[1].T]
+
+
+def _sizes(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
+    # On how many nodes each job must be at least, and may be at most, by its partition.
+    partitions = federation.partitions
+    least = np.array([*(one.min_nodes for one in partitions), 1], dtype=np.int64)
+    most = np.array([*(ANY if one.max_nodes is None else one.max_nodes for one in partitions), ANY], dtype=np.int64)
+    where = partition_of_jobs(workload, federation)
+    return least[where], most[where]
+
+
+def _counters(workload: Workload, federation: Federation) -> tuple[list[int], Ints]:
+    # Of each counter how many nodes at most; jobs x limits: the counter of the job under the limit, or -1.
+    amount: list[int] = []
+    limits = [limit for limit in federation.limits if limit.nodes is not None]
+    of_jobs = np.full((len(workload), len(limits)), -1)
+    for i, limit in enumerate(limits):
+        names, which = distinct(bound_by(limit, workload, federation))
+        bound = np.array([name != "" for name in names])
+        counter = np.where(bound, len(amount) + np.cumsum(bound) - 1, -1)
+        of_jobs[:, i] = counter[which]
+        amount += [limit.nodes] * int(bound.sum())  # type: ignore[list-item]
+    return amount, of_jobs

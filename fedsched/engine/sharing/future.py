@@ -1,0 +1,98 @@
+"""The reservation of EASY's head on shared nodes: when it can start, and what that leaves to others [55]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.clock import end_after
+from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import pools
+from fedsched.engine.sharing.arrays import Number, Reservation
+from fedsched.engine.sharing.choosing import choose_gained
+from fedsched.engine.sharing.closing import next_opening, place_while_open
+from fedsched.engine.sharing.stock import copy_stock, give_back, least_of_all, leave_nodes, room_on, take
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Plan, Problem, State
+    from fedsched.engine.sharing.arrays import Sharing, Work
+
+LESS, MORE = constant(-1), constant(1)
+
+
+@inlined
+def _measure_all(sharing: Sharing, work: Work, kind: int) -> int:
+    # As `measure_room` does, on `later`, to the last node: what ends adds to it.
+    nodes, total = sharing.nodes, 0
+    for g in range(work.room.size):
+        here = 0
+        if sharing.kinds.opened[kind, g] == 1:
+            for node in range(nodes.first[g], nodes.first[g + 1]):
+                here += room_on(sharing, work.later, kind, node)
+        work.room[g] = here
+        total += here
+    return total
+
+
+@inlined
+def _room_of(sharing: Sharing, work: Work, kind: int, j: int, sign: int) -> int:
+    # What fits on the nodes of a job: taken off before it ends, and added after.
+    held, group, total = work.held, sharing.nodes.group, 0
+    for i in range(held.first[j], held.first[j] + held.pieces[j]):
+        node = held.node[i]
+        if sharing.kinds.opened[kind, group[node]] == 1:
+            here = sign * room_on(sharing, work.later, kind, node)
+            work.room[group[node]] += here
+            total += here
+    return total
+
+
+@inlined
+def _end(sharing: Sharing, work: Work, j: int) -> None:
+    if sharing.reservation == Reservation.RESOURCES:
+        give_back(sharing, work, work.later, j)
+    else:
+        leave_nodes(sharing, work, work.later, j)
+
+
+@part
+def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, head: int) -> float:
+    """Return the first planned end, or end of a downtime, at which the head fits; let `later` be what is free beside.
+
+    Of a head that downtimes keep from ever starting it is infinite: then nothing is reserved.
+    """
+    kind, now, ends, room = sharing.kinds.of_job[head], state.clock[Clock.NOW], state.ends, state.scratch.extra
+    copy_stock(work.now, work.later)
+    pools.look_ahead(more_than_closing(problem.extras), state.extras)
+    total = _measure_all(sharing, work, kind)
+    last = state.counter[Counter.ENDS] - 1
+    shadow, opening = np.inf, next_opening(problem.extras, state.clock, sharing.closures, now)
+    while (last >= 0 or opening < np.inf) and shadow == np.inf:
+        time = opening
+        if last >= 0:
+            time = min(time, end_after(ends.time[last], now))
+        if time == opening:
+            opening = next_opening(problem.extras, state.clock, sharing.closures, time)
+        while last >= 0 and end_after(ends.time[last], now) == time:
+            j = ends.job[last]
+            total += _room_of(sharing, work, kind, j, LESS)
+            _end(sharing, work, j)
+            total += _room_of(sharing, work, kind, j, MORE)
+            pools.look_past(more_than_closing(problem.extras), state.extras, j)
+            last -= 1
+        if total < problem.tasks[head] or not pools.suffice_then(more_than_closing(problem.extras), state.extras, head):
+            continue
+        for g in range(room.size):  # which the walk goes on with
+            room[g] = work.room[g]
+        if place_while_open(problem.extras, problem, plan, state, sharing, work, room, total, head, time):
+            shadow = time
+    if shadow == np.inf:
+        return shadow
+    choose_gained(sharing, work, kind, state.scratch.chosen)
+    take(sharing, work, work.later, kind, work.number[Number.PIECES], work.number[Number.DEVICES])
+    pools.reserve(more_than_closing(problem.extras), state.extras, head)
+    least_of_all(sharing, work)
+    return shadow

@@ -1,0 +1,145 @@
+"""Who waits of each kind: a scan goes from kind to kind in queue order, and past all of a kind that does not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.core.least_tree import next_within, put
+from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.sharing.arrays import Number
+from fedsched.engine.sharing.stock import ALL
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Plan, State
+    from fedsched.engine.sharing.arrays import Floats, Ints, Line, Sharing, Work
+
+TOP = constant(0)
+
+
+@inlined
+def empty(work: Work) -> None:
+    """Let nobody wait."""
+    work.line.shortest[:] = np.inf
+    work.line.waiting[:] = 0
+    work.number[Number.KINDS] = 0
+
+
+@inlined
+def join(sharing: Sharing, work: Work, j: int, place: int, shortest: float) -> None:
+    """Let a job wait at a place among those of its kind."""
+    line, kind = work.line, sharing.kinds.of_job[j]
+    line.job[place] = j
+    line.place[j] = place
+    put(line.shortest, place, shortest)
+    if line.waiting[kind] == 0:
+        at = work.number[Number.KINDS]
+        line.kinds[at] = kind
+        line.at[kind] = at
+        work.number[Number.KINDS] += 1
+        work.bound[kind] = ALL
+    line.waiting[kind] += 1
+
+
+@inlined
+def joins(plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
+    """Let a job that has joined the queue wait at its place, under rules that look at who waits of each kind."""
+    if plan.dispatch == Dispatch.STRICT:
+        return
+    key = plan.backfill_key if plan.separate_backfill else plan.order_key
+    place, kind = sharing.leaf[j], sharing.kinds.of_job[j]
+    if key != QueueKey.FIXED:  # anywhere among those of its kind: the pass lines them up
+        place = sharing.begin[kind] + work.line.waiting[kind]
+    join(sharing, work, j, place, state.shortest[j])
+
+
+@inlined
+def leave(sharing: Sharing, work: Work, j: int) -> None:
+    """Let a job wait no more."""
+    line, kind = work.line, sharing.kinds.of_job[j]
+    put(line.shortest, line.place[j], np.inf)
+    line.waiting[kind] -= 1
+    if line.waiting[kind] == 0:
+        work.number[Number.KINDS] -= 1
+        last = line.kinds[work.number[Number.KINDS]]
+        line.kinds[line.at[kind]] = last
+        line.at[last] = line.at[kind]
+
+
+@part
+def line_up(sharing: Sharing, work: Work, order: Ints, members: int, shortest: Floats) -> None:
+    """Give all who wait their places in an order that has changed."""
+    line = work.line
+    for i in range(work.number[Number.KINDS]):
+        kind = line.kinds[i]
+        line.next[kind] = sharing.begin[kind]
+    for i in range(members):
+        kind = sharing.kinds.of_job[order[i]]
+        place = line.next[kind]
+        line.next[kind] += 1
+        line.job[place] = order[i]
+        line.place[order[i]] = place
+        put(line.shortest, place, shortest[order[i]])
+    for i in range(work.number[Number.KINDS]):
+        kind = line.kinds[i]
+        place = next_within(line.shortest, line.next[kind], np.finfo(np.float64).max)
+        while 0 <= place < sharing.begin[kind + 1]:
+            put(line.shortest, place, np.inf)
+            place = next_within(line.shortest, place + 1, np.finfo(np.float64).max)
+
+
+@inlined
+def _before(line: Line, position: Ints, a: int, b: int) -> bool:
+    return position[line.job[line.next[a]]] < position[line.job[line.next[b]]]
+
+
+@inlined
+def _sink(line: Line, position: Ints, place: int, size: int) -> None:
+    heap = line.heap
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            return
+        if child + 1 < size and _before(line, position, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(line, position, heap[child], heap[place]):
+            return
+        heap[place], heap[child] = heap[child], heap[place]
+        place = child
+
+
+@inlined
+def look_from(sharing: Sharing, work: Work, kind: int, place: int, most: float) -> bool:
+    """Let the next candidate of a kind be the first from a place on that is at most so long; return whether one is."""
+    found = next_within(work.line.shortest, place, most)
+    work.line.next[kind] = found
+    return 0 <= found < sharing.begin[kind + 1]
+
+
+@inlined
+def heap_up(work: Work, position: Ints) -> None:
+    """Order the kinds in the heap by the places of their candidates in the queue."""
+    size = work.number[Number.HEAP]
+    for place in range(size // 2 - 1, -1, -1):
+        _sink(work.line, position, place, size)
+
+
+@inlined
+def advance(sharing: Sharing, work: Work, position: Ints, most: float) -> None:
+    """Go on behind the candidate at the top of the heap: to the next of its kind, where one is at most so long."""
+    heap = work.line.heap
+    kind = heap[0]
+    if look_from(sharing, work, kind, work.line.next[kind] + 1, most):
+        _sink(work.line, position, TOP, work.number[Number.HEAP])
+    else:
+        drop(work, position)
+
+
+@inlined
+def drop(work: Work, position: Ints) -> None:
+    """Pass over all others of the kind at the top of the heap."""
+    work.number[Number.HEAP] -= 1
+    work.line.heap[0] = work.line.heap[work.number[Number.HEAP]]
+    _sink(work.line, position, TOP, work.number[Number.HEAP])

@@ -1,0 +1,265 @@
+"""From nouns to the arrays of shared nodes: nodes, kinds of jobs, and a plan over them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.orders import queue_order
+from fedsched.engine.pack.foresight import foreseen
+from fedsched.engine.pack.problem import pack as pack_engine
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.rules import Needs
+from fedsched.engine.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
+from fedsched.engine.sharing.asked import asked_of, refuse_what_is_not_here
+from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
+from fedsched.engine.sharing.room import new_work, runs_to_lose
+from fedsched.model.jobs.shares import GPU
+from fedsched.model.machine.federation import MOST_NODES
+from fedsched.model.machine.limits import beside_nodes
+from fedsched.model.machine.node_ranges import check_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Extras, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.sharing.arrays import Work
+    from fedsched.engine.sharing.asked import Asked
+    from fedsched.engine.sharing.noun import NodeSharing
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.policies import Rules
+
+
+class Packed(NamedTuple):
+    """A problem of the engine, a plan and a state for it, and what is shared."""
+
+    problem: Problem
+    plan: Plan
+    state: State
+    sharing: Sharing
+    work: Work
+    asked: Asked
+
+
+def pack(
+    workload: Workload,
+    federation: Federation,
+    rules: Rules,
+    sharing: NodeSharing,
+    reading: Reading,
+    t0: float | None,
+    *,
+    apart: bool = False,
+    as_known: bool = False,
+) -> Packed:
+    """Return these jobs on these nodes as arrays, with the plan that these rules make.
+
+    `apart`: no jobs are alike, for other plans may come that tell each where it may run. `as_known`: with the downtimes
+    that are known where the run begins [48].
+    """
+    for cluster in federation.clusters:
+        check_apart(cluster.name, cluster.nodes)
+    refuse_what_is_not_here(workload, federation, rules, reading)
+    asked = asked_of(workload, federation)
+    problem = pack_engine(workload, beside_nodes(federation), reading=reading, t0=t0)
+    if as_known:
+        problem = foreseen(problem, problem.t0)
+    plan = _plan(problem, rules)
+    state = new_state(
+        problem,
+        needs=Needs.ENDS if plan.dispatch == Dispatch.EASY else Needs.NOTHING,
+        separate_backfill=plan.separate_backfill,
+    )
+    state.shortest[:] = shortest_on(problem, asked)
+    if apart:
+        kinds = kinds_apart(workload, asked)
+    else:
+        kinds = kinds_of(workload, federation, asked, problem, home=plan.placement == Placement.HOME)
+    packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
+    packed = packed._replace(counted=counted_nodes(workload, federation))
+    lost = runs_to_lose(problem, packed)
+    return Packed(problem, plan, that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
+
+
+def that_may_lose(state: State, runs: int) -> State:
+    """Return a state with room for so many lost runs: there may be several on each node that a downtime takes."""
+    if state.extras is None or not runs:
+        return state
+    lost, groups = state.extras.lost, state.counts.shape[1]
+    more = lost._replace(
+        job=np.zeros(runs, dtype=np.int64),
+        requeued=np.zeros(runs, dtype=np.int64),
+        start=np.zeros(runs),
+        end=np.zeros(runs),
+        counts=np.zeros((runs, groups), dtype=np.int64),
+    )
+    return state._replace(extras=state.extras._replace(lost=more))
+
+
+def shortest_on(problem: Problem, asked: Asked) -> Floats:
+    """Return how long each job is planned to take on the fastest nodes that it may use."""
+    slowdown = np.where(asked.opened > 0, problem.groups.slowdown, np.inf).min(axis=1)
+    fastest = np.where(np.isfinite(slowdown), slowdown, 1.0)
+    return np.asarray(problem.estimate * (problem.sigma * fastest + (1.0 - problem.sigma)))
+
+
+def _plan(problem: Problem, rules: Rules) -> Plan:
+    order, order_key = queue_order(problem, rules.order)
+    backfill, backfill_key = order, order_key
+    if rules.backfill_order is not None and rules.dispatch == "easy":
+        backfill, backfill_key = queue_order(problem, rules.backfill_order)
+    separate = backfill_key != order_key or not np.array_equal(backfill, order)
+    plan = plan_in_order(
+        order,
+        np.full((1, problem.groups.nodes.size), MOST_NODES),
+        dispatch=Dispatch[rules.dispatch.upper()],
+        placement=Placement[rules.placement.upper()],
+        backfill_order=backfill if separate else None,
+        cap_row=np.zeros(problem.submit.size, dtype=np.int64),
+    )
+    return plan._replace(order_key=int(order_key), backfill_key=int(backfill_key), backfill_order=backfill)
+
+
+def kinds_of(workload: Workload, federation: Federation, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
+    """Return which jobs are alike; by their origins too, where they are at home there."""
+    more: list[NDArray[Any]] = [problem.origin] if home else []
+    more += who_counts_nodes(workload, federation)
+    if problem.extras is not None:
+        extras = problem.extras
+        more += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
+        more += [extras.reserved.of_job] if extras.reserved.of_job.size else []
+        more += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long it must be open
+    return kinds_alike(workload, asked, more)
+
+
+def kinds_alike(workload: Workload, asked: Asked, more: Sequence[NDArray[Any]] = ()) -> Kinds:
+    """Return which jobs ask nodes for the same, and have the same in these other columns."""
+    columns = [workload.tasks, *asked.need.T, asked.share, asked.chunk, asked.alone, *asked.opened.T, *more]
+    of_job = np.zeros(len(workload), dtype=np.int64)
+    for column in columns:
+        if (column != column[0]).any():
+            values, place = np.unique(column, return_inverse=True)
+            of_job = np.unique(of_job * values.size + place.reshape(-1), return_inverse=True)[1].reshape(-1)
+    return _kinds(workload, asked, of_job, np.unique(of_job, return_index=True)[1])
+
+
+def kinds_apart(workload: Workload, asked: Asked) -> Kinds:
+    """Return each job as a kind of its own, for plans that tell each where it may run."""
+    rows = np.arange(len(workload))
+    return _kinds(workload, asked, rows, rows)
+
+
+def _kinds(workload: Workload, asked: Asked, of_job: Ints, first: Ints) -> Kinds:
+    return Kinds(
+        of_job=frozen(of_job),
+        tasks=frozen(workload.tasks[first]),
+        need=frozen(asked.need[first]),
+        share=frozen(asked.share[first]),
+        chunk=frozen(asked.chunk[first]),
+        alone=frozen(asked.alone[first]),
+        opened=frozen(asked.opened[first]),
+    )
+
+
+def shared(
+    federation: Federation,
+    asked: Asked,
+    kinds: Kinds,
+    sharing: NodeSharing,
+    order: Ints,
+    extras: Extras | None = None,
+) -> Sharing:
+    """Return the nodes, when they close, and who shares them; of each kind, jobs stand in this order."""
+    groups = federation.groups
+    counts = np.array([group.count for group in groups])
+    numbers = federation.node_order
+    has = np.array([[dict(group.resources).get(name, 0) for group in groups] for name in asked.names])
+    gpu = asked.names.index(GPU) if GPU in asked.names else -1
+    return Sharing(
+        nodes=Nodes(
+            first=frozen([0, *np.cumsum(counts)]),
+            group=frozen(np.repeat(np.arange(counts.size), counts)),
+            number=frozen(np.arange(counts.sum()) if numbers is None else numbers),
+            has=frozen(has),
+            gpus=frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
+        ),
+        kinds=kinds,
+        closures=closures_by_group(extras, counts.size),
+        counted=NOTHING_COUNTS,
+        gpu=gpu,
+        choice=int(Choice[sharing.choice.upper()]),
+        reservation=int(Reservation[sharing.reservation.upper()]),
+        leaf=frozen(leaves(kinds.of_job, order)),
+        begin=begins(kinds),
+    )
+
+
+def closures_by_group(extras: Extras | None, groups: int) -> Closures:
+    """Return the downtimes of a problem in the orders in which they are looked at."""
+    if extras is None:
+        return Closures(frozen(np.zeros(groups + 1)), frozen([]), frozen([]), _frozen_times([]))
+    calendar = extras.calendar
+    of_group = np.lexsort((calendar.begin, calendar.group))
+    by_end = np.argsort(calendar.planned_end, kind="stable")
+    by_end = by_end[np.isfinite(calendar.planned_end[by_end])]
+    return Closures(
+        first=frozen(np.searchsorted(calendar.group[of_group], np.arange(groups + 1))),
+        of_group=frozen(of_group),
+        by_end=frozen(by_end),
+        planned_end=_frozen_times(calendar.planned_end[by_end]),
+    )
+
+
+def leaves(of_job: Ints, order: Ints) -> Ints:
+    """Return each job's place among those of its kind, kind by kind; those that the order lacks stand behind."""
+    position = np.full(of_job.size, of_job.size)
+    position[order] = np.arange(order.size)
+    leaf = np.empty_like(of_job)
+    leaf[np.lexsort((position, of_job))] = np.arange(of_job.size)
+    return leaf
+
+
+def begins(kinds: Kinds) -> Ints:
+    """Return the first place of each kind's, and one past the last."""
+    return frozen(np.searchsorted(np.sort(kinds.of_job), np.arange(kinds.tasks.size + 1)))
+
+
+def frozen(values: Any) -> NDArray[np.int64]:
+    """Return whole numbers that kernels read."""
+    array = np.array(values, dtype=np.int64, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def freeze(sharing: Sharing) -> None:
+    """Let none of the arrays be written: the kernels know one type."""
+    for part in sharing:
+        for array in part if isinstance(part, tuple) else (part,):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
+
+def _frozen_times(values: Any) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def part_of(sharing: Sharing, jobs: Ints, extras: Extras | None) -> Sharing:
+    """Return the nodes and some of the jobs, in this order; `extras` has the downtimes that are known of."""
+    kinds = sharing.kinds
+    which, of_job = np.unique(kinds.of_job[jobs], return_inverse=True)
+    some = Kinds(of_job=frozen(of_job.reshape(-1)), **{
+        name: frozen(getattr(kinds, name)[which]) for name in Kinds._fields if name != "of_job"
+    })  # fmt: skip
+    leaf = frozen(leaves(some.of_job, np.arange(jobs.size)))
+    # Plans order as if there were no limits.
+    closures = closures_by_group(extras, sharing.nodes.gpus.size)
+    return sharing._replace(kinds=some, closures=closures, counted=NOTHING_COUNTS, leaf=leaf, begin=begins(some))

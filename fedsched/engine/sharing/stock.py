@@ -1,0 +1,197 @@
+"""What is free on shared nodes: how many tasks of a kind fit on one, and what they take and give back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.engine.sharing.arrays import WHOLE, Number
+
+if TYPE_CHECKING:
+    from fedsched.engine.sharing.arrays import Ints, Sharing, Stock, Work
+
+ALL = constant(2**62)
+
+
+@inlined
+def room_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
+    """Return how many tasks of a kind a node takes, whatever group it is in."""
+    chunk, fit = sharing.kinds.chunk[kind], fit_on(sharing, stock, kind, node)
+    if chunk > 0:
+        return chunk if fit >= chunk else 0
+    return fit
+
+
+@inlined
+def fit_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
+    """Return how many tasks of a kind fit on a node, however many of them are to stand together."""
+    kinds, free = sharing.kinds, stock.free
+    if kinds.alone[kind] == 1 and stock.jobs[node] > 0:
+        return 0
+    fit = ALL
+    for r in range(free.shape[0]):
+        need = kinds.need[kind, r]
+        if need > 0:
+            there = free[r, node]
+            if there < need:
+                return 0
+            fit = min(fit, there // need)
+    if kinds.share[kind] > 0:
+        fit = min(fit, _shares_on(stock.left, kinds.share[kind], node))
+    return fit
+
+
+@inlined
+def _shares_on(left: Ints, share: int, node: int) -> int:
+    fit = 0
+    for device in range(left.shape[1]):
+        fit += left[node, device] // share
+    return fit
+
+
+@inlined
+def measure_room(sharing: Sharing, stock: Stock, kind: int, room: Ints) -> int:
+    """Fill how many tasks of a kind fit on each group; return how many in all, or enough where there is one group."""
+    nodes, tasks, total = sharing.nodes, sharing.kinds.tasks[kind], 0
+    for g in range(room.size):
+        room[g] = 0
+        if sharing.kinds.opened[kind, g] == 0:
+            continue
+        here = 0
+        for node in range(nodes.first[g], nodes.first[g + 1]):
+            here += room_on(sharing, stock, kind, node)
+            if room.size == 1 and here >= tasks:
+                break
+        room[g] = here
+        total += here
+    return total
+
+
+@part
+def open_all(sharing: Sharing, stock: Stock) -> None:
+    """Let all nodes be free."""
+    stock.jobs[:] = 0
+    for node in range(stock.jobs.size):
+        _open(sharing, stock, node)
+
+
+@inlined
+def _open(sharing: Sharing, stock: Stock, node: int) -> None:
+    g = sharing.nodes.group[node]
+    for r in range(stock.free.shape[0]):
+        stock.free[r, node] = sharing.nodes.has[r, g]
+    for device in range(stock.left.shape[1]):
+        stock.left[node, device] = WHOLE if device < sharing.nodes.gpus[g] else 0
+
+
+@inlined
+def _close(stock: Stock, node: int) -> None:
+    for r in range(stock.free.shape[0]):
+        stock.free[r, node] = 0
+    for device in range(stock.left.shape[1]):
+        stock.left[node, device] = 0
+
+
+@inlined
+def _count_gpus(sharing: Sharing, stock: Stock, node: int) -> None:
+    if sharing.gpu >= 0:
+        whole = 0
+        for device in range(stock.left.shape[1]):
+            if stock.left[node, device] == WHOLE:
+                whole += 1
+        stock.free[sharing.gpu, node] = whole
+
+
+@inlined
+def _move(sharing: Sharing, stock: Stock, kind: int, node: int, tasks: int) -> None:
+    # So many tasks more, or fewer, are there; devices are moved one by one.
+    for r in range(stock.free.shape[0]):
+        if r != sharing.gpu:
+            stock.free[r, node] -= tasks * sharing.kinds.need[kind, r]
+
+
+@part
+def take(sharing: Sharing, work: Work, stock: Stock, kind: int, pieces: int, devices: int) -> None:
+    """Take what has been found: so many pieces and devices behind those that jobs hold."""
+    held, alone = work.held, sharing.kinds.alone[kind] == 1
+    for i in range(pieces, pieces + work.number[Number.FOUND]):
+        node = held.node[i]
+        stock.jobs[node] += 1
+        if alone:
+            _close(stock, node)
+        else:
+            _move(sharing, stock, kind, node, held.tasks[i])
+    for i in range(devices, devices + work.number[Number.FOUND_DEVICES]):
+        node = held.device_node[i]
+        stock.left[node, held.device[i]] -= held.amount[i]
+        _count_gpus(sharing, stock, node)
+
+
+@part
+def give_back(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
+    """Give back what a job holds."""
+    held, kind = work.held, sharing.kinds.of_job[j]
+    for i in range(held.first[j], held.first[j] + held.pieces[j]):
+        node = held.node[i]
+        stock.jobs[node] -= 1
+        if sharing.kinds.alone[kind] == 1:
+            _open(sharing, stock, node)
+        else:
+            _move(sharing, stock, kind, node, -held.tasks[i])
+    for i in range(held.first_device[j], held.first_device[j] + held.devices[j]):
+        node = held.device_node[i]
+        stock.left[node, held.device[i]] += held.amount[i]
+        _count_gpus(sharing, stock, node)
+
+
+@inlined
+def note_freed(work: Work, j: int) -> None:
+    """Note that a job has left its nodes since the last pass."""
+    held, number = work.held, work.number
+    for i in range(held.first[j], held.first[j] + held.pieces[j]):
+        if number[Number.FREED] < work.freed.size:
+            work.freed[number[Number.FREED]] = held.node[i]
+            number[Number.FREED] += 1
+
+
+@part
+def leave_nodes(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
+    """Let a job go whose nodes count as free when the last of their jobs goes."""
+    held = work.held
+    for i in range(held.first[j], held.first[j] + held.pieces[j]):
+        node = held.node[i]
+        stock.jobs[node] -= 1
+        if stock.jobs[node] == 0:
+            _open(sharing, stock, node)
+
+
+@part
+def copy_stock(stock: Stock, onto: Stock) -> None:
+    """Let a stock be as another one."""
+    for node in range(stock.jobs.size):
+        onto.jobs[node] = stock.jobs[node]
+    for r in range(stock.free.shape[0]):
+        for node in range(stock.jobs.size):
+            onto.free[r, node] = stock.free[r, node]
+    for node in range(stock.left.shape[0]):
+        for device in range(stock.left.shape[1]):
+            onto.left[node, device] = stock.left[node, device]
+
+
+@inlined
+def least_on(sharing: Sharing, work: Work, node: int) -> None:
+    """Let `both` have what is free on a node now and stays so beside the head."""
+    now, later, both = work.now, work.later, work.both
+    for r in range(now.free.shape[0]):
+        both.free[r, node] = min(now.free[r, node], later.free[r, node])
+    both.jobs[node] = max(now.jobs[node], later.jobs[node])
+    for device in range(now.left.shape[1]):
+        both.left[node, device] = min(now.left[node, device], later.left[node, device])
+    _count_gpus(sharing, both, node)
+
+
+@part
+def least_of_all(sharing: Sharing, work: Work) -> None:
+    """Let `both` have what is free now and stays so beside the head."""
+    for node in range(work.now.jobs.size):
+        least_on(sharing, work, node)

@@ -1,0 +1,131 @@
+"""Trials: plans run one after the other on shared nodes, in one workspace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.codes import Placement, Status
+from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.rules import Needs
+from fedsched.engine.run.simulation import lost_in, set_running
+from fedsched.engine.sharing import loop
+from fedsched.engine.sharing.asked import PLACEMENT
+from fedsched.engine.sharing.pack import leaves, that_may_lose
+from fedsched.engine.sharing.room import new_work, runs_to_lose
+from fedsched.model.power.taken import node_seconds, node_shares
+from fedsched.model.power.watts import joules_beyond
+from fedsched.model.schedule.lost import Held as Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, RunningJobs
+    from fedsched.engine.sharing.arrays import Gone, Held, Sharing
+    from fedsched.model.machine.federation import Federation
+
+LOOK = 64  # instants between two looks at a clock
+ALL = int(np.iinfo(np.int64).max)
+
+
+class Trials:
+    """A workspace for runs of one problem's jobs, some of which may run already and hold nodes.
+
+    `shortest` is what each job is planned to take at least.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        sharing: Sharing,
+        shortest: Floats,
+        *,
+        running: RunningJobs | None = None,
+        present: Held | None = None,
+    ) -> None:
+        self.problem = problem
+        self._leaf = np.array(sharing.leaf)
+        self.sharing = sharing._replace(leaf=seen(self._leaf))
+        lost = runs_to_lose(problem, sharing)
+        self.work = new_work(sharing, present, lost)
+        state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
+        self.state = that_may_lose(state, int(lost.sum()))
+        self.state.shortest[:] = shortest
+        if running is not None:
+            set_running(self.state, problem.running, running)
+
+    def rooms(self) -> Ints:
+        """Return how many tasks of each job fit on each group, all nodes being free: so many as it has at most."""
+        kinds = self.sharing.kinds
+        room = np.zeros((kinds.tasks.size, self.sharing.nodes.gpus.size), dtype=np.int64)
+        loop.rooms(self.sharing, self.work, room)
+        return np.ascontiguousarray(np.minimum(room, kinds.tasks[:, None])[kinds.of_job])
+
+    def placements(self, limits: Ints) -> Ints:
+        """Return the rules by which each job fits while all nodes are free, with no more tasks on groups than these."""
+        names = PLACEMENT if limits.shape[1] > 1 else PLACEMENT[:1]  # on one group all are the same
+        plan = plan_in_order(np.arange(len(limits)), limits)
+        rules = sorted(int(Placement[name.upper()]) for name in names)
+        return np.array([rule for rule in rules if self._fit(plan._replace(placement=rule))], dtype=np.int64)
+
+    def _fit(self, plan: Plan) -> bool:
+        if loop.first_unfit(self.problem, plan, self.state, self.sharing, self.work) >= 0:
+            return False
+        if not self.sharing.counted.first.size:
+            return True
+        return loop.first_over(self.problem, plan, self.state, self.sharing, self.work) < 0
+
+    def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
+        """Run a plan by which each job fits; return a Status, MORE where `over` said so before it had ended."""
+        self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
+        loop.begin(self.problem, plan, self.state, self.sharing, self.work)
+        status = int(Status.MORE)
+        while status == Status.MORE:
+            status = loop.run(
+                self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK
+            )
+            if status == Status.MORE and over is not None and over():
+                return status
+        return status
+
+    def taken(self, federation: Federation) -> Floats:
+        """Return the node-seconds that the jobs of the last run took of each group, lost runs too."""
+        state, jobs = self.state, np.arange(self.state.start.size)
+        taken = self._taken(federation, jobs, state.counts, state.start, state.finish, self.work.held)
+        if (lost := lost_in(state)) is not None:
+            taken = taken + self._taken(federation, lost.job, lost.counts, lost.start, lost.end, self.work.gone)
+        return taken
+
+    def drawing(self, federation: Federation) -> Runs:
+        """Return which share of how many nodes of each group each job of the last run had that has ended, and when."""
+        state = self.state
+        shares = self._shares(federation, np.arange(state.start.size), state.counts, self.work.held)
+        ran = np.flatnonzero(~np.isnan(state.finish))
+        return Runs(ran, state.start[ran], state.finish[ran], shares[ran])
+
+    def joules_beyond(self, federation: Federation, watts: Floats) -> float:
+        """Return how much more the jobs of the last run took than by busy watts, as these say; lost runs too."""
+        if watts.size == 0:
+            return 0.0
+        runs = self.drawing(federation)
+        if (lost := lost_in(self.state)) is not None:
+            also = Runs(lost.job, lost.start, lost.end, self._shares(federation, lost.job, lost.counts, self.work.gone))
+            runs = runs.and_then(also)
+        return float(joules_beyond(watts, federation.groups, runs, self.problem.t0).sum())
+
+    def _taken(
+        self, federation: Federation, jobs: Ints, counts: Ints, start: Floats, finish: Floats, where: Held | Gone
+    ) -> Floats:
+        return node_seconds(self._shares(federation, jobs, counts, where), start, finish, self.problem.t0)
+
+    def _shares(self, federation: Federation, jobs: Ints, counts: Ints, where: Held | Gone) -> Floats:
+        # `where` has which of the pieces that are held are those of each run.
+        kinds, node = self.sharing.kinds, self.work.held.node
+        shares = node_shares(federation, kinds.need[kinds.of_job[jobs], 0], counts)
+        for run in np.flatnonzero(kinds.alone[kinds.of_job[jobs]]).tolist():
+            nodes = node[where.first[run] : where.first[run] + where.pieces[run]]
+            shares[run] = np.bincount(self.sharing.nodes.group[nodes], minlength=shares.shape[1])
+        return shares

@@ -1,0 +1,72 @@
+"""Schedules as Batsim's `jobs.csv`, which evalys and its relatives draw and measure."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.io.atomic import atomic_text
+from fedsched.io.tables.csv import guarded
+from fedsched.model.power.watts import drawn_watts, watts_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.model.schedule.node_numbers import Intervals
+    from fedsched.model.schedule.schedule import Schedule
+
+COLUMNS = (
+    *("job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time"),
+    *("success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time"),
+    *("stretch", "allocated_resources", "consumed_energy", "metadata"),
+)
+
+
+def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
+    """Write the jobs that have finished, a row each, with the numbers of their nodes from 0 as `0-3 5`.
+
+    Energy is what the job's nodes take while it runs. Jobs that were ended at their estimate did not succeed.
+    """
+    w = schedule.workload
+    done = np.flatnonzero(~np.isnan(schedule.finish))
+    if done.size == 0:
+        raise ScheduleError(f"Cannot write {path}: no job of the schedule has finished.")
+    groups = schedule.federation.groups
+    watts = (schedule.counts * drawn_watts(watts_of(w, groups), groups, np.arange(len(w)))).sum(axis=1)
+    killed = (w.runtime > w.estimate) & schedule.kill_at_estimate
+    nodes = schedule.node_numbers()
+    with atomic_text(path) as out:
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for j in done.tolist():
+            submit, start, finish = float(w.submit[j]), float(schedule.start[j]), float(schedule.finish[j])
+            run = finish - start
+            rows.writerow(
+                (
+                    int(w.id[j]),
+                    guarded(w.name),
+                    f"delay{float(w.runtime[j])!r}",
+                    submit,
+                    int(w.tasks[j]),
+                    float(w.estimate[j]),
+                    int(not killed[j]),
+                    "COMPLETED_WALLTIME_REACHED" if killed[j] else "COMPLETED_SUCCESSFULLY",
+                    start,
+                    run,
+                    finish,
+                    start - submit,
+                    finish - submit,
+                    (finish - submit) / run if run > 0 else 1.0,
+                    interval_set(nodes[j]),
+                    float(watts[j]) * run,
+                    "",
+                )
+            )
+
+
+def interval_set(nodes: Intervals) -> str:
+    """Return node numbers as Batsim writes them: `0-3 5`."""
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in nodes)

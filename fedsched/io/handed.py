@@ -1,0 +1,133 @@
+"""What people hand over, as the workload or the federation that it means: the one door of all verbs.
+
+A path stands for what is in its file, a table of columns for its jobs, a number of nodes for one cluster of them. What
+stands for nothing is refused in a line that names the argument, what it got, and a call that works.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
+
+from fedsched.core.errors import shown
+from fedsched.core.values import digits_of, whole
+from fedsched.model.jobs.job import Job
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import MOST_NODES, Cluster, Federation, NodeGroup
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    AnyJobs: TypeAlias = Workload | str | PathLike[str] | pd.DataFrame | Sequence[Job]
+    AnyMachine: TypeAlias = Federation | Cluster | NodeGroup | Sequence[Cluster] | int | str | PathLike[str]
+
+Noun = TypeVar("Noun")
+_OF_JOBS = "a Workload, a file of one ('log.swf'), or a table with the columns submit, tasks and runtime"
+_OF_NODES = "a Federation, as Federation.of(64, 128), a file of one ('site.toml'), or a number of nodes"
+
+
+def nouns_of(call: str, workload: object, federation: object, *, second: str) -> tuple[Workload, Federation]:
+    """Return the jobs and the machine that a call was handed; `second` is what it calls the machine."""
+    if isinstance(workload, Workload) and isinstance(federation, Federation):
+        return workload, federation
+    if _is_machine(workload) and _is_jobs(federation):
+        raise TypeError(
+            f"{call}: workload={_shown(workload)} is a machine, and {second}={_shown(federation)} are jobs; "
+            f"the jobs come first: {call}(workload, {second})."
+        )
+    return workload_of(call, "workload", workload), federation_of(call, second, federation)
+
+
+def noun_of(call: str, field: str, given: object, kind: type[Noun], give: str) -> Noun:
+    """Return the one noun that a call takes for a field; `give` says how to make it."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{call}: {field}={_shown(given)} is no {kind.__name__}; give {give}.")
+    return given
+
+
+def workload_of(call: str, field: str, given: object) -> Workload:
+    """Return the jobs that were handed over: a workload, its file, a table of pandas, or `Job`s."""
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, str | PathLike):
+        from fedsched.io import read
+
+        return read(given)
+    if _is_table(given):
+        return Workload.from_pandas(given)
+    if _is_row_of(given, Job):
+        return Workload.from_jobs(given)
+    raise TypeError(f"{call}: {field}={_shown(given)} is no table of jobs; give {_OF_JOBS}.")
+
+
+def federation_of(call: str, field: str, given: object) -> Federation:
+    """Return the machine that was handed over: a federation, its file, clusters or a group, or a number of nodes."""
+    if isinstance(given, Federation):
+        return given
+    if isinstance(given, NodeGroup):
+        given = Cluster("cluster", (given,))
+    if isinstance(given, Cluster):
+        return Federation((given,), name=given.name)
+    if isinstance(given, str | PathLike):
+        from fedsched.io import read_federation
+
+        if isinstance(given, str) and digits_of(given) and not Path(given).exists():
+            raise TypeError(
+                f"{call}: {field}={given!r} is a string; for a machine of {given} nodes, pass the number: "
+                f"{field}={given}."
+            )
+        return read_federation(given)
+    if _is_whole(given):
+        return Federation.homogeneous(whole(call, field, given, least=1, most=MOST_NODES))
+    if _is_row_of(given, Cluster):
+        return Federation(tuple(given))
+    raise TypeError(f"{call}: {field}={_shown(given)} is no machine; give {_OF_NODES}.")
+
+
+def _is_jobs(given: object) -> bool:
+    from fedsched.io import FORMATS
+
+    return isinstance(given, Workload) or _is_table(given) or _is_row_of(given, Job) or _suffix(given) in FORMATS
+
+
+def _is_machine(given: object) -> bool:
+    nouns = isinstance(given, Federation | Cluster | NodeGroup) or _is_row_of(given, Cluster)
+    return nouns or _is_whole(given) or _suffix(given) in (".toml", ".xml", ".conf")
+
+
+def _is_table(given: Any) -> bool:
+    pandas = sys.modules.get("pandas")  # who has a table of its has imported it
+    return pandas is not None and isinstance(given, pandas.DataFrame)
+
+
+def _is_row_of(given: object, kind: type[Noun]) -> TypeGuard[Sequence[Noun]]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return False
+    return len(given) > 0 and all(isinstance(one, kind) for one in given)
+
+
+def _is_whole(given: Any) -> bool:
+    try:
+        operator.index(given)
+    except TypeError:
+        return False
+    return not isinstance(given, bool)
+
+
+def _suffix(given: object) -> str:
+    from fedsched.io import plain_suffix
+
+    return plain_suffix(fspath(given)) if isinstance(given, str | PathLike) else ""
+
+
+def _shown(given: object) -> str:
+    """Return what was handed over as a message shows it: nouns by what they are, values as they were typed."""
+    if isinstance(given, Federation | Cluster | NodeGroup):
+        return f"<{type(given).__name__} of {given.count if isinstance(given, NodeGroup) else given.nodes} nodes>"
+    if _is_table(given):
+        return "<DataFrame>"
+    return shown(given)

@@ -1,0 +1,69 @@
+"""What jobs of MetaCentrum ask for, and where they ran: `1:ppn=64:x86_64:cl_zewura#excl`, `{1241,1241,1242}`.
+
+A request is that of Torque: kinds of nodes joined by +, each so many nodes (or one by its name) and what they must be,
+and after a # what holds for the whole job.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.model.jobs.log import Demand
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.machine.node_features import FEATURE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_PER_NODE, _MEMORY, _ALONE = "ppn=", "mem=", "excl"
+
+
+class Request(NamedTuple):
+    """The features that each node must have, in the words of reading 41, and the rest as bits."""
+
+    features: str
+    demands: Demand
+
+
+def request_of(text: str) -> Request:
+    """Return what a job asks of its nodes."""
+    kinds, *of_all = text.split("#")
+    found = Demand.ALONE if _ALONE in of_all else Demand(0)
+    found |= Demand.FEATURES if set(of_all) - {_ALONE} else Demand(0)
+    features: dict[str, None] = {}
+    for kind in kinds.split("+"):
+        first, *words = kind.split(":")
+        for word in words if first.isdecimal() else (first, *words):
+            if word.startswith(_PER_NODE):
+                many = word.removeprefix(_PER_NODE)
+                found |= Demand(0) if many == "1" else Demand.PER_NODE if many.isdecimal() else Demand.FEATURES
+            elif word.startswith(_MEMORY):
+                found |= Demand.MEMORY
+            elif "=" in word or word.startswith("^") or not FEATURE.fullmatch(word):
+                found |= Demand.FEATURES if word else Demand(0)
+            else:
+                features[word] = None
+    if "+" in kinds:  # each kind has features of its own, where a label says what all nodes have
+        return Request("", found | Demand.KINDS)
+    return Request("&".join(features), found)
+
+
+def requests_of(texts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+    """Return the features that jobs ask for, and the bits of what else they do."""
+    names, which = distinct(texts)
+    found = [request_of(name) for name in names]
+    features = np.array([one.features for one in found], dtype=object)
+    return features[which], np.array([float(one.demands) for one in found])[which]
+
+
+def nodes_of(text: str) -> dict[str, int] | None:
+    """Return how many processors a job had on each node, by their names; None where the text does not say so."""
+    inside = text.removeprefix("{").removesuffix("}")
+    if len(inside) != len(text) - 2:
+        return None
+    found: dict[str, int] = {}
+    for name in inside.split(","):
+        found[name] = found.get(name, 0) + 1
+    return None if "" in found else found

@@ -1,0 +1,217 @@
+"""Hosts: which nodes of a federation the names are that a site's files call its machines by."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.errors import FederationError, TraceError, shortened
+from fedsched.core.values import digits_of
+from fedsched.io.files import read_text
+from fedsched.io.slurm_files.conf_lines import conf_lines, is_of_scontrol
+from fedsched.io.slurm_files.host_lists import hosts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from fedsched.model.machine.federation import Federation
+
+# Who tells which hosts there are, in the words of an error.
+TOLD = (
+    "`scontrol show node -o`, `sinfo -N`, a slurm.conf, or lines like `NAME = cn[001-064]`, where NAME is one of the "
+    "federation's clusters"
+)
+_SHAPE = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
+_PAIR = re.compile(r"(?<![\w/.:-])([A-Za-z][\w/.:-]*)=(\"[^\"]*\"|\S*)")
+_SYSTEM = re.compile(r"[^#]*\bOS=")  # Slurm tells of a node's kernel as `OS=Linux 6.1.0 #1 SMP`, which is no comment
+_ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
+
+
+class Place(NamedTuple):
+    """Which nodes of a cluster a host is, by their numbers: several where the model's nodes are CPUs."""
+
+    cluster: str
+    first: int
+    last: int
+
+
+class Record(NamedTuple):
+    """The words of a record, by name in small letters, and the line where it begins."""
+
+    line: int
+    words: dict[str, str]
+
+
+class Found(NamedTuple):
+    """A host as a file tells of it; `cpus` is 0 where it does not say."""
+
+    name: str
+    cpus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Where the hosts of a site are in a federation, how many CPUs they have where that is said, and by which file."""
+
+    places: Mapping[str, Place]
+    source: str
+    cpus: Mapping[str, int] = field(default_factory=dict)
+
+    def place(self, host: str, where: str) -> Place:
+        """Return which nodes a host is."""
+        if host not in self.places:
+            raise FederationError(f"{where}: {self.source} has no host {shortened(repr(host))}; put it there.")
+        return self.places[host]
+
+
+def hosts_from(given: str | PathLike[str] | Mapping[str, tuple[str, int]], federation: Federation) -> Hosts:
+    """Return where hosts are: by a table of host: (cluster, node), or by a file, see `read_hosts`."""
+    if not isinstance(given, Mapping):
+        return read_hosts(given, federation)
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    places = {}
+    for host, (cluster, node) in given.items():
+        if cluster not in sizes or not 0 <= node < sizes[cluster]:
+            raise FederationError(f"hosts: {host!r} is node {node} of {cluster!r}, which the federation does not have.")
+        places[host] = Place(cluster, int(node), int(node))
+    return Hosts(places, "hosts")
+
+
+def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
+    """Return where the hosts in a file are in a federation.
+
+    It is what `scontrol show node` (with or without -o) or `sinfo -N` prints, a slurm.conf, or lines `cluster = hosts`.
+    The n-th host is a cluster's n-th node; where the cluster has as many nodes as the hosts have CPUs together, each
+    host is as many nodes as it has CPUs.
+    """
+    try:
+        text = read_text(path)
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+    lines = [(k, line.strip()) for k, line in enumerate(text.splitlines(), 1)]
+    lines = [(k, line) for k, line in lines if line and not line.startswith("#")]
+    if not lines:
+        raise FederationError(f"{path}: there is no host in it; give {TOLD}.")
+    records = _records(text)
+    if re.match(r"(NODELIST|HOSTNAMES)\b|.*\bNODELIST\b", lines[0][1]):
+        found = {_only(federation, path): list(_of_sinfo(lines, path))}
+    elif any("nodename" in record.words for record in records):
+        found = {_named(records, federation, path): list(_of_records(records, path))}
+    else:
+        found = _of_lines(lines, federation, path)
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    places: dict[str, Place] = {}
+    for cluster, hosts in found.items():
+        for host, place in _placed(cluster, hosts, sizes[cluster], path):
+            if host in places:
+                raise FederationError(f"{path}: host {host!r} stands there twice.")
+            places[host] = place
+    return Hosts(places, str(path), {host.name: host.cpus for hosts in found.values() for host in hosts if host.cpus})
+
+
+def _placed(cluster: str, hosts: list[Found], nodes: int, path: str | PathLike[str]) -> Iterator[tuple[str, Place]]:
+    hosts = list({host.name: host for host in hosts}.values())  # a partition more, a line more
+    cpus = sum(host.cpus for host in hosts) if all(host.cpus for host in hosts) else 0
+    if len(hosts) == nodes:
+        for k, host in enumerate(hosts):
+            yield host.name, Place(cluster, k, k)
+    elif cpus == nodes:
+        first = 0
+        for host in hosts:
+            yield host.name, Place(cluster, first, first + host.cpus - 1)
+            first += host.cpus
+    else:
+        said = f"{len(hosts)} hosts" + (f" with {cpus} CPUs" if cpus else "")
+        raise FederationError(
+            f"{path}: it tells of {said}, but the cluster {cluster!r} has {nodes} nodes; its n-th host is to be the "
+            "cluster's n-th node (--nodes gives the machine's size)."
+        )
+
+
+def _only(federation: Federation, path: str | PathLike[str]) -> str:
+    if len(federation.clusters) > 1:
+        names = ", ".join(cluster.name for cluster in federation.clusters)
+        raise FederationError(
+            f"{path}: it does not say in which of the clusters its hosts are ({names}); write lines like "
+            f"`{federation.clusters[0].name} = cn[001-064]`."
+        )
+    return federation.clusters[0].name
+
+
+def _named(records: list[Record], federation: Federation, path: str | PathLike[str]) -> str:
+    # slurm.conf says whose nodes they are; a federation of one cluster may call it otherwise.
+    names = [cluster.name for cluster in federation.clusters]
+    told = (record.words.get("clustername", "") for record in records)
+    return next((name for name in told if name in names), None) or _only(federation, path)
+
+
+def _of_sinfo(lines: list[tuple[int, str]], path: str | PathLike[str]) -> Iterator[Found]:
+    (_, header), *rows = lines
+    names = header.upper().split()
+    column = next((names.index(name) for name in ("NODELIST", "HOSTNAMES") if name in names), 0)
+    cpus = names.index("CPUS") if "CPUS" in names else None
+    for k, row in rows:
+        cells = row.split()
+        if len(cells) <= column:
+            raise FederationError(f"{path}, line {k}: there is no column {names[column]} in it.")
+        many = cells[cpus] if cpus is not None and len(cells) > cpus else ""
+        for host in hosts_of(cells[column], f"{path}, line {k}"):
+            yield Found(host, digits_of(many) or 0)
+
+
+def _of_records(records: list[Record], path: str | PathLike[str]) -> Iterator[Found]:
+    usual: dict[str, str] = {}
+    for line, words in records:
+        if words.get("nodename", "").upper() == "DEFAULT":  # a slurm.conf's word for all that follow
+            usual = usual | words
+        elif "nodename" in words and not words.get("state", "").upper().startswith("FUTURE"):
+            cpus = _cpus(usual | words)
+            for host in hosts_of(words["nodename"], f"{path}, line {line}"):
+                yield Found(host, cpus)
+
+
+def _cpus(words: Mapping[str, str]) -> int:
+    for name in ("cputot", "cpus", "procs"):
+        if (told := digits_of(words.get(name, ""))) is not None:
+            return told
+    shape = [told for name in _SHAPE if (told := digits_of(words.get(name, ""))) is not None]
+    return math.prod(shape) if shape else 0
+
+
+def _records(text: str) -> list[Record]:
+    """Return the records of what scontrol prints, or of a slurm.conf."""
+    return records_of(text) if is_of_scontrol(text) else [Record(line.number, line.words) for line in conf_lines(text)]
+
+
+def records_of(text: str) -> list[Record]:
+    """Return records of NAME=VALUE, names in small letters: a line each, with those that are indented below it."""
+    records: list[Record] = []
+    goes_on = False
+    for number, line in enumerate(text.splitlines(), 1):
+        line = (line if _SYSTEM.match(line) else re.sub(r"(^|\s)#.*", "", line)).rstrip()
+        pairs = {name.lower(): value.strip('"') for name, value in _PAIR.findall(line.rstrip("\\"))}
+        begins = bool(line.strip()) and not (goes_on or line[0].isspace())
+        if begins or (records and "nodename" in pairs):
+            records.append(Record(number, pairs))
+        elif records:
+            records[-1].words.update(pairs)
+        goes_on = line.endswith("\\")
+    return records
+
+
+def _of_lines(
+    lines: list[tuple[int, str]], federation: Federation, path: str | PathLike[str]
+) -> dict[str, list[Found]]:
+    known = {cluster.name for cluster in federation.clusters}
+    found: dict[str, list[Found]] = {}
+    for k, line in lines:
+        match = _ASSIGNED.fullmatch(line)
+        name = match[1].strip("\"'") if match else ""
+        if match is None or name not in known:
+            raise FederationError(f"{path}, line {k}: {shortened(repr(line))} tells of no hosts; give {TOLD}.")
+        found.setdefault(name, []).extend(Found(host) for host in hosts_of(match[2].strip("\"'"), f"{path}, line {k}"))
+    return found

@@ -1,0 +1,283 @@
+"""What `scontrol show res` prints of Slurm's reservations: those for maintenance are downtimes [38], others keep nodes.
+
+What they say and the model does not know is left out, by name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fedsched.core.errors import FederationError, shortened
+from fedsched.core.text import counted
+from fedsched.core.values import digits_of
+from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.sacct_values import duration_of
+from fedsched.io.tables.closed_hosts import Host, Stretch, downtimes_of, listed, name_of
+from fedsched.io.wall_clock import WallTime, wall_time_of
+from fedsched.model.machine.node_ranges import ALL
+from fedsched.model.time.downtimes import RESERVATION, Downtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fedsched.io.tables.calendar_terms import Terms
+
+BEGIN = "ReservationName="
+NONE = "No reservations in the system"
+_WORD = re.compile(r"(?:^|(?<=\s))([A-Za-z]+)=", re.ASCII)
+_DAY = 86400.0
+# By which steps a reservation comes again, and on which days of the week alone, Monday being 0.
+_REPEATED = {
+    "HOURLY": (3600.0, range(7)), "DAILY": (_DAY, range(7)), "WEEKLY": (7 * _DAY, range(7)),
+    "WEEKDAY": (_DAY, range(5)), "WEEKEND": (_DAY, range(5, 7)),
+}  # fmt: skip
+_EMPTY = ("", "(null)", "n/a", "0")
+MOST_TIMES = 100_000  # of one reservation
+MAINT = "MAINT"
+# What a reservation for jobs may be beyond the model's.
+_OTHERWISE = {
+    "FLEX": "whose jobs may also run outside of them (FLEX), which is left out",
+    "MAGNETIC": "that draw jobs which do not name them (MAGNETIC), which is left out",
+    "REPLACE": "that take other nodes for those in use (REPLACE), which is left out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A reservation as its record has it, and where that stands."""
+
+    words: dict[str, str]
+    where: str
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.words["ReservationName"]
+
+    @property
+    def flags(self) -> set[str]:
+        """Return its flags, what follows an = of one left away."""
+        return {flag.partition("=")[0] for flag in self.words.get("Flags", "").upper().split(",")}
+
+    def said(self, name: str) -> str:
+        """Return a word of the record; "" where it says that there is none."""
+        text = self.words.get(name, "")
+        return "" if text in _EMPTY else text
+
+    def times(self, terms: Terms) -> Iterator[tuple[WallTime, WallTime | None]]:
+        """Give from when to when it is, each time that it comes again; without an end None."""
+        begin, length = terms.on_the_wall(self._begin(), self.where), self._length()
+        if self.again is None or math.isinf(length):
+            yield begin, None if math.isinf(length) else begin.later(length)
+            return
+        until = terms.until
+        if until is None:
+            raise FederationError(
+                f"{self.where}: reservation {self.name!r} comes again and again; give until= (fedsched: "
+                "--calendar-until), the time up to which it does."
+            )
+        step, days = self.again
+        if (until.seconds - begin.seconds) / step > MOST_TIMES:
+            raise FederationError(
+                f"{self.where}: reservation {self.name!r} comes more than {MOST_TIMES:,} times until {until}; "
+                "give an earlier until= (fedsched: --calendar-until)."
+            )
+        at = begin
+        while at == begin or at.seconds < until.seconds:
+            if at == begin or (at.seconds // _DAY + 3) % 7 in days:  # 1970 began on a Thursday
+                yield at, at.later(length)
+            at = at.later(step)
+
+    @property
+    def again(self) -> tuple[float, range] | None:
+        """Return by which steps, and on which days, it comes again; None where it comes once."""
+        return next((step for flag, step in _REPEATED.items() if flag in self.flags), None)
+
+    def _begin(self) -> WallTime:
+        moment = wall_time_of(self.words.get("StartTime", ""))
+        if moment is None or math.isnan(moment.seconds):
+            raise self._wrong("StartTime", "be a time like 2027-01-12T08:00:00")
+        return moment
+
+    def _length(self) -> float:
+        end, begin = wall_time_of(self.words.get("EndTime", "")), self._begin()
+        length = duration_of(self.words.get("Duration", "")) if end is None else end.seconds - begin.seconds
+        if not length > 0:
+            raise self._wrong("Duration" if end is None else "EndTime", "come after its StartTime")
+        return length
+
+    def hosts(self) -> list[str]:
+        """Return the hosts that it names."""
+        return hosts_of(text, self.where) if (text := self.said("Nodes")) else []
+
+    def count(self) -> int:
+        """Return how many nodes it has, where it names none."""
+        text = self.said("NodeCnt")
+        if (count := digits_of(text or "0")) is None:
+            raise self._wrong("NodeCnt", "be a whole number")
+        return count
+
+    def partly(self, cpus: Mapping[str, int]) -> bool | None:
+        """Return whether it has some cores alone of its nodes; None where the CPUs of these would tell."""
+        cores, traced = self.said("CoreCnt"), re.search(r"\bcpu=(\d{1,9})\b", self.words.get("TRES", ""))
+        hosts = self.hosts()
+        if "CoreIDs" in self.words or ((told := digits_of(cores)) is not None and told < max(len(hosts), self.count())):
+            return True
+        if self.flags & {"SPEC_NODES", "ALL_NODES", "PART_NODES"} or not cores:
+            return False
+        if traced is None or not all(host in cpus for host in hosts):
+            return None
+        return int(traced[1]) < sum(cpus[host] for host in hosts)
+
+    def _wrong(self, field: str, rule: str) -> FederationError:
+        given = shortened(repr(self.words.get(field, "")))
+        return FederationError(f"{self.where}: {field}={given} of reservation {self.name!r} must {rule}.")
+
+
+def are_reservations(text: str) -> bool:
+    """Return whether a text is what `scontrol show res` prints."""
+    return text.lstrip().startswith((BEGIN, NONE))
+
+
+def reservations_in(text: str, path: str) -> Iterator[Reservation]:
+    """Give the reservations of a text: a line each, or several of which the later ones are indented."""
+    words: dict[str, str] = {}
+    where = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(BEGIN):
+            if words:
+                yield Reservation(words, where)
+            words, where = {}, f"{path}, line {number}"
+        elif line.strip() and not (words and line[0].isspace()) and not line.startswith(NONE):
+            raise FederationError(
+                f"{path}, line {number}: {shortened(repr(line.strip()))} is of no reservation; give what "
+                "`scontrol show res -o` prints, and nothing else."
+            )
+        words = _words(line) | words  # a comment may hold more of the kind
+    if words:
+        yield Reservation(words, where)
+
+
+def _words(line: str) -> dict[str, str]:
+    marks = list(_WORD.finditer(line))
+    ends = [mark.start() for mark in marks[1:]] + [len(line)]
+    pairs = [(mark[1], line[mark.end() : ends[k]].strip()) for k, mark in enumerate(marks)]
+    return dict(reversed(pairs))
+
+
+def read_reservations(text: str, terms: Terms) -> list[Downtime]:
+    """Return the downtimes that reservations are; what is left out is noted in the terms."""
+    closed: dict[Host, list[Stretch]] = defaultdict(list)
+    whole: list[Downtime] = []
+    left: dict[str, list[str]] = defaultdict(list)
+    again, taken_whole = False, []
+    reserved: list[Downtime] = []
+    for one in reservations_in(text, terms.path):
+        if why := _left_out(one, terms):
+            left[why].append(one.name)
+            continue
+        if one.partly(terms.cpus) is None:
+            taken_whole.append(one.name)
+        if any(one.said(field) for field in ("Licenses", "BurstBuffer", "Watts")):
+            left["whose licences, buffers or watts are left out"].append(one.name)
+        if one.said("MaxStartDelay"):
+            left["taken to begin on time, which may be late"].append(one.name)
+        if MAINT not in one.flags:
+            for flag in _OTHERWISE.keys() & one.flags:
+                left[_OTHERWISE[flag]].append(one.name)
+            mine = _reserved(one, terms)
+            if any(_overlap(new, old, terms) for new in mine for old in reserved):
+                left["that overlap others left out"].append(one.name)
+            else:
+                reserved += mine
+            continue
+        again |= one.again is not None
+        stretches = terms.kept([
+            Stretch(
+                terms.second(begin, one.where),
+                math.inf if end is None else terms.second(end, one.where),
+                "maintenance",
+                name_of([one.name]),
+            )
+            for begin, end in one.times(terms)
+        ])  # fmt: skip
+        nodes = _counted(one, terms)
+        for host in () if nodes else one.hosts():
+            closed[Host(host)] += stretches
+        whole += [
+            Downtime(cluster, stretch.begin, stretch.end, nodes=some, name=stretch.name)
+            for cluster, some in nodes.items()
+            for stretch in stretches
+        ]
+    if again:
+        terms.say_until()
+    if taken_whole:
+        terms.assumed.append(
+            f"nodes of {counted(len(taken_whole), 'reservation')} taken whole ({listed(taken_whole)}; "
+            "--hosts with their CPUs tells)"
+        )
+    for why, names in left.items():
+        terms.leave_out(f"{counted(len(names), 'reservation')} {why} ({listed(names)})")
+    found = whole + downtimes_of(closed, terms.machine, terms.path) + reserved
+    return sorted(found, key=lambda downtime: downtime.begin)
+
+
+def _left_out(one: Reservation, terms: Terms) -> str:
+    """Return why a reservation closes no nodes here; "" where it does."""
+    if MAINT not in one.flags and one.again is not None:
+        return "for users or accounts left out that come again"
+    if MAINT not in one.flags and (one.said("Groups") or "-" in f"{one.said('Users')[:1]}{one.said('Accounts')[:1]}"):
+        return "left out that name groups, or who may not use them"
+    if "TIME_FLOAT" in one.flags:
+        return "left out whose begin moves on with the time"
+    if not one.hosts() and not one.count() and "ALL_NODES" not in one.flags:
+        return "of no nodes left out"
+    return "of some cores of their nodes left out" if one.partly(terms.cpus) else ""
+
+
+def _reserved(one: Reservation, terms: Terms) -> list[Downtime]:
+    """Return what a reservation keeps for jobs that name it, and who may."""
+    (begin, end), *_ = one.times(terms)
+    until = math.inf if end is None else terms.second(end, one.where)
+    stretches = terms.kept([Stretch(terms.second(begin, one.where), until, RESERVATION, name_of([one.name]))])
+    nodes, found = _counted(one, terms), []
+    for stretch in stretches:
+        found += [
+            Downtime(cluster, stretch.begin, stretch.end, nodes=some, kind=RESERVATION, name=stretch.name)
+            for cluster, some in nodes.items()
+        ]
+    if not nodes:
+        found = downtimes_of({Host(host): stretches for host in one.hosts()}, terms.machine, terms.path)
+    users, accounts = (tuple(filter(None, one.said(field).split(","))) for field in ("Users", "Accounts"))
+    return [replace(downtime, users=users, accounts=accounts) for downtime in found]
+
+
+def _overlap(one: Downtime, other: Downtime, terms: Terms) -> bool:
+    sizes = {cluster.name: cluster.nodes for cluster in terms.machine.federation.clusters}
+    if one.cluster != other.cluster or one.begin >= other.end or other.begin >= one.end:
+        return False
+    return bool((one.members(sizes) & other.members(sizes)).any())
+
+
+def _counted(one: Reservation, terms: Terms) -> dict[str, str]:
+    """Return which nodes of which cluster it closes, where its hosts need not be known for that; else {}."""
+    machine = terms.machine
+    if machine.hosts is None and "ALL_NODES" in one.flags:
+        return {machine.cluster("", one.where).name: ALL}
+    parts = {part.name: part for part in machine.federation.partitions}
+    if machine.hosts is None and "PART_NODES" in one.flags and one.said("PartitionName") in parts:
+        return dict(parts[one.said("PartitionName")].nodes)
+    terms.check_hosts()
+    if one.hosts():
+        return {}
+    cluster = machine.cluster("", one.where)
+    if one.count() > cluster.nodes:
+        raise FederationError(
+            f"{one.where}: reservation {one.name!r} has {one.count()} nodes, but the cluster {cluster.name!r} has "
+            f"{cluster.nodes}."
+        )
+    return {cluster.name: ALL if one.count() == cluster.nodes else f"{one.count()} of {ALL}"}

@@ -1,0 +1,441 @@
+"""What Slurm's `sacct` prints, into workloads: job lines under a line of column names, in any order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fedsched.core.errors import TraceError, unknown_name
+from fedsched.io import WHOLE_JOBS
+from fedsched.io.files import SKIP, read_text
+from fedsched.io.slurm_files.sacct_asked import arrays_of, waits_of
+from fedsched.io.slurm_files.sacct_demands import DEMANDS, demands_of, licences_of, part_of
+from fedsched.io.slurm_files.sacct_energy import watts_of
+from fedsched.io.slurm_files.sacct_json import BAR
+from fedsched.io.slurm_files.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
+from fedsched.io.slurm_files.sacct_resources import known_demands, nodes_asked, nodes_of_trace, resources_of
+from fedsched.io.slurm_files.sacct_texts import ALONE, COLUMNS, MAY_ASK, RECORDED, TOLD, Texts
+from fedsched.io.slurm_files.sacct_values import (
+    STATES,
+    UNKNOWN,
+    UNLIMITED,
+    WORDS,
+    duration_of,
+    known_or_none,
+    minutes_of,
+    nodes_differ,
+    number_of,
+    own_ids,
+    state_of,
+    times_of,
+    values_of,
+)
+from fedsched.io.swf.cleaning import (
+    SITES_NOTE,
+    Cancelled,
+    Clean,
+    Cleaning,
+    OverRequest,
+    Sites,
+    distinct_ids,
+    workload_of_log,
+)
+from fedsched.io.swf.swf_table import FIELDS, OnError, RawLog
+from fedsched.io.tables.frame import field_of, named
+from fedsched.model.constraints.earliest import AT_ONCE
+from fedsched.model.jobs.layout import EXCLUSIVE, NodeLayout
+from fedsched.model.jobs.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
+from fedsched.model.jobs.pool_demands import PoolNeeds
+from fedsched.model.jobs.resources import NodeDemands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.io.slurm_files.sacct_asked import Waits
+    from fedsched.model.jobs.workload import Workload
+
+    Column = NDArray[np.float64]
+
+Unit = Literal["cpus", "nodes"]
+_CHUNK = 20_000
+
+
+def read_sacct(
+    path: str | PathLike[str],
+    *,
+    clean: Clean = "standard",
+    nodes: int | None = None,
+    over_request: OverRequest = "raise",
+    statuses: Collection[int] | None = WHOLE_JOBS,
+    sites: Sites = "auto",
+    cancelled: Cancelled = "drop",
+    rebase: bool = False,
+    renumber: bool = False,
+    on_error: OnError = "raise",
+    name: str | None = None,
+    unit: Unit = "cpus",
+) -> Workload:
+    """Return the jobs of an `sacct` dump and, as `cleaning`, what was left out or altered.
+
+    Times are read as they stand, local ones (a change of the clock shifts submits by an hour; run times come from
+    `ElapsedRaw` and do not suffer) or seconds since 1970 (`SLURM_TIME_FORMAT=%s`). Submits count from the dump's first.
+
+    Parameters
+    ----------
+    path
+        A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
+        `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are also
+        `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
+        `Timelimit`, `State`, `AllocNodes`, `ConsumedEnergyRaw`; `ReqNodes` or `ReqTRES` for how many nodes a job asked
+        (in its layout); licences, from `Licenses`, `AllocTRES` or `ReqTRES`, are needs of pools. `Partition`,
+        `User`, `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`,
+        `Priority`, `NodeList` ("nodes") and, of `Flags`, which scheduler started a job ("started_by") become labels;
+        `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how
+        many tasks of an array run together (label "array"); energy over elapsed time and tasks is what each draws
+        (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended`
+        say is counted, not modelled. Others may be there.
+    clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
+        As in `fedsched.io.swf.log.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted
+        and
+        requeued runs cancelled ones (status 5).
+    sites
+        "auto": the clusters are the jobs' sites where there are several; "partition": Slurm's partitions are, those of
+        several clusters apart ("north/batch"); None: there are no sites. The label "partition" stays the same.
+    unit
+        Whether a job's tasks are its "cpus" or, on a machine that gives nodes whole, its "nodes".
+    """
+    how = Cleaning(
+        clean=clean,
+        nodes=nodes,
+        over_request=over_request,
+        statuses=statuses,
+        sites=sites,
+        cancelled=cancelled,
+        rebase=rebase,
+        renumber=renumber,
+        name=name,
+    )
+    return workload_of_log(read_log(path, on_error=on_error, unit=unit), path, how)
+
+
+def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Unit = "cpus") -> RawLog:
+    """Return the finished jobs of a dump as the fields of the Standard Workload Format."""
+    if unit not in ("cpus", "nodes"):
+        raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
+    return parsed(path, unit=unit, skip=on_error == "skip").log()
+
+
+def parsed(path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False, texts: Texts | None = None) -> Parser:
+    """Return a parser that has read a dump; `texts` says which texts of jobs are kept beside those of labels."""
+    lines = barred(read_text(path), str(path))
+    first = next((k for k, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        raise TraceError(f"{path}: it is empty; an sacct dump has a line of column names and one line a job.")
+    parser = Parser(str(path), lines[first], first + 1, unit, skip=skip, texts=texts or Texts())
+    for begin in range(first + 1, len(lines), _CHUNK):
+        parser.feed(lines[begin : begin + _CHUNK], begin + 1)
+    return parser
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A quantity: the columns that may tell it, the best first, and how their texts are read."""
+
+    columns: tuple[str, ...]
+    value: Callable[[str], float]
+
+
+FIELDS_READ = {
+    "elapsed": (_Field(("elapsedraw",), number_of), _Field(("elapsed",), duration_of)),
+    "limit": (_Field(("timelimitraw",), minutes_of), _Field(("timelimit",), duration_of)),
+    "state": (_Field(("state",), state_of),),
+    "cpus": (_Field(("alloccpus", "ncpus"), number_of),),
+    "requested_cpus": (_Field(("reqcpus",), number_of),),
+    "nodes": (_Field(("allocnodes", "nnodes"), number_of),),
+    "requested_nodes": (_Field(("reqnodes",), number_of),),
+    "asked_nodes": (_Field(("reqnodes",), number_of), _Field(("reqtres",), nodes_of_trace)),
+    "energy": (_Field(("consumedenergyraw",), number_of),),
+}
+TIMES = ("submit", "eligible", "start", "end")
+NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
+KNOWN = {"jobidraw", "jobid", *TIMES, *(name for names in NAMES.values() for name in names)}
+MAY_DEMAND = {*DEMANDS, *COLUMNS} - {"account", "user", "jobname", *RECORDED}
+KNOWN |= MAY_DEMAND | COLUMNS
+KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
+
+
+class Parser:
+    """Columns of numbers gathered chunk by chunk; each distinct text is read once."""
+
+    def __init__(self, path: str, header: str, line: int, unit: Unit, *, skip: bool, texts: Texts) -> None:
+        self.path = path
+        self.skip = skip
+        self.unit = unit
+        self.parts: list[dict[str, Column]] = []
+        self.numbers: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+        self.texts = texts
+        self.local = True
+        self.malformed = self.steps = self.headers = self.repeated = 0
+        self.seen: set[str] = set()
+        self.header = header.strip()
+        named = [name.strip().lower() for name in header.split("|")]
+        self.trailing = named[-1] == ""  # --parsable ends every line with a bar
+        self.named = named[:-1] if self.trailing else named
+        self._check(line)
+
+    def _check(self, line: int) -> None:
+        here = set(self.named) & KNOWN
+        sizes = ("alloccpus", "ncpus", "reqcpus", "allocnodes", "nnodes")
+        for way in (("submit",), ("elapsedraw", "elapsed", "end"), sizes):
+            if not here & set(way):
+                raise TraceError(
+                    f"{self.path}, line {line}: no column {' or '.join(way)}; the first line must name the columns, "
+                    f"as from: {COMMAND}"
+                )
+        if not here & {"elapsedraw", "elapsed"} and "start" not in here:
+            raise TraceError(f"{self.path}, line {line}: End says no run time without Start or ElapsedRaw; give one.")
+        for name in here:
+            if self.named.count(name) > 1:
+                raise TraceError(f"{self.path}, line {line}: column {name} stands there twice.")
+
+    def feed(self, lines: list[str], first: int) -> None:
+        """Read some lines, the first of which has that number in the file."""
+        lines = self._without_headers(lines, first)
+        bars = len(self.named) - 1 + self.trailing
+        at = [k for k, line in enumerate(lines) if line.count("|") == bars and (bars or line.strip())]
+        if len(at) < len(lines):
+            lines, at = self._mended(lines, at, bars, first)
+        if not at:
+            return
+        flat = "|".join([lines[k] for k in at]).split("|")
+        texts = {name: flat[k :: bars + 1] for k, name in enumerate(self.named) if name in KNOWN | self.texts.kept}
+        ids = texts.get("jobidraw") or texts.get("jobid") or [""] * len(at)
+        if any("." in job for job in ids):  # 17.batch, 17.extern, 17.0: steps of job 17
+            kept = [k for k, job in enumerate(ids) if "." not in job]
+            self.steps += len(at) - len(kept)
+            texts = {name: [column[k] for k in kept] for name, column in texts.items()}
+            ids, at = [ids[k] for k in kept], [at[k] for k in kept]
+        if again := self._repeated([lines[k] for k in at], ids):
+            kept = [k for k in range(len(at)) if k not in again]
+            self.repeated += len(again)
+            texts = {name: [column[k] for k in kept] for name, column in texts.items()}
+            ids, at = [ids[k] for k in kept], [at[k] for k in kept]
+        table = {"id": values_of(ids, number_of)}
+        for name, fields in FIELDS_READ.items():
+            for way in reversed(fields):
+                for column in reversed(way.columns):
+                    if column in texts:
+                        table[name] = self._checked(column, texts, values_of(texts[column], way.value), at, first)
+        for name in TIMES:
+            if name in texts:
+                table[name] = self._checked(name, texts, times_of(texts[name]), at, first)
+        for name, columns in NAMES.items():
+            for column in columns[::-1]:
+                if column in texts:
+                    number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
+                    table[name] = values_of(texts[column], number)
+        table["demands"] = demands_of(texts, len(at))
+        table |= self.texts.read(texts, nodes=self.unit == "nodes")
+        told = {name: texts[name] for name in ("licenses", "alloctres", "reqtres") if name in texts}
+        table |= named(PoolNeeds, licences_of((told | self.texts.licences(table)).values()))
+        if self.unit == "nodes":  # which jobs have whole
+            nodes = table.get("nodes", table.get("requested_nodes"))
+            cpus = table.get("cpus", table.get("requested_cpus"))
+            table |= {} if nodes is None else named(NodeDemands, resources_of(texts, nodes, cpus))
+        if not texts.keys().isdisjoint(MAY_ASK):
+            table |= arrays_of(texts.get("jobid"), len(at))
+        self.local &= not any(text.isdigit() for text in texts["submit"][:1])
+        sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
+        self.malformed += int(np.count_nonzero(~sound))
+        self.parts.append({name: column[sound] for name, column in table.items()})
+
+    def _mended(self, lines: list[str], at: list[int], bars: int, first: int) -> tuple[list[str], list[int]]:
+        """Return the lines, the bars inside of texts put aside, and which of them are whole; others are malformed."""
+        good, mended = set(at), lines.copy()
+        for k, line in enumerate(lines):
+            if k in good or not line.strip():
+                continue
+            if (whole := with_bars_in_texts(line, self.named, bars, self._means_something)) is not None:
+                mended[k] = whole
+                good.add(k)
+                continue
+            found = line.count("|") + 1 - self.trailing
+            self._malformed(first + k, f": {found} fields where the {len(self.named)} columns need as many")
+        return mended, sorted(good)
+
+    def _means_something(self, row: Mapping[str, str]) -> bool:
+        """Return whether all that should be numbers, times and states is."""
+        read = [way for ways in FIELDS_READ.values() for way in ways]
+        values = [way.value(row[column]) for way in read for column in way.columns if column in row]
+        values += [times_of([row[name]])[0] for name in TIMES if name in row]
+        return not np.isnan(values).any()
+
+    def _without_headers(self, lines: list[str], first: int) -> list[str]:
+        """Return the lines, empty where dumps were joined and their line of column names stands there again."""
+        marks = [k for k, line in enumerate(lines) if "ubmit" in line.lower() and is_dump(line)]
+        if not marks:
+            return lines
+        kept = lines.copy()
+        for k in marks:
+            if lines[k].strip() != self.header:  # what follows would be read under the wrong names
+                raise TraceError(
+                    f"{self.path}, line {first + k}: other columns begin here than the first line names; join dumps "
+                    "of one --format only."
+                )
+            kept[k] = ""
+        self.headers += len(marks)
+        return kept
+
+    def _repeated(self, lines: list[str], ids: list[str]) -> set[int]:
+        """Return which lines stood there before, sign by sign: one job in the dumps of two months."""
+        again = set()
+        for k, line in enumerate(lines):
+            if not ids[k].strip():
+                continue  # without its number, a job like another is another
+            if line in self.seen:
+                again.add(k)
+            self.seen.add(line)
+        return again
+
+    def _checked(
+        self, column: str, texts: Mapping[str, list[str]], values: Column, at: list[int], first: int
+    ) -> Column:
+        """Return the values, having raised for the first text that means nothing unless such lines are skipped."""
+        wrong = np.isnan(values)
+        if wrong.any() and not self.skip:
+            k = int(np.argmax(wrong))
+            text = texts[column][k][:40]
+            cure = "; dump with --noconvert" if re.fullmatch(r"[\d.]+[KMGTP]", text) else ""
+            if column == "state":
+                cure = f"; {unknown_name('state', text, STATES)}".rstrip(".")
+            what = "no time" if column in TIMES else "no state of Slurm" if column == "state" else "no number"
+            self._malformed(first + at[k], f", field {column}: {text!r} is {what}{cure}")
+        return values
+
+    def _malformed(self, line: int, problem: str) -> None:
+        if not self.skip:
+            raise TraceError(f"{self.path}, line {line}{problem}. {SKIP} counts such lines and goes on.")
+        self.malformed += 1
+
+    def columns(self) -> dict[str, Column]:
+        """Return everything that was read, a number for each job; of texts those that `texts` has for them."""
+        names = dict.fromkeys(name for part in self.parts for name in part)
+        return {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
+
+    def demands(self, read: Mapping[str, Column], waits: Waits) -> NDArray[np.int64]:
+        """Return the bits of what every job asks for and the model does not have."""
+        partitions = list(self.numbers["partition"])
+        bits = read["demands"].astype(np.int64) | self.texts.demands(read, partitions) | waits.lacking
+        if TOLD in read:
+            bits[read[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
+        return bits & ~known_demands(read, NodeDemands.PREFIX)
+
+    def log(self) -> RawLog:
+        """Return everything that was read, as the fields of the Standard Workload Format."""
+        read = self.columns()
+        rows = len(read["submit"]) if read else 0
+        unfinished = np.zeros(rows, dtype=np.bool_)
+        for name in ("state", "submit"):
+            unfinished |= read.get(name, np.zeros(rows)) == UNKNOWN
+        if "elapsed" not in read and read:
+            with np.errstate(invalid="ignore"):
+                elapsed = read["end"] - read["start"]
+            # Cancelled in the queue: an end without a start is no run time, but it is the end.
+            read["elapsed"] = np.where(np.isfinite(read["end"]), np.where(np.isfinite(elapsed), elapsed, 0.0), UNKNOWN)
+        if read:
+            unfinished |= read["elapsed"] == UNKNOWN
+        kept = {name: column[~unfinished] for name, column in read.items()}
+        if not kept or not len(kept["submit"]):
+            said = f"{self.malformed} lines malformed, {self.steps} steps, {int(unfinished.sum())} unfinished"
+            raise TraceError(f"{self.path}: there is no finished job in it ({said}).")
+        table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
+        origin = float(kept["submit"].min())
+        renumbered = self._fill(table, kept, origin)
+        beside = [name for name in kept if name == "energy" or field_of(name)]
+        extra: dict[str, NDArray[Any]] = {name: known_or_none(kept[name]) for name in beside}
+        partitions = list(self.numbers["partition"])
+        waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
+        demands = self.demands(kept, waits)
+        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | nodes_asked(kept, table[4])
+        if self.unit == "cpus" and ALONE in kept and kept[ALONE].any():  # nodes that count are whole as they are
+            extra |= named(NodeLayout, {EXCLUSIVE: kept[ALONE].astype(np.float64)})
+        if not MAY_DEMAND.isdisjoint(self.named):
+            extra["demands"] = demands.astype(np.float64)
+        if waits.after is not None:
+            extra["after"] = waits.after
+        if waits.begin is not None:
+            extra["begin"] = np.where(waits.begin > kept["submit"], waits.begin - origin, AT_ONCE)
+        held = 0
+        if "eligible" in kept:
+            later = np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])
+            held = int(np.count_nonzero(later & ~waits.why))
+        return RawLog(
+            table,
+            self._header(origin, in_cpus=self.unit == "cpus" and nodes_differ(kept)),
+            self.malformed,
+            columns=extra,
+            found=CleaningReport(
+                records=0,
+                kept=0,
+                steps=self.steps,
+                unfinished=int(unfinished.sum()),
+                repeated=self.repeated,
+                headers=self.headers,
+                held=held,
+                renumbered=renumbered,
+            ),
+            partitions_are_queues=True,
+        )
+
+    def _fill(self, table: NDArray[np.float64], read: Mapping[str, Column], origin: float) -> int:
+        """Fill the fields; return how many jobs had no number of their own."""
+        used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
+        counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
+        table[0], renumbered = distinct_ids(own_ids(read["id"]))
+        table[1] = read["submit"] - origin
+        if "start" in read:
+            wait = read["start"] - read["submit"]
+            table[2] = np.where(np.isfinite(wait) & (wait >= 0), wait, -1.0)
+        if "end" in read:  # of who was cancelled in the queue: a wait without a start
+            wait = read["end"] - read["submit"]
+            unseen = (table[2] < 0) & (read["elapsed"] <= 0) & np.isfinite(wait) & (wait >= 0)
+            table[2] = np.where(unseen & (read.get("state", table[10]) == CANCELLED), wait, table[2])
+        table[3] = read["elapsed"]
+        if counts:
+            table[4] = known_or_none(counts[0])
+            table[7] = known_or_none(read.get(f"requested_{used}", counts[0]))
+            if used not in read and f"requested_{used}" not in read:
+                cure = f'unit="{asked}" (fedsched: --unit {asked}) needs none'
+                raise TraceError(f"{self.path}: no column says how many {used} a job had; {cure}.")
+        if "limit" in read:
+            table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, known_or_none(read["limit"]))
+        table[10] = read.get("state", table[10])
+        for field, name in ((11, "user"), (12, "group"), (14, "partition"), (15, "cluster")):
+            if name in read:
+                table[field] = known_or_none(read[name])
+        return renumbered
+
+    def _header(self, origin: float, *, in_cpus: bool) -> tuple[tuple[str, str], ...]:
+        begin = datetime.fromtimestamp(origin, UTC) if abs(origin) < 1e11 else datetime.fromtimestamp(0, UTC)
+        header = [FROM_SLURM, ("StartTime", f"{begin:%Y-%m-%d %H:%M:%S} (as the dump says it)")]
+        header += [IN_CPUS] if in_cpus else []
+        header += [("Queue", f"{number:g} {name}") for name, number in self.numbers["partition"].items() if number > 0]
+        clusters = {name: number for name, number in self.numbers["cluster"].items() if number > 0}
+        header += [("Partition", f"{number:g} {name}") for name, number in clusters.items()]
+        return (*header, SITES_NOTE) if len(clusters) > 1 else tuple(header)
+
+
+def _numbered(numbers: dict[str, float], text: str) -> float:
+    """Return the number of a name: a number that it is itself (a user's id), else one from 1."""
+    name = text.replace(BAR, " ").strip()
+    return -1.0 if not name or name.lower() in WORDS else numbers.setdefault(name, float(len(numbers) + 1))

@@ -1,0 +1,219 @@
+"""What jobs of Slurm's wait for, --dependency in its words, as conditions on the jobs of a dump by their ids."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.io.slurm_files.sacct_values import WORDS
+from fedsched.model.constraints.corresponding import MOST, counterparts
+from fedsched.model.jobs.log import FAILED, Demand
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+# The words of Slurm's, and of a workload.
+_WORDS = {word: word for word in ("after", "afterany", "afterok", "afternotok")} | {"aftercorr": "afterok"}
+_NOT_MODELLED = {"afterburstbuffer": Demand.BURST_BUFFER, "expand": Demand.EXPANSION}
+_STATE = re.compile(r"\((?:un)?fulfilled\)|\(failed\)", re.IGNORECASE)  # as squeue shows them
+_PARTS = re.compile(r",(?![^\[]*\])")
+_JOBS = re.compile(r":(?![^\[]*\])")
+_JOB = re.compile(r"(\d{1,15})(?:_(\*|\d{1,9}|\[[\d,%:-]+\]))?(?:\+(\d{1,9}))?", re.ASCII)
+_TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
+# From here on a number is of a job of a federation of Slurm's, and names its cluster.
+_OF_A_FEDERATION = 1 << 26
+_MOST_TASKS = 100_000
+
+
+class Wanted(NamedTuple):
+    """A condition as it is written: on a job, on a task of an array, or (task None) on all that has a number."""
+
+    word: str
+    job: int
+    task: int | None
+    lag: str
+    corresponding: bool  # each task of an array waits for that of its own number
+
+
+SINGLETON = Wanted("singleton", -1, None, "", False)
+
+
+def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
+    """Return the conditions of a text, all of which must hold, and which are there that are not modelled."""
+    text = _STATE.sub("", text).strip()
+    if text.lower() in WORDS or text in ("0", "(null)"):
+        return [], Demand(0)
+    if "?" in text:
+        return [], Demand.EITHER_OR
+    found: list[Wanted] = []
+    lacking = Demand(0)
+    for part in _PARTS.split(text):
+        word, colon, jobs = part.strip().partition(":")
+        word = word.lower()
+        if word == "singleton" and not colon:
+            found.append(SINGLETON)
+        elif not colon and (match := _JOB.fullmatch(word)) and not match[3]:  # as of old: a number alone
+            found += _on("afterany", match, corresponding=False)
+        elif word in _WORDS and all(matches := [_JOB.fullmatch(one) for one in _JOBS.split(jobs)]):
+            each = [_on(_WORDS[word], match, corresponding=word == "aftercorr") for match in matches if match]
+            found += [one for ones in each for one in ones]
+            lacking |= Demand(0) if all(each) else Demand.DEPENDENCY
+        else:
+            lacking |= _NOT_MODELLED.get(word, Demand.DEPENDENCY)
+    return found, lacking
+
+
+def _on(word: str, match: re.Match[str], *, corresponding: bool) -> list[Wanted]:
+    job, task, minutes = int(match[1]), match[2], int(match[3] or 0)
+    tasks = [None] if task is None or task == "*" else _tasks(task)
+    return [Wanted(word, job, one, f"+{minutes}" if minutes else "", corresponding) for one in tasks]
+
+
+def _tasks(text: str) -> list[int | None]:
+    """Return the tasks of 3, of [1-5,8] or of [0-9:2]."""
+    found: list[int | None] = []
+    for part in text.strip("[]").split("%")[0].split(","):
+        if (match := _TASKS.fullmatch(part)) and len(found) < _MOST_TASKS:
+            first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1) or 1
+            found += range(first, min(last, first + _MOST_TASKS - 1) + 1, step)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The jobs of a dump, a row a record; several records are of one job where it was requeued."""
+
+    id: NDArray[np.float64]  # the one that it has in the workload
+    raw: NDArray[np.float64]  # JobIDRaw: of an array each task has its own
+    master: NDArray[np.float64]  # of an array the number before the _, else that of the job
+    task: NDArray[np.float64]  # the number after it, else -1
+    cluster: NDArray[np.float64]
+    submit: NDArray[np.float64]
+    status: NDArray[np.float64]
+
+    def first_submits(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return when the jobs of these rows were first submitted: a requeue counts as a submit of its own there."""
+        same = np.flatnonzero(np.isin(self.raw, self.raw[rows]))
+        first: dict[tuple[float, float], float] = {}
+        for key, submit in zip(_pairs(self.cluster, self.raw, same), self.submit[same].tolist(), strict=True):
+            first[key] = min(submit, first.get(key, submit))
+        own = zip(_pairs(self.cluster, self.raw, rows), self.submit[rows].tolist(), strict=True)
+        return np.array([first.get(key, submit) for key, submit in own])  # a job without a number has one record
+
+
+def conditions_on(
+    jobs: Jobs, rows: NDArray[np.int64], texts: Sequence[str], *, names_known: bool
+) -> tuple[dict[int, str], dict[int, Demand]]:
+    """Return what the jobs of these rows wait for, in the words of a workload, and what of it is not modelled.
+
+    Parameters
+    ----------
+    jobs
+        All records.
+    rows, texts
+        Who waits, and for what, in Slurm's words.
+    names_known
+        Whether it is known whose a job is and how it is called: a singleton goes by that.
+    """
+    read = {text: wanted_in(text) for text in dict.fromkeys(texts)}
+    known = _Known(jobs, {one.job for wanted, _ in read.values() for one in wanted})
+    after: dict[int, str] = {}
+    lacking: dict[int, Demand] = {}
+    listed = 0
+    alike: dict[tuple[object, ...], tuple[str, int]] = {}  # the tasks of an array wait for the same
+    columns = (jobs.cluster[rows], jobs.master[rows], jobs.task[rows], jobs.first_submits(rows))
+    own = zip(rows.tolist(), *(column.tolist() for column in columns), texts, strict=True)
+    for row, cluster, master, task, first, text in own:
+        wanted, missing = read[text]
+        if not names_known and SINGLETON in wanted:
+            wanted, missing = [one for one in wanted if one is not SINGLETON], missing | Demand.SINGLETON
+        key = (text, cluster, master, first, task if any(one.corresponding for one in wanted) else None)
+        if key not in alike:
+            who = _Waiting(cluster, master, int(task), first)
+            found = dict.fromkeys(one for each in wanted for one in known.conditions(each, who))
+            alike[key] = ",".join(found), len(found)
+        said, count = alike[key]
+        if listed + count > MOST:
+            said, missing = "", missing | Demand.UNLISTED
+        if said:
+            listed += count
+            after[row] = said
+        if missing:
+            lacking[row] = missing
+    return after, lacking
+
+
+class _Waiting(NamedTuple):
+    """Who waits: of which cluster, with which number, as which task, and first submitted when."""
+
+    cluster: float
+    master: float
+    task: int
+    first: float
+
+
+class _Known:
+    """The jobs of some numbers, by what a condition calls them: the row of the last record, and the first submit."""
+
+    def __init__(self, jobs: Jobs, numbers: set[int]) -> None:
+        self.id = jobs.id
+        self.status = jobs.status
+        self.single: dict[tuple[float, float], tuple[int, float]] = {}
+        self.arrays: dict[tuple[float, float], dict[int, tuple[int, float]]] = {}
+        wanted = np.array(sorted(numbers), dtype=np.float64)
+        rows = np.flatnonzero(np.isin(jobs.raw, wanted) | np.isin(jobs.master, wanted))
+        order = rows[np.argsort(jobs.submit[rows], kind="stable")]
+        for row, key, array, task, submit in zip(
+            order.tolist(),
+            _pairs(jobs.cluster, jobs.raw, order),
+            _pairs(jobs.cluster, jobs.master, order),
+            jobs.task[order].tolist(),
+            jobs.submit[order].tolist(),
+            strict=True,
+        ):
+            self.single[key] = (row, self.single.get(key, (row, submit))[1])
+            if task >= 0:
+                tasks = self.arrays.setdefault(array, {})
+                tasks[int(task)] = (row, tasks.get(int(task), (row, submit))[1])
+        self.nobody = int(max([jobs.id.max(initial=0.0), *numbers])) + 1  # an id that no job has
+        self.taken = set(wanted[np.isin(wanted, jobs.id)].tolist())
+        self.cluster_of = {number: cluster for cluster, number in (*self.single, *self.arrays)}
+
+    def conditions(self, wanted: Wanted, who: _Waiting) -> list[str]:
+        """Return one of a job's conditions, which may be on many others."""
+        if wanted is SINGLETON:
+            return [wanted.word]
+        key = self._key(wanted.job, who.cluster)
+        tasks = self.arrays.get(key, {})
+        named = tasks if wanted.task is None else {k: task for k, task in tasks.items() if k == wanted.task}
+        targets = counterparts(who.task, tasks, named) if wanted.corresponding else list(named.values())
+        if not targets and wanted.task is None and key in self.single:
+            targets = [self.single[key]]
+        # Whoever came later is not meant: its number was used again.
+        before = (who.first, who.master)
+        there = [row for row, first in targets if (first, wanted.job) < before]
+        if not there:
+            # An id that nobody has: its own, unless another cluster's job, or a later one, has it.
+            return [f"{wanted.word}:{self.nobody if wanted.job in self.taken else wanted.job}{wanted.lag}"]
+        words = [wanted.word] * len(there)
+        if wanted.word == "afternotok" and len(there) > 1:  # all of an array have ended, and one of them badly
+            bad = next((k for k, row in enumerate(there) if self.status[row] == FAILED), 0)
+            words = ["afternotok" if k == bad else "afterany" for k in range(len(there))]
+        return [f"{word}:{int(self.id[row])}{wanted.lag}" for word, row in zip(words, there, strict=True)]
+
+    def _key(self, job: int, cluster: float) -> tuple[float, float]:
+        number = float(job)
+        if job >= _OF_A_FEDERATION and (cluster, number) not in self.single and (cluster, number) not in self.arrays:
+            cluster = self.cluster_of.get(number, cluster)
+        return (cluster, number)
+
+
+def _pairs(
+    cluster: NDArray[np.float64], number: NDArray[np.float64], rows: NDArray[np.int64]
+) -> zip[tuple[float, float]]:
+    return zip(cluster[rows].tolist(), number[rows].tolist(), strict=True)

@@ -1,0 +1,205 @@
+"""What the command line of a job of Slurm's asks for: what no field of sacct tells, among the options of sbatch.
+
+Slurm joins the words of the line by blanks and drops their quotes, so that the end of a text of several words is not
+known: what then looks like one of these options is told apart from what surely is one.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.io.slurm_files.slurm_options import COUNTED, LETTERS, OPTIONS, RANGE_OF_NODES, WITH_A_WORD, several
+from fedsched.model.jobs.nice import BY_ITSELF, MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAMS = ("sbatch", "srun", "salloc")
+# Letters of the options that take a word, and of those that take none; all others may have one joined to them.
+_LETTERS_WITH_A_WORD = frozenset("aABbcCdDeFGiJLmMnNopqrStTwx")
+_LETTERS_ALONE = frozenset("hHlOQsuvVXZE")
+_WAIT = "W"  # of srun with a word, of the others without
+_DEPENDENCY, _BEGIN, _ARRAY, _NICE, _WRAP = "dependency", "begin", "array", "nice", "wrap"
+_NODES, _EXCLUSIVE, _LICENSES, _PARTITION = "nodes", "exclusive", "licenses", "partition"
+_ALONE = ("", "exclusive")  # what --exclusive says of whole nodes
+_RANGE = re.compile(r"(\d+[kKmM]?)(?:-(\d+[kKmM]?)|[-,:].*)")
+# How many tasks of an array may run together: the last number of --array=1-100%5.
+_TOGETHER = re.compile(r"[\d,:-]+%(\d{1,9})", re.ASCII)
+# How a time of several words goes on: now + 1 hour, tomorrow 16:00.
+_WHOLE = re.compile(r"[+-]?\d{1,10}", re.ASCII)
+_MORE_OF_A_TIME = re.compile(
+    r".*\+ \d+[a-z]*|.*\d (?:second|minute|hour|day|week)s?|.*\d [ap]m|now \+\d*[a-z]*|"
+    r"(?:to(?:day|morrow)|[\d./-]+) (?:\d\d?:\d\d(?::\d\d)?|midnight|noon|fika|teatime|elevenses)",
+    re.IGNORECASE,
+)
+# What looks like one of them where the options may be over: a script has words of its own.
+_LIKE_A_DEPENDENCY = re.compile(
+    r"(?:^| )(?:--depend[a-z]*[= ]|-d ?)(?:after[a-z]*:|expand:|singleton\b|[0-9]+(?:_[0-9*]+)?,)", re.IGNORECASE
+)
+_LIKE_A_BEGIN = re.compile(
+    r"(?:^| )(?:--begin[= ]|-b ?)"
+    r"(?:now|to(?:day|morrow)|midnight|noon|fika|teatime|elevenses|\d\d?:\d\d|\d{4}-\d\d?-\d)",
+    re.IGNORECASE,
+)
+
+
+class Asked(NamedTuple):
+    """What a command line asks for, '' where it does not; and whether words that are not sure look like it.
+
+    `beyond` holds the options that are not modelled, by their names, parted by blanks.
+    """
+
+    dependency: str = ""
+    begin: str = ""
+    together: str = ""  # tasks of its array
+    nice: int = 0
+    maybe_dependency: bool = False
+    maybe_begin: bool = False
+    licenses: str = ""
+    exclusive: bool = False
+    partitions: bool = False  # one of several
+    beyond: tuple[str, ...] = ()
+
+
+NOTHING = Asked()
+
+
+def worth_reading(lines: list[str], untold: frozenset[str] = frozenset()) -> list[int]:
+    """Return which of many command lines may ask for anything; `untold` as in `asked_in`."""
+    may_ask = _may_ask(untold).search
+    return [k for k, line in enumerate(lines) if may_ask(line) or "'-" in line or '"-' in line]
+
+
+@lru_cache
+def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
+    """Return what a line holds that asks for anything: nearly no line does, and lines are many."""
+    wanted = {_DEPENDENCY, _BEGIN, _NICE, _EXCLUSIVE, _LICENSES, *COUNTED, *untold}
+    names = "|".join(sorted(_shortest(name) for name in wanted))
+    letters = "".join(letter for letter, name in LETTERS.items() if name in wanted)
+    several = "|".join(f"-{letter} ?|--{_shortest(LETTERS[letter])}[a-z]*[= ]" for letter in "pq")
+    return re.compile(
+        rf" -(?:-(?:{names})|[A-Za-z]{{0,6}}[{letters}])|\d%\d| (?:-N ?|--nodes[= ])\S*[-,:]|"
+        rf" (?:{several}|--reserv[a-z]*[= ])\S*,"
+    )
+
+
+def _shortest(name: str) -> str:
+    """Return the shortest begin of an option that no other one has; of what is itself another's begin all of it."""
+    ends = (k for k in range(1, len(name)) if sum(one.startswith(name[:k]) for one in OPTIONS) == 1)
+    return name[: next(ends, len(name))]
+
+
+def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
+    """Return what a command line asks for; `untold`: the options of which the dump has no field, which are counted."""
+    words = _words(line)
+    program = words[0].rpartition("/")[2] if words else ""
+    if program not in PROGRAMS:
+        return _maybe(words)
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    for option, value, left in options_of(words[1:], alone=program != "srun"):
+        found[option] = value  # the last of several holds
+        rest = left
+        if option == _WRAP and left and " " not in value:
+            break  # the command's words may go on: where they end is not known
+    unsure = _maybe(rest)
+    limit = _TOGETHER.fullmatch(found.get(_ARRAY, "").strip())
+    return unsure._replace(
+        dependency=found.get(_DEPENDENCY, ""),
+        begin=found.get(_BEGIN, ""),
+        together=limit[1] if limit else "",
+        nice=_nice(found[_NICE]) if _NICE in found else 0,
+        licenses=found.get(_LICENSES, ""),
+        exclusive=found.get(_EXCLUSIVE, "none") in _ALONE,
+        partitions="," in found.get(_PARTITION, ""),
+        beyond=tuple(sorted(filter(None, (_beyond(name, value, untold) for name, value in found.items())))),
+    )
+
+
+def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
+    """Return how an option is called that is not modelled, "" for others."""
+    if name in COUNTED or name in untold:
+        return f"--{name}"
+    if name == _EXCLUSIVE and value not in _ALONE:
+        return f"--{name}={value}"
+    if name == _NODES and (match := _RANGE.fullmatch(value)) is not None and match[1] != match[2]:
+        return RANGE_OF_NODES
+    return several(name, value) if name in ("qos", "reservation") else ""
+
+
+def _nice(text: str) -> int:
+    """Return what --nice takes off a priority; of itself it is 100, and one that Slurm refuses takes nothing."""
+    if not text:
+        return BY_ITSELF
+    return int(text) if _WHOLE.fullmatch(text) and abs(int(text)) <= MOST else 0
+
+
+def _words(line: str) -> list[str]:
+    if "'" in line or '"' in line or "\\" in line:
+        try:
+            return shlex.split(line)
+        except ValueError:
+            pass  # an apostrophe whose like was no quote
+    return line.split()
+
+
+def _maybe(words: list[str]) -> Asked:
+    text = " ".join(words)
+    if " -" not in text and not text.startswith("-"):
+        return NOTHING
+    return Asked(maybe_dependency=bool(_LIKE_A_DEPENDENCY.search(text)), maybe_begin=bool(_LIKE_A_BEGIN.search(text)))
+
+
+def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:
+    """Return the options by name, each with its word and the words behind it; at last '' with those that are left.
+
+    `alone`: whether --wait has no word.
+    """
+    k = 0
+    while k < len(words):
+        word = words[k]
+        k += 1
+        if word == ":":  # the next component of a heterogeneous job
+            continue
+        if word == "--" or len(word) < 2 or not word.startswith("-"):
+            yield "", "", words[k - (word != "--") :]
+            return
+        if word.startswith("--"):
+            name, joined, value = word[2:].partition("=")
+            name = _whole(name)
+            takes = name in WITH_A_WORD or (name == "wait" and not alone)
+        else:
+            *others, (name, value, joined, takes) = _of_letters(word[1:], alone=alone)
+            yield from ((one, "", words[k:]) for one, *_ in others)
+        if takes and not joined:
+            value = words[k] if k < len(words) else ""
+            k += 1
+        while name == _BEGIN and k < len(words) and _MORE_OF_A_TIME.fullmatch(f"{value} {words[k]}"):
+            value = f"{value} {words[k]}"
+            k += 1
+        yield name, value, words[k:]
+    yield "", "", []
+
+
+def _whole(name: str) -> str:
+    """Return the option that a name, or the begin of only one, is."""
+    if name in OPTIONS:
+        return name
+    begun = [one for one in OPTIONS if one.startswith(name)] if name else []
+    return begun[0] if len(begun) == 1 else name
+
+
+def _of_letters(letters: str, *, alone: bool) -> Iterator[tuple[str, str, str, bool]]:
+    """Give the options of a bundle as -Hd is: its name, its word, what is joined to it, whether it has a word."""
+    for k, letter in enumerate(letters):
+        rest, name = letters[k + 1 :], LETTERS.get(letter, letter)
+        if letter in _LETTERS_WITH_A_WORD or (letter == _WAIT and not alone):
+            yield name, rest, rest, True
+            return
+        if letter not in _LETTERS_ALONE and letter != _WAIT:  # its word is joined to it, or it is not known
+            yield name, rest, rest, False
+            return
+        yield name, "", "", False

@@ -1,0 +1,149 @@
+"""What the texts of Slurm's sacct mean: numbers, durations, times and states, and the words that stand for none."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.jobs.log import CANCELLED, DONE, FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+# What stands for a number: NaN is text that means nothing, infinity no limit, minus infinity not known (yet).
+UNKNOWN = -math.inf
+UNLIMITED = math.inf
+WORDS = dict.fromkeys(("", "unknown", "none", "n/a", "invalid", "not_set"), UNKNOWN)
+WORDS |= dict.fromkeys(("unlimited", "partition_limit", "infinite"), UNLIMITED)
+WORDS |= {str(2**bits - 2): UNKNOWN for bits in (32, 64)}  # Slurm's NO_VAL and NO_VAL64
+
+# The status that the Standard Workload Format has for each of Slurm's final states.
+STATES = {
+    "COMPLETED": DONE, "COMPLETING": DONE,
+    "FAILED": FAILED, "TIMEOUT": FAILED, "NODE_FAIL": FAILED, "OUT_OF_MEMORY": FAILED, "BOOT_FAIL": FAILED,
+    "DEADLINE": FAILED, "LAUNCH_FAILED": FAILED, "RECONFIG_FAIL": FAILED, "SPECIAL_EXIT": FAILED,
+    "CANCELLED": CANCELLED, "PREEMPTED": CANCELLED, "REVOKED": CANCELLED, "REQUEUED": CANCELLED,
+    "REQUEUE": CANCELLED, "REQUEUE_HOLD": CANCELLED, "STOPPED": CANCELLED,
+    "RUNNING": UNKNOWN, "PENDING": UNKNOWN, "SUSPENDED": UNKNOWN, "RESIZING": UNKNOWN, "CONFIGURING": UNKNOWN,
+    "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
+}  # fmt: skip
+# Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus; other programs cut without one.
+_WHOLE = {name[:length]: name for name in STATES for length in (9, 10)} | {name: name for name in STATES}
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d)(?::(\d\d))?(?:\.\d+)?)?", re.ASCII)
+_CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d*)?", re.ASCII)
+_EPOCH = date(1970, 1, 1).toordinal()
+_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18]
+_SEPARATORS = [4, 7, 10, 13, 16]
+
+
+def number_of(text: str) -> float:
+    """Return a plain number, or what a word stands for; NaN for what means nothing."""
+    return WORDS.get(text.lower(), float(text) if _NUMBER.fullmatch(text) else math.nan)
+
+
+def minutes_of(text: str) -> float:
+    """Return the seconds of a number of minutes."""
+    return 60.0 * number_of(text)
+
+
+def duration_of(text: str) -> float:
+    """Return the seconds of [days-]hours:minutes:seconds; with less of it, minutes:seconds."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return WORDS.get(text.lower(), math.nan)
+    days, a, b, c = (int(part) if part else 0 for part in match.groups())
+    if match[1] or match[4]:  # hours lead
+        return float(86400 * days + 3600 * a + 60 * b + c)
+    return float(60 * a + b) if match[3] else math.nan
+
+
+def state_of(text: str) -> float:
+    """Return the status of a state: `CANCELLED by 1000` and `CANCELLED+` are cancelled."""
+    return STATES.get(whole_state(text), math.nan)
+
+
+def whole_state(text: str) -> str:
+    """Return a state as Slurm has it, without who cancelled, and not cut; what is none as it is."""
+    word = text.split(" ")[0].rstrip("+").upper()
+    return _WHOLE.get(word, word)
+
+
+def day_of(text: str) -> float:
+    """Return the seconds from 1970 to a day's begin, or a whole time as `SLURM_TIME_FORMAT=%s` prints it."""
+    if not _DAY.fullmatch(text):
+        return number_of(text)
+    try:
+        return 86400.0 * (date.fromisoformat(text).toordinal() - _EPOCH)
+    except ValueError:
+        return math.nan
+
+
+def clock_of(text: str) -> float:
+    """Return the seconds from midnight; 0 where no clock time follows the day."""
+    if not text:
+        return 0.0
+    match = _CLOCK.fullmatch(text)
+    hours, minutes, seconds = map(int, match.groups()) if match else (99, 0, 0)
+    return 3600.0 * hours + 60 * minutes + seconds if hours < 24 and minutes < 60 and seconds <= 60 else math.nan
+
+
+def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
+    """Return the value of every text; most columns hold few different ones, the others whole numbers."""
+    whole = value is number_of and (joined := "".join(texts)).isdigit() and joined.isascii()
+    if whole and max(map(len, texts)) < 19 and WORDS.keys().isdisjoint(texts):
+        return np.array(list(map(int, texts)), dtype=np.float64)
+    known = {text: value(text) for text in dict.fromkeys(texts)}
+    if len(known) == 1:
+        return np.full(len(texts), known[texts[0]], dtype=np.float64)
+    return np.fromiter(map(known.__getitem__, texts), dtype=np.float64, count=len(texts))
+
+
+def times_of(texts: list[str]) -> Column:
+    """Return the seconds since 1970 of every time, as it stands."""
+    if set(map(len, texts)) == {19} and (joined := "".join(texts)).isascii():
+        signs = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, 19).astype(np.int64)
+        digits = signs[:, _DIGITS] - ord("0")
+        shaped = (signs[:, _SEPARATORS] == np.frombuffer(b"--T::", dtype=np.uint8)).all()
+        year, month, day, hour, minute, second = np.split(digits, (4, 6, 8, 10, 12), axis=1)
+        months = (_whole(year) - 1970) * 12 + _whole(month) - 1
+        first, next_first = ((months + k).astype("datetime64[M]").astype("datetime64[D]").astype(int) for k in (0, 1))
+        days, hours, minutes, seconds = (_whole(part) for part in (day, hour, minute, second))
+        good = shaped and ((digits >= 0) & (digits <= 9)).all() and (_whole(year) > 0).all()
+        good = (
+            good and ((_whole(month) >= 1) & (_whole(month) <= 12) & (days >= 1) & (days <= next_first - first)).all()
+        )
+        if good and ((hours < 24) & (minutes < 60) & (seconds <= 60)).all():
+            return (86400 * (first + days - 1) + 3600 * hours + 60 * minutes + seconds).astype(np.float64)
+    # Some are unknown, or seconds since 1970, or wrong.
+    return values_of([text[:10] for text in texts], day_of) + values_of([text[10:] for text in texts], clock_of)
+
+
+def _whole(digits: NDArray[np.int64]) -> NDArray[np.int64]:
+    value: NDArray[np.int64] = digits @ (10 ** np.arange(digits.shape[1])[::-1])
+    return value
+
+
+def known_or_none(values: Column) -> Column:
+    """Return the values, and -1, as the Standard Workload Format has it, for those that are not known or endless."""
+    return np.where(np.isfinite(values), values, -1.0)
+
+
+def nodes_differ(read: Mapping[str, Column]) -> bool:
+    """Return whether some job had more CPUs than nodes, as far as the dump says both."""
+    cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
+    return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
+
+
+def own_ids(ids: Column) -> Column:
+    """Return the ids that are numbers of jobs, and NaN for the others."""
+    return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)

@@ -1,0 +1,75 @@
+"""Values of Slurm's JSON, whichever of its versions wrote it.
+
+Up to 22.05 a number is bare, and of 32 or 64 bits without a sign: one below 0 is 2**32 more than it is, "infinite" and
+"none" are the two largest ones, or null. From 23.02 on it may be `{"set": true, "infinite": false, "number": 60}`. A
+list of texts is one text with commas, or a list. What is of another type counts as not said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from fedsched.core.values import is_number
+
+WRAP = 1 << 32
+INFINITE = (WRAP - 1, (1 << 64) - 1)
+NONE = (WRAP - 2, (1 << 64) - 2)
+MOST = 1 << 64  # what no number of Slurm's reaches
+NOTHING = ("", "n/a", "(null)", "none", "unknown")
+
+
+def number(value: Any) -> float | None:
+    """Return a number, or infinity; None where there is none. Whole ones stay whole."""
+    if isinstance(value, dict):
+        if value.get("infinite") is True:
+            return math.inf
+        inner = value.get("number")
+        return None if value.get("set", True) is not True or isinstance(inner, dict) else number(inner)
+    if isinstance(value, float) and value == math.inf:
+        return math.inf
+    if not is_number(value) or abs(value) >= MOST or value in NONE:
+        return None
+    return math.inf if value in INFINITE else value
+
+
+def signed(value: Any) -> int | None:
+    """Return a whole number that may be below 0; None where there is none.
+
+    It has no words for "infinite" and "none" if it is bare: these are -1 and -2.
+    """
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set", True) is True else None
+    if not is_number(value) or abs(value) >= WRAP:
+        return None
+    return int(value) - WRAP if value >= WRAP // 2 else int(value)
+
+
+def count(value: Any, usual: int = 0) -> int:
+    """Return a whole number; the usual one where it is none, infinite, or 0."""
+    found = number(value)
+    return usual if found is None or not math.isfinite(found) else int(found) or usual
+
+
+def text(value: Any) -> str:
+    """Return a text, or a list of texts with commas; an empty one where there is none."""
+    if isinstance(value, list):
+        value = ",".join(one for one in value if isinstance(one, str))
+    return "" if not isinstance(value, str) or value.lower() in NOTHING else value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return the texts of a list, or of a text with commas."""
+    return tuple(filter(None, text(value).split(",")))
+
+
+def words(value: Any) -> frozenset[str]:
+    """Return the words of a state in capitals, be it one text or a list of them."""
+    given = value if isinstance(value, list) else re.split(r"[+,]", value) if isinstance(value, str) else []
+    return frozenset(one.strip().upper() for one in given if isinstance(one, str) and one.strip())
+
+
+def table(value: Any) -> dict[str, Any]:
+    """Return a table; an empty one where it is none."""
+    return value if isinstance(value, dict) else {}

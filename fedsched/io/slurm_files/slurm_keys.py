@@ -1,0 +1,299 @@
+"""Every key of slurm.conf, of Slurm 22.05 to 26.11 and what later ones left: what becomes of it here.
+
+One table. Readers ask it for what they say of a file, and a test walks Slurm's own lists of names over it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.errors import nearest
+from fedsched.io.slurm_files.slurm_values import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+GLOBAL = "slurm.conf"  # the lines that are of no node, partition, set, ...
+# The kinds of lines that begin with their own name, and whose other words are theirs alone.
+SECTIONS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "PowerAction")
+FIRST, LAST = "22.05", "26.11"
+
+
+class Standing(StrEnum):
+    """What becomes of a key."""
+
+    MODELLED = "modelled"
+    ASSUMED = "assumed"  # in the words of `how`, said where it occurs
+    IGNORED = "ignored"  # it decides on no start: paths, ports, logs, accounts of what has been
+    NOT_MODELLED = "not modelled"  # said where it occurs
+    BY_WORD = "by word"  # each word of its list has a standing of its own
+
+
+class Key(NamedTuple):
+    """A key as Slurm spells it."""
+
+    name: str
+    standing: Standing
+    usual: tuple[str, ...] = ()  # the values that say nothing, in small letters
+    how: str = ""  # what is assumed
+
+    def says(self, value: str) -> bool:
+        """Return whether a value says anything."""
+        return value.lower() not in (*NOTHING, *self.usual)
+
+
+def _all(standing: Standing, names: str, *usual: str, how: str = "") -> dict[str, Key]:
+    return {name.lower(): Key(name, standing, usual, how) for name in names.split()}
+
+
+def _modelled(names: str) -> dict[str, Key]:
+    return _all(Standing.MODELLED, names)
+
+
+def _ignored(names: str) -> dict[str, Key]:
+    return _all(Standing.IGNORED, names)
+
+
+def _said(names: str, *usual: str) -> dict[str, Key]:
+    return _all(Standing.NOT_MODELLED, names, *usual)
+
+
+def _assumed(names: str, how: str, *usual: str) -> dict[str, Key]:
+    return _all(Standing.ASSUMED, names, *usual, how=how)
+
+
+OF_MEMORY = "DefMemPerCPU DefMemPerNode MaxMemPerCPU MaxMemPerNode"  # read where jobs share nodes
+OF_SLURM_ALONE = ("Priority", "TRESBillingWeights", *OF_MEMORY.split())  # of partitions, for policy slurm
+UP = "taken as up"
+AT_ONCE = "nodes are free as soon as a job ends; completing= says how long they are not"
+
+_OF_THE_CLUSTER = (
+    _all(
+        Standing.BY_WORD,
+        "AccountingStorageEnforce DependencyParameters PriorityFlags SchedulerParameters SelectTypeParameters "
+        "SlurmctldParameters TopologyParam",
+    )
+    | _modelled(
+        "NodeName PartitionName NodeSet ClusterName SelectType SchedulerType PriorityType KillWait OverTimeLimit "
+        "PriorityCalcPeriod PriorityDecayHalfLife PriorityFavorSmall PriorityMaxAge PriorityUsageResetPeriod "
+        "PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare PriorityWeightJobSize PriorityWeightPartition "
+        "PriorityWeightQOS PriorityWeightTRES FairShareDampeningFactor SLURM_VERSION"
+    )
+    | _all(Standing.MODELLED, OF_MEMORY, "0", "unlimited")
+    | _assumed("DownNodes", UP)
+    | _assumed("Epilog EpilogSlurmctld", AT_ONCE)
+    | _assumed("EpilogMsgTime", AT_ONCE, "0", "2000")
+    | _said("CompleteWait", "0")
+    | _said("PreemptType", "preempt/none")
+    | _said("PreemptMode", "off")
+    | _said("PreemptExemptTime", "-1", "0", "00:00:00")
+    | _said("TopologyPlugin", "topology/none", "topology/default", "topology/flat")
+    | _said("EnforcePartLimits", "no")
+    | _said("ResvOverRun", "0")
+    | _said("BurstBufferType", "burst_buffer/none")
+    | _said("SchedulerTimeSlice", "30")
+    | _said("MCSPlugin", "mcs/none")
+    | _said("PowerPlugin", "power/none")
+    | _said("MaxJobCount", "10000")
+    | _said("MaxTasksPerNode", "512")
+    | _said("PrioritySiteFactorPlugin", "site_factor/none")
+    | _said("AllowSpecResourcesUsage DisableRootJobs", "no", "0")
+    | _said("DefMemPerGPU DefCpuPerGPU", "0", "unlimited")
+    | _said(
+        "CliFilterPlugins FederationParameters JobDefaults JobSubmitPlugins Licenses MaxArraySize MCSParameters "
+        "NodeFeaturesPlugins PowerParameters PreemptParameters PriorityParameters SuspendProgram"
+    )
+    | _ignored(
+        # Accounting, and what is kept of jobs that have been.
+        "AccountingStorageBackupHost AccountingStorageExternalHost AccountingStorageHost AccountingStorageLoc "
+        "AccountingStorageParameters AccountingStoragePass AccountingStoragePort AccountingStorageTRES "
+        "AccountingStorageType AccountingStorageUser AccountingStoreFlags AccountingStoreJobComment "
+        "AcctGatherEnergyType AcctGatherFilesystemType AcctGatherInfinibandType AcctGatherInterconnectType "
+        "AcctGatherNodeFreq AcctGatherProfileType ExtSensorsFreq ExtSensorsType JobAcctGatherFrequency "
+        "JobAcctGatherParams JobAcctGatherType JobCompHost JobCompLoc JobCompParams JobCompPass JobCompPassScript "
+        "JobCompPort JobCompType JobCompUser MaxDBDMsgs TrackWCKey "
+        # Who may log in, read or send, and how.
+        "AuthAltParameters AuthAltTypes AuthInfo AuthType CertgenParameters CertgenType CertmgrParameters CertmgrType "
+        "CredType CryptoType HashPlugin HttpParserType JobCredentialPrivateKey JobCredentialPublicCertificate "
+        "MetricsAuthUsers MetricsParameters MetricsType PrivateData SchedulerAuth SlurmctldHttpAuthParameters "
+        "SlurmdHttpAuthParameters SlurmrestdHttpAuthParameters TLSParameters TLSType UrlParserType UsePAM "
+        # Hosts, ports, paths, logs, and how long daemons wait for each other.
+        "BackupAddr BackupController BatchStartTimeout CommunicationParameters ControlAddr ControlMachine "
+        "DataParserParameters DebugFlags EioTimeout FrontendName GetEnvTimeout GroupUpdateForce GroupUpdateTime "
+        "InactiveLimit KeepAliveTime LogTimeFormat MailDomain MailProg MessageTimeout PluginDir PlugStackConfig "
+        "ReconfigFlags ReturnToService RoutePlugin SerializerParameters SerializerPlugins SlurmctldAddr "
+        "SlurmctldDebug SlurmctldHost SlurmctldLogFile SlurmctldPidFile SlurmctldPlugstack SlurmctldPort "
+        "SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmctldTimeout SlurmdDebug "
+        "SlurmdLogFile SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdSyslogDebug SlurmdTimeout "
+        "SlurmdUser SlurmrestdParameters SlurmSchedLogFile SlurmSchedLogLevel SlurmstepdParameters SlurmUser "
+        "StateSaveLocation TCPTimeout TmpFS TreeWidth "
+        # Steps, tasks and programs within a job, or beside it.
+        "BcastExclude BcastParameters CliFilterParameters CoreSpecPlugin CpuFreqDef CpuFreqGovernors DefRuntimePlugin "
+        "GpuFreqDef InteractiveStepOptions JobContainerType JobFileAppend KillOnBadExit LaunchParameters LaunchType "
+        "MaxStepCount MpiDefault MpiParams NamespaceType PrEpParameters PrEpPlugins ProctrackType "
+        "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SallocDefaultCommand "
+        "SbcastParameters ScronParameters SrunEpilog SrunPortRange SrunProlog SwitchParameters SwitchType TaskEpilog "
+        "TaskPlugin TaskPluginParam TaskProlog UnkillableStepProgram UnkillableStepTimeout VSizeFactor WaitTime "
+        "X11Parameters "
+        # A run has its prolog in it; runs that come back, and nodes that fail, are as the jobs and the calendar say.
+        "EpilogTimeout HealthCheckInterval HealthCheckNodeState HealthCheckProgram HealthCheckTimeout JobRequeue "
+        "MaxBatchRequeue Prolog PrologEpilogTimeout PrologFlags PrologSlurmctld PrologTimeout RequeueExit "
+        "RequeueExitHold ResvEpilog ResvProlog "
+        # Names of what other keys say: devices, licences, ids, forgotten jobs, nodes that have not joined.
+        "BurstBufferParameters FastSchedule FirstJobId GresTypes LicenseParameters MaxJobId MaxNodeCount MinJobAge "
+        "PrioritySiteFactorParameters "
+        # How nodes are switched off, which they are if there is a SuspendProgram.
+        "PowerAction RebootProgram ResumeFailProgram ResumeProgram ResumeRate ResumeTimeout SuspendExcNodes "
+        "SuspendExcParts SuspendExcStates SuspendRate SuspendTime SuspendTimeout"
+    )
+)
+_OF_NODES = (
+    _modelled(
+        "NodeName CPUs Procs Boards SocketsPerBoard Sockets CoresPerSocket ThreadsPerCore RealMemory MemSpecLimit Gres "
+        "Feature Features Weight"
+    )
+    | _assumed("State", UP, "unknown", "idle")
+    | _said("CoreSpecCount RestrictedCoresPerGPU", "0")
+    | _said("CpuSpecList Topology")  # CPU 0 is one
+    # TmpDisk binds jobs that ask for some, which is said of the jobs.
+    | _ignored(
+        "BcastAddr CpuBind GresConf NodeAddr NodeHostname Parameters Port Reason SuspendTime TmpDisk TRESWeights"
+    )
+)
+_OF_PARTITIONS = (
+    _modelled(
+        "PartitionName Nodes Default PriorityTier PriorityJobFactor TRESBillingWeights MaxTime DefaultTime MinNodes "
+        "MaxNodes AllowAccounts AllowQos"
+    )
+    | _all(Standing.MODELLED, "Priority", "1")
+    | _all(Standing.MODELLED, OF_MEMORY, "0", "unlimited")
+    | _assumed("State", UP, "up")
+    | _said("AllowGroups AllocNodes", "all")
+    | _said("DenyAccounts DenyQos QOS OverTimeLimit Alternate Topology")
+    | _said("MaxCPUsPerNode MaxCPUsPerSocket", "unlimited")
+    | _said("ExclusiveUser ExclusiveTopo RootOnly DisableRootJobs ReqResv LLN", "no")
+    | _said("JobDefaults SelectTypeParameters")
+    | _said("DefMemPerGPU DefCpuPerGPU", "0", "unlimited")
+    | _said("OverSubscribe Shared", "no", "exclusive")
+    | _said("Exclusive", "no", "node")
+    | _said("PreemptMode", "off")
+    | _said("GraceTime", "0")
+    | _ignored("CpuBind Hidden PowerDownOnIdle ResumeTimeout SuspendTime SuspendTimeout")
+)
+_OF_SCHEDULERS = (
+    _modelled(
+        "assoc_limit_stop batch_sched_delay bf_interval bf_job_part_count_reserve bf_max_job_array_resv "
+        "bf_max_job_assoc bf_max_job_part bf_max_job_start bf_max_job_test bf_max_job_user bf_max_job_user_part "
+        "bf_max_time bf_min_age_reserve bf_min_prio_reserve bf_resolution bf_window bf_window_linear "
+        "default_queue_depth partition_job_depth sched_interval sched_max_job_start"
+    )
+    # A pass here is never cut into pieces, between which others' changes could end it.
+    | _ignored("bf_continue bf_yield_interval bf_yield_rpc_cnt bf_yield_sleep")
+    # What scripts, steps and backup controllers are allowed.
+    | _ignored(
+        "disable_hetjob_steps enable_hetjob_steps max_script_size max_submit_line_size no_backup_scheduling "
+        "no_env_cache step_retry_count step_retry_time"
+    )
+    | _said(
+        "allow_zero_lic bb_array_stage_cnt bf_allow_magnetic_slot bf_busy_nodes bf_hetjob_immediate bf_hetjob_prio "
+        "bf_licenses bf_node_space_size bf_one_resv_per_job bf_running_job_reserve bf_topopt_enable "
+        "bf_topopt_iterations build_queue_timeout correspond_after_task_cnt defer defer_batch delay_boot "
+        "disable_job_shrink enable_job_state_cache enable_user_top extra_constraints ignore_constraint_validation "
+        "Ignore_NUMA ignore_prefer_validation max_array_tasks max_rpc_cnt max_sched_time max_switch_wait "
+        "nohold_on_prolog_fail pack_serial_at_end preempt_reorder_count preempt_send_user_signal preempt_strict_order "
+        "preempt_youngest_first reduce_completing_frag requeue_delay requeue_on_resume_failure "
+        "requeue_setup_env_fail salloc_wait_nodes sbatch_wait_nodes sched_min_interval spec_cores_first "
+        "time_min_as_soft_limit whole_hetjob whole_pack"
+    )
+)
+KEYS: Mapping[str, Mapping[str, Key]] = {
+    GLOBAL: _OF_THE_CLUSTER,
+    "NodeName": _OF_NODES,
+    "PartitionName": _OF_PARTITIONS,
+    "NodeSet": _modelled("NodeSet Nodes Feature"),
+    "DownNodes": _assumed("DownNodes State Reason", UP),
+    "FrontendName": _ignored("FrontendName AllowGroups AllowUsers DenyGroups DenyUsers FrontendAddr Port Reason State"),
+    "PowerAction": _ignored("PowerAction Feature Location Nodes Program"),
+    "SchedulerParameters": _OF_SCHEDULERS,
+    "PriorityFlags": _modelled(
+        "NO_FAIR_TREE FAIR_TREE MAX_TRES NO_NORMAL_ALL NO_NORMAL_ASSOC NO_NORMAL_PART NO_NORMAL_QOS NO_NORMAL_TRES "
+        "SMALL_RELATIVE_TO_TIME INCR_ONLY"
+    )
+    | _said("ACCRUE_ALWAYS CALCULATE_RUNNING DEPTH_OBLIVIOUS MAX_TRES_GRES"),
+    # Modelled of those that share nodes, where jobs do.
+    "SelectTypeParameters": _modelled("CR_Core_Memory CR_CPU_Memory")
+    | _said(
+        "CR_Core CR_CORE_DEFAULT_DIST_BLOCK CR_CPU CR_LLN CR_Memory CR_NO_DIST_TOPO_BLOCK CR_ONE_TASK_PER_CORE "
+        "CR_Pack_Nodes CR_Socket CR_Socket_Memory ENFORCE_BINDING_GRES "
+        "LL_SHARED_GRES MULTIPLE_SHARING_GRES_PJ ONE_TASK_PER_SHARING_GRES OTHER_CONS_RES OTHER_CONS_TRES"
+    ),
+    # Who may submit is decided before jobs are here.
+    "AccountingStorageEnforce": _modelled("limits safe all 1") | _ignored("associations nojobs nosteps qos wckeys 0"),
+    "DependencyParameters": _said("kill_invalid_depend") | _ignored("disable_remote_singleton max_depend_depth"),
+    "SlurmctldParameters": _said("max_powered_nodes preempt_send_user_signal")
+    | _ignored(
+        "allow_user_triggers cloud_dns cloud_reg_addrs conmgr_connect_timeout conmgr_max_connections "
+        "conmgr_quiesce_timeout conmgr_read_timeout conmgr_threads conmgr_use_poll conmgr_wait_write_delay "
+        "conmgr_write_timeout disable_triggers enable_configless enable_expedited_requeue enable_job_state_cache "
+        "enable_rpc_queue enable_stepmgr idle_on_node_suspend max_dbd_msg_action no_quick_restart node_reg_mem_percent "
+        "power_save_interval power_save_min_interval reboot_from_controller reconfig_on_restart rl_bucket_size "
+        "rl_enable rl_log_freq rl_refill_period rl_refill_rate rl_table_size threadpool threadpool_preallocate "
+        "threadpool_preserve user_resv_delete validate_nodeaddr_threads workerpool_threads"
+    ),
+    "TopologyParam": _said("BlockAsNodeRank Dragonfly SwitchAsNodeRank TopoMaxSizeUnroll TopoOptional")
+    | _ignored("NoCtldInAddrAny NoInAddrAny RoutePart RouteTree"),
+}
+SECTION_OF = {section.lower(): section for section in SECTIONS}
+
+
+def keys_of(section: str, *standings: Standing) -> list[Key]:
+    """Return the keys of a section, or of a list of words, that stand so."""
+    return [key for key in KEYS[section].values() if key.standing in standings]
+
+
+def names_of(section: str, *standings: Standing) -> tuple[str, ...]:
+    """Return the names of the keys that stand so."""
+    return tuple(key.name for key in keys_of(section, *standings))
+
+
+def words_of(section: str, text: str) -> Iterator[tuple[str, str]]:
+    """Give the words of a list as they are written, and their names in small letters."""
+    for part in text.strip('"').split(","):
+        if word := part.strip():
+            name = word.partition("=")[0].strip().lower()
+            yield (word, name)
+
+
+def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key, str]]:
+    """Give the keys of a section that are not modelled and say something, with what they say."""
+    for small, key in KEYS[section].items():
+        value = said.get(small, "")
+        if key.standing is Standing.NOT_MODELLED and key.says(value):
+            yield key, value
+        elif key.standing is Standing.BY_WORD and key.says(value):
+            kept = [told(key.name, word) for word, name in words_of(key.name, value) if counts(key.name, name)]
+            if kept:
+                yield key, ",".join(kept)
+
+
+def counts(section: str, name: str) -> bool:
+    """Return whether a word of a list is to be named: it is not modelled, or not known."""
+    key = KEYS[section].get(name)
+    return (key is None or key.standing is Standing.NOT_MODELLED) and name not in NOTHING
+
+
+def told(section: str, word: str) -> str:
+    """Return a word of a list as it is named; one that Slurm does not have with the one that is like it."""
+    name = word.partition("=")[0].strip()
+    return word if name.lower() in KEYS[section] else f"{word}{_like(section, name)}"
+
+
+def strangers_of(section: str, names: Iterable[str]) -> list[str]:
+    """Return the keys of a line that Slurm does not have, each with the one that is like it."""
+    return [f"{name}{_like(section, name)}" for name in names if name.lower() not in KEYS[section]]
+
+
+def _like(section: str, name: str) -> str:
+    like = nearest(name, (key.name for key in KEYS[section].values()))
+    return f" (no word of Slurm's; did you mean {like}?)" if like else " (no word of Slurm's)"

@@ -1,0 +1,271 @@
+"""Standard Workload Format 2.2: logs into workloads, cleaned as asked, and workloads into logs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import OutputError
+from fedsched.io import WHOLE_JOBS
+from fedsched.io.atomic import atomic_text
+from fedsched.io.examples import workload_path
+from fedsched.io.swf.cleaning import (
+    LOG_FIELDS,
+    QUEUES_NOTE,
+    SITES_NOTE,
+    UNLIMITED,
+    Cancelled,
+    Clean,
+    Cleaning,
+    OverRequest,
+    Queues,
+    Sites,
+    partition_names,
+    workload_of_log,
+)
+from fedsched.io.swf.swf_fields import columns_of as further_columns
+from fedsched.io.swf.swf_fields import described, further_of, told_again, unheard
+from fedsched.io.swf.swf_names import is_name, names_in, with_names
+from fedsched.io.swf.swf_queues import Queued, queues_of
+from fedsched.io.swf.swf_table import FIELDS, OnError, header_number, read_table
+from fedsched.model.jobs.log import UNKNOWN, LogColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.io.swf.swf_table import RawLog
+    from fedsched.model.jobs.workload import Workload
+
+_RENEWED = ("Version", "MaxJobs", "MaxRecords")
+
+
+def read_swf(
+    path: str | PathLike[str],
+    *,
+    clean: Clean = "standard",
+    nodes: int | None = None,
+    over_request: OverRequest = "raise",
+    statuses: Collection[int] | None = WHOLE_JOBS,
+    sites: Sites = "auto",
+    queues: Queues = "auto",
+    cancelled: Cancelled = "drop",
+    rebase: bool = False,
+    renumber: bool = False,
+    on_error: OnError = "raise",
+    name: str | None = None,
+    descriptor: str | None = None,
+) -> Workload:
+    """Return the jobs of a log and, as `cleaning`, what was left out or altered.
+
+    Parameters
+    ----------
+    path
+        A plain, gzip, xz or bzip2 file, or the name of a shipped log.
+    clean
+        "standard" sorts by (submit, id) and drops rows that are no job: submit below 0, no run time, no processors,
+        more processors than the machine, a status not among `statuses`; of rows with one id all but the first get new
+        ones. "none" keeps every row in the file's order, and fails when one of them is no job; `read_table` gives the
+        bare numbers of any log.
+    nodes
+        The machine's size; default: what the header says (MaxProcs, else MaxNodes).
+    over_request
+        For a job that ran past its requested time: "raise" the request, "cap" the run, or "keep" both.
+        With clean="none" both are kept.
+    statuses
+        The statuses of jobs to keep; None = all.
+    sites
+        "partition" makes the log's partitions the jobs' sites, None does not; "auto" does when at least two of them
+        hold a job in a thousand, or when fedsched wrote the log of a federation. A site is named as the header names
+        its partition, or by the partition's number.
+    queues
+        "partition" makes the log's queues the partitions that jobs ask for (their label "partition"), by the names that
+        the header gives them, or by their numbers; None does not; "auto" does when fedsched wrote the log so.
+    cancelled
+        Jobs that were cancelled in the queue (status 5, a wait and no run): "drop" them as rows without a run time, or
+        "keep" them, to leave the queue after as long a wait unless they start before (`cancel_at`), and to run for as
+        long as they asked if they do. Those that ask for no time are dropped.
+    rebase, renumber
+        Shift submits so that the earliest is 0; number the jobs 1..n.
+    on_error
+        "raise" a `TraceError` at a malformed line, or "skip" and count it.
+    name
+        The workload's name; default: the file's.
+    descriptor
+        What the fields beyond the eighteenth are, which become labels: their names in a row, "host,queue", nothing
+        between commas for one without; "metacentrum" where they are the node of every processor, the queue and the
+        request. Default: what fedsched wrote in the header, else "field 19" and so on.
+    """
+    options = Cleaning(
+        clean=clean,
+        nodes=nodes,
+        over_request=over_request,
+        statuses=statuses,
+        sites=sites,
+        queues=queues,
+        cancelled=cancelled,
+        rebase=rebase,
+        renumber=renumber,
+        name=name,
+    )
+    path = workload_path(path)
+    return workload_of_log(read_log(path, on_error=on_error, descriptor=descriptor), path, options)
+
+
+def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", descriptor: str | None = None) -> RawLog:
+    """Return all job lines of a log, unaltered, and its header, with the further fields as labels."""
+    return with_names(described(read_table(path, on_error=on_error), path, descriptor))
+
+
+# ---- writing --------------------------------------------------------------------------------------------------
+
+
+def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = False) -> None:
+    """Write a log that `read_swf` gives back unchanged, all columns of the archive included.
+
+    Fields say what the workload says: a requested time that reading raised is written as raised, and capped or kept
+    overruns come back as they are with over_request="keep". The partitions that jobs ask for are written as queues.
+
+    The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
+    the plain model, such as pools, and labels that were no further fields of a log: a workload that has them is an
+    error unless `lossy`. Names of users and accounts whose numbers the log has are notes of its header. What else
+    jobs ask for (`log.demands`), of which the model makes nothing, is left out.
+    """
+    _, lost = without_what_logs_lack(workload)
+    if lost and not lossy:
+        raise OutputError(
+            f"Cannot write {path}: the Standard Workload Format has no place for {' and '.join(lost)}; "
+            "write a .csv file, which keeps them, or pass lossy=True to write_swf."
+        )
+    numbers = _site_numbers(workload)
+    queues = queues_of(workload)
+    columns, further = _columns(workload, numbers, queues), further_columns(workload)
+    with atomic_text(path) as out:
+        for line in _header_lines(workload, numbers, queues):
+            out.write("; " + " ".join(re.split(r"[\r\n]+", line)).rstrip() + "\n")  # a name may hold a line's end
+        for first in range(0, len(workload), 8192):
+            texts = [number_texts(column[first : first + 8192]) for column in columns]
+            texts += [column[first : first + 8192].tolist() for column in further]
+            out.writelines(" ".join(row) + "\n" for row in zip(*texts, strict=True))
+
+
+def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
+    """Return the workload without what the format has no place for, and what that is; the same where nothing is."""
+    w, plain = workload, dict[str, Any]()
+    if (w.compute_fraction != 1).any():
+        plain["compute_fraction"] = 1.0
+    if w.task_bandwidth.any():
+        plain["task_bandwidth"] = 0.0
+    if w.allowed is not None:
+        plain["allowed"] = None
+    plain |= dict.fromkeys(field for field in w.extras if field != "feedback")
+    away: list[str] = []
+    if w.labels is not None:
+        placed = {*further_of(w).values(), *told_again(w), *["partition"] * (queues_of(w) is not None), *names_in(w)}
+        plain["labels"] = {name: texts for name, texts in w.labels.texts.items() if name in placed}
+        away = [name for name in w.labels.texts if name not in placed]
+        if not away:
+            del plain["labels"]
+    lost = [unheard(away) if name == "labels" else name for name in plain]
+    if w.log is not None and (w.log.energy != UNKNOWN).any():
+        plain["log"] = {name: values for name, values in w.log.items() if name != "energy"}
+        lost.append("log.energy")
+    return replace(w, **plain) if plain else w, lost
+
+
+def _columns(
+    workload: Workload, numbers: list[int], queues: Queued | None
+) -> list[NDArray[np.float64] | NDArray[np.int64]]:
+    """Return the eighteen fields; what the archive said stands wherever it still says what the workload says."""
+    w = workload
+    log = w.log
+    if log is None:
+        said: dict[str, NDArray[np.float64] | NDArray[np.int64]] = dict(LogColumns(len(w), {"status": 1.0}).items())
+        said |= {"allocated": w.tasks, "requested": w.tasks, "requested_time": w.estimate}
+    else:
+        said = dict(log.items())
+        stands = np.trunc(np.where(log.allocated > 0, log.allocated, log.requested)) == w.tasks
+        said["allocated"] = np.where(stands, log.allocated, w.tasks)
+        said["requested"] = np.where(stands, log.requested, w.tasks)
+        unsaid = (log.requested_time <= 0) | (log.requested_time >= UNLIMITED)
+        stands = np.where(unsaid, w.runtime, log.requested_time) == w.estimate
+        said["requested_time"] = np.where(stands, log.requested_time, w.estimate)
+    if w.feedback is not None:
+        said |= w.feedback.columns()
+    if w.sites:
+        said["partition"] = np.array([*numbers, -1])[w.origin]
+    if queues is not None:
+        said["queue"] = queues.of_jobs
+    by_field = {field: said[name] for name, field in LOG_FIELDS.items()}
+    by_field |= {1: w.id, 2: w.submit, 4: w.runtime, 12: w.user}
+    return [by_field[field] for field in range(1, len(FIELDS) + 1)]
+
+
+def number_texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
+    """Return numbers as text, decimals only where needed, and then as few as tell the number."""
+    whole = values.astype(np.int64)
+    if (whole == values).all():
+        return list(map(str, whole.tolist()))
+    return [str(int(value)) if value.is_integer() else repr(value) for value in values.tolist()]
+
+
+def _site_numbers(workload: Workload) -> list[int]:
+    """Return the partition number of each site: what its name, the log or, without a job, the header says.
+
+    Where they do not agree it is the site's place from 1.
+    """
+    sites, log = workload.sites, workload.log
+    if all(re.fullmatch(r"0|[1-9]\d*", site) for site in sites):
+        return [int(site) for site in sites]
+    places = list(range(1, len(sites) + 1))
+    if log is None:
+        return places
+    announced = {name: number for number, name in partition_names(workload.header).items()}
+    logged = [np.unique(log.partition[workload.origin == k]) for k in range(len(sites))]
+    said = [found if len(found) else [announced.get(site, -1)] for site, found in zip(sites, logged, strict=True)]
+    numbers = [int(found[0]) if len(found) == 1 else -1 for found in said]
+    fit = min(numbers) >= 0 and len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
+    return numbers if fit else places
+
+
+def _header_lines(workload: Workload, numbers: list[int], queues: Queued | None) -> Iterator[str]:
+    w = workload
+    header_nodes = header_number(w.header, "MaxProcs") or header_number(w.header, "MaxNodes")
+    renewed = set(_RENEWED)
+    if header_nodes != w.nodes:
+        renewed |= {"MaxNodes", "MaxProcs"}
+    if w.sites:
+        renewed |= {"MaxPartitions", "Partition"}
+    if queues is not None:
+        renewed |= {"MaxQueues", "Queue"}
+    yield "Version: 2.2"
+    if not any(label == "Computer" for label, _ in w.header):
+        yield f"Computer: {w.name}"
+    for label, text in w.header:
+        if label not in renewed and (label, text) not in (SITES_NOTE, QUEUES_NOTE) and not is_name(label, text):
+            first, *others = text.split("\n")
+            yield f"{label}: {first}" if label else first
+            yield from (f"      {other}" for other in others)
+    yield f"MaxJobs: {len(w)}"
+    yield f"MaxRecords: {len(w)}"
+    if header_nodes != w.nodes and w.nodes:
+        yield f"MaxNodes: {w.nodes}"
+        yield f"MaxProcs: {w.nodes}"
+    if w.sites:
+        yield f"MaxPartitions: {len(w.sites)}"
+        unnamed = list(map(str, numbers)) == list(w.sites)
+        for number, site in zip(numbers, w.sites, strict=True):
+            yield f"Partition: {number}" + ("" if unnamed else f" {site}")
+        yield ": ".join(SITES_NOTE)
+    if queues is not None:
+        yield f"MaxQueues: {len(queues.names)}"
+        yield from (f"Queue: {number} {name}" for number, name in queues.names.items())
+        yield ": ".join(QUEUES_NOTE)
+    for called, names in names_in(w).items():
+        yield from (f"Note: fedsched: {called} {number} is {name}" for number, name in names.items())
+    yield from (f"Note: fedsched: {line}" for line in w.history)

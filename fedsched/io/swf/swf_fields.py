@@ -1,0 +1,115 @@
+"""Lines of more than eighteen fields: what the others are called, what they say, and how they are written again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import TraceError
+from fedsched.core.text import one_line
+from fedsched.io.platforms.metacentrum import nodes_of, requests_of
+from fedsched.io.tables.frame import named
+from fedsched.model.jobs.further_fields import (
+    AS_METACENTRUM,
+    FIRST,
+    METACENTRUM,
+    NODES,
+    REQUEST,
+    by_place,
+    further_labels,
+    named_in,
+    naming,
+)
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.validation import check_labels
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.io.swf.swf_table import RawLog
+    from fedsched.model.jobs.workload import Workload
+
+NONE = "-1"
+METACENTRUM_NAMES = (NODES, "queue", REQUEST)
+_WRITABLE = re.compile(r"[^\s;]+")
+
+
+def described(raw: RawLog, path: str | PathLike[str], descriptor: str | None) -> RawLog:
+    """Return a log with its further fields as labels, and what they say of the jobs as far as it is known."""
+    count = len(raw.further)
+    if descriptor is None:
+        if AS_METACENTRUM in raw.header and count == len(METACENTRUM_NAMES):
+            return described(raw, path, METACENTRUM)
+        known = named_in(raw.header)
+        names = [known.get(FIRST + k, "") for k in range(count)]
+    else:
+        names = list(METACENTRUM_NAMES) if descriptor == METACENTRUM else descriptor.split(",")
+        if len(names) != count:
+            there = f"fields 19 to {18 + count}" if count else "no field"
+            raise TraceError(
+                f"{path}: descriptor={descriptor!r} describes fields 19 to {18 + len(names)}, but the log has {there} "
+                "beyond the 18th; name as many."
+            )
+        raw = replace(raw, header=naming(raw.header, names))
+    labels = [name or by_place(FIRST + k) for k, name in enumerate(names)]
+    try:
+        check_labels("A log's field", labels)
+    except ValueError as error:
+        raise TraceError(f"{path}: {error}") from None
+    texts = {name: np.where(column == NONE, "", column) for name, column in zip(labels, raw.further, strict=True)}
+    raw = replace(raw, columns=raw.columns | named(Labels, texts))
+    return _as_metacentrum(raw, path, texts) if descriptor == METACENTRUM else raw
+
+
+def _as_metacentrum(raw: RawLog, path: str | PathLike[str], texts: dict[str, NDArray[Any]]) -> RawLog:
+    for text in dict.fromkeys(texts[NODES].tolist()):
+        if text and nodes_of(text) is None:
+            raise TraceError(
+                f"{path}: field 19 is {text[:40]!r}; MetaCentrum names the node of every processor there, as "
+                "{1241,1241,1242}; leave the descriptor out, or name the fields."
+            )
+    features, demands = requests_of(texts[REQUEST])
+    columns = named(Labels, {"features": features}) | {"demands": demands}
+    header = raw.header if AS_METACENTRUM in raw.header else (*raw.header, AS_METACENTRUM)
+    return replace(raw, header=header, columns=raw.columns | columns)
+
+
+def further_of(workload: Workload) -> dict[int, str]:
+    """Return the labels that stand in further fields when the jobs are written, by the fields' numbers."""
+    texts = {} if workload.labels is None else workload.labels.texts
+    return {
+        number: name
+        for number, name in further_labels(workload).items()
+        if all(text == "" or (_WRITABLE.fullmatch(text) and text != NONE) for text in set(texts[name].tolist()))
+    }
+
+
+def told_again(workload: Workload) -> set[str]:
+    """Return the labels that come back of themselves when the jobs are read again: features that requests say."""
+    if workload.labels is None or AS_METACENTRUM not in workload.header:
+        return set()
+    texts = workload.labels.texts
+    if tuple(further_of(workload).values())[-1:] != (REQUEST,) or "features" not in texts:
+        return set()
+    return {"features"} if np.array_equal(requests_of(texts[REQUEST])[0], texts["features"]) else set()
+
+
+def columns_of(workload: Workload) -> list[NDArray[Any]]:
+    """Return the further fields' texts, from the nineteenth on; those of which nothing is known between them too."""
+    found = further_of(workload)
+    nothing = np.full(len(workload), NONE, dtype=object)
+    columns = [nothing] * (max(found, default=FIRST - 1) - FIRST + 1)
+    for number, name in found.items():
+        column = workload.label(name)
+        columns[number - FIRST] = np.where(column == "", NONE, column)
+    return columns
+
+
+def unheard(names: list[str]) -> str:
+    """Return labels in the words of what a file has no place for."""
+    return f"labels ({', '.join(map(one_line, names))})"

@@ -1,0 +1,211 @@
+"""Stretches in which hosts are closed into downtimes of nodes: each host closed once, equal stretches as one count."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import FederationError
+from fedsched.core.text import counted, one_line
+from fedsched.model.machine.node_ranges import ALL, ranges_text
+from fedsched.model.time.downtimes import RECORDED, RESERVATION, Downtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fedsched.io.slurm_files.hosts import Hosts, Place
+    from fedsched.model.machine.federation import Cluster, Federation
+
+# What a host is where several say different things of the same time: the first of these.
+OUTAGE = "outage"
+KINDS = (OUTAGE, "maintenance", "drain", RESERVATION)
+FORESEEN = ("maintenance", RESERVATION)
+MOST_NAMES, LONGEST_NAME = 3, 80
+
+
+class Stretch(NamedTuple):
+    """From when to when, as what and by which word a host is closed."""
+
+    begin: float
+    end: float
+    kind: str
+    name: str = ""
+
+
+class Host(NamedTuple):
+    """A host by its name, and by the cluster that the file says it is of, where it says that."""
+
+    name: str
+    cluster: str = ""
+
+
+class InTheWay(NamedTuple):
+    """What becomes of jobs where an outage begins, and which jobs these are [42, 67]; drains wait for theirs."""
+
+    on_running: str = "wait"
+    victims: str = "latest"
+
+    def of(self, kind: str) -> InTheWay:
+        """Return what becomes of jobs as a downtime of a kind begins."""
+        return self if kind == OUTAGE else InTheWay()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteHosts:
+    """A federation's nodes as a site's files speak of them: by their hosts, which are counted where nobody says which
+    nodes they are.
+    """
+
+    federation: Federation
+    hosts: Hosts | None
+
+    def place(self, host: Host, where: str) -> Place | str:
+        """Return which nodes a host is; where only that can be said, of which cluster."""
+        if self.hosts is not None:
+            return self.hosts.place(host.name, where)
+        return self.cluster(host.cluster, where).name
+
+    def cluster(self, name: str, where: str) -> Cluster:
+        """Return the cluster that a file calls so; a federation of one may call it otherwise."""
+        clusters = self.federation.clusters
+        for cluster in clusters:
+            if cluster.name == name or len(clusters) == 1:
+                return cluster
+        names = ", ".join(cluster.name for cluster in clusters)
+        said = f"the cluster {one_line(name)!r} is none of these" if name else "it does not say of which cluster it is"
+        raise FederationError(
+            f"{where}: {said}: {names}; give hosts= (fedsched: --hosts), a file of lines like "
+            f"`{clusters[0].name} = cn[001-064]`."
+        )
+
+
+def downtimes_of(
+    closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str, in_the_way: InTheWay | None = None
+) -> list[Downtime]:
+    """Return the downtimes that close each host when it is closed, by when they begin.
+
+    What is foreseen closes the very nodes that its hosts are, where that is known; of other downtimes, of which nobody
+    knows beforehand, it counts how many nodes of a group they close: whichever a job leaves. Where outages take jobs
+    as recorded, all downtimes close the very nodes.
+    """
+    in_the_way = in_the_way or InTheWay()
+    named = in_the_way.victims == RECORDED
+    if named and machine.hosts is None and closed:
+        raise FederationError(
+            f"{path}: victims={RECORDED!r} (fedsched: --calendar-victims) takes the very nodes, and it names hosts; "
+            "give hosts= (fedsched: --hosts), a file that says which nodes they are."
+        )
+    places: dict[tuple[Stretch, str], list[Place | str]] = defaultdict(list)
+    for host, stretches in closed.items():
+        place = machine.place(host, path)
+        for stretch in once(stretches):
+            places[stretch, place if isinstance(place, str) else place.cluster].append(place)
+    found = [
+        downtime(cluster, stretch, nodes, in_the_way)
+        for (stretch, cluster), here in places.items()
+        for nodes in _nodes(
+            here,
+            machine.cluster(cluster, path),
+            f"{path}: {stretch.name}".rstrip(": "),
+            named=named or stretch.kind in FORESEEN,
+        )
+    ]
+    return sorted(
+        found, key=lambda downtime: (downtime.begin, downtime.cluster, downtime.end, downtime.nodes, downtime.name)
+    )
+
+
+def downtime(cluster: str, stretch: Stretch, nodes: str, in_the_way: InTheWay) -> Downtime:
+    """Return the downtime that a stretch of time is for some nodes of a cluster."""
+    becomes = in_the_way.of(stretch.kind)
+    return Downtime(
+        cluster,
+        stretch.begin,
+        stretch.end,
+        nodes=nodes,
+        kind=stretch.kind,
+        name=stretch.name,
+        on_running=becomes.on_running,
+        victims=becomes.victims,
+    )
+
+
+def _nodes(here: list[Place | str], cluster: Cluster, where: str, *, named: bool) -> Iterator[str]:
+    known = [place for place in here if not isinstance(place, str)]
+    if len(known) < len(here):
+        if len(here) > cluster.nodes:
+            raise FederationError(
+                f"{where}: {counted(len(here), 'host')}, but the cluster {cluster.name!r} has {cluster.nodes} nodes; "
+                "give the machine as it is (--nodes, --federation)."
+            )
+        yield ALL if len(here) == cluster.nodes else f"{len(here)} of {ALL}"
+        return
+    nodes = sorted({node for place in known for node in range(place.first, place.last + 1)})
+    if len(nodes) == cluster.nodes:
+        yield ALL
+    elif named:
+        yield ranges_text(nodes)
+    else:
+        of_node = cluster.group_of_node
+        closed = of_node[nodes].tolist()
+        for g in sorted(set(closed)):
+            some, group = closed.count(g), cluster.groups[g]
+            among = ALL if group.count == cluster.nodes else ranges_text(np.flatnonzero(of_node == g).tolist())
+            yield among if some == group.count else f"{some} of {among}"
+
+
+def once(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Return one host's stretches so that no two overlap, those of one kind that touch as one."""
+    given = sorted(set(stretches))
+    found: list[Stretch] = []
+    for kind in KINDS:
+        stronger = found
+        for whole in _joined([stretch for stretch in given if stretch.kind == kind]):
+            found = found + list(_without(whole, stronger))
+    return sorted(found)
+
+
+def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
+    # Those of one kind that overlap or touch, as one; in the order of their begins.
+    names: list[str] = []
+    begin = end = -math.inf
+    for k, stretch in enumerate(stretches):
+        if k and stretch.begin > end:
+            yield Stretch(begin, end, stretch.kind, name_of(names))
+        if not k or stretch.begin > end:
+            begin, end, names = stretch.begin, stretch.end, []
+        end = max(end, stretch.end)
+        names.append(stretch.name)
+    if stretches:
+        yield Stretch(begin, end, stretches[0].kind, name_of(names))
+
+
+def _without(whole: Stretch, others: list[Stretch]) -> Iterator[Stretch]:
+    # What others leave of a stretch.
+    begin = whole.begin
+    for other in sorted(others):
+        if other.end <= begin or other.begin >= whole.end:
+            continue
+        if other.begin > begin:
+            yield whole._replace(begin=begin, end=other.begin)
+        begin = max(begin, other.end)
+    if begin < whole.end:
+        yield whole._replace(begin=begin)
+
+
+def name_of(names: Iterable[str]) -> str:
+    """Return what a downtime is called that has come of things of these names."""
+    plain = (" ".join(one_line(name).replace("|", "/").split()) for name in names)
+    text = listed([name for name in plain if name], MOST_NAMES)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1].rstrip()}…"
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Return names side by side, each once, and of many how many more there are."""
+    several = list(dict.fromkeys(map(one_line, names)))
+    more = f" and {len(several) - most} more" if len(several) > most else ""
+    return ", ".join(several[:most]) + more

@@ -1,0 +1,204 @@
+"""Workloads as CSV files: every column of the model, a row a job, there and back to the last bit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import TraceError, shortened
+from fedsched.io.atomic import atomic_text
+from fedsched.io.examples import workload_path
+from fedsched.io.files import parse_json, read_text, stem_of
+from fedsched.io.swf.log import number_texts
+from fedsched.io.tables.frame import cell_of, check_names, columns_of_workload, workload_of_columns
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+
+# The first line of a file that fedsched wrote; what follows is one JSON object.
+MARK = "# fedsched "
+_ABOUT = ("name", "nodes", "sites", "header", "history")
+
+
+def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
+    """Write a workload to a CSV file that `read_csv` gives back unchanged.
+
+    The first line is a comment that holds what is no job: name, nodes, sites, header and history as JSON. The cleaning
+    report, which tells of the file that was read, is not kept.
+    """
+    about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
+    table = columns_of_workload(workload)
+    columns = [
+        list(map(guarded, values.tolist())) if cell_of(name) is str else number_texts(values)
+        for name, values in table.items()
+    ]
+    with atomic_text(path) as out:
+        out.write(f"{MARK}{about}\n")
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(table)
+        rows.writerows(zip(*columns, strict=True))
+
+
+FORMULAS = ("=", "+", "-", "@")
+
+
+def guarded(name: str) -> str:
+    """Return a name as a cell that no spreadsheet takes for a formula: behind an apostrophe, where it began as one."""
+    return f"'{name}" if name.lstrip("'").startswith(FORMULAS) else name
+
+
+def unguarded(cell: str) -> str:
+    """Return what a guarded cell held."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULAS) else cell
+
+
+def read_csv(path: str | PathLike[str]) -> Workload:
+    """Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
+
+    Lines that begin with # are comments. Fields are parted by commas; or by semicolons, as European spreadsheets
+    do, and a number may then have a decimal comma; or by tabs. In place of a file a shipped workload may be named.
+    """
+    path = workload_path(path)
+    text = read_text(path)
+    about = _about(text, path)
+    header, rows, at, decimal = table_of(text, path)
+    if not rows:
+        raise TraceError(f"{path}: there is no job in it; a workload needs a line of column names and a line a job.")
+    try:
+        check_names(header)
+        columns = zip(*rows, strict=True)
+        table = {
+            name: _column(name, texts, at, path, decimal=decimal) for name, texts in zip(header, columns, strict=True)
+        }
+        workload = workload_of_columns(
+            table,
+            sites=about.get("sites"),
+            name=str(about.get("name", stem_of(path))),
+            nodes=int(about.get("nodes", 0)),
+            history=(*about.get("history", ()), f"read {Path(path).name}"),
+        )
+    except (ValueError, TypeError) as error:
+        raise TraceError(f"{path}: {shortened(str(error), 1000)}") from error
+    return _with_header(workload, about.get("header", ()))
+
+
+class Table(NamedTuple):
+    """What a CSV file holds: the names of its columns, its rows, the line of each, and its decimal mark."""
+
+    names: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    decimal: str
+
+
+def table_of(text: str, path: str | PathLike[str]) -> Table:
+    """Return the table in a text with a line of column names; lines without content and comments are passed over."""
+    # Comments become empty lines, which the reader counts and skips; above the names also quoted ones.
+    lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
+    top = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith('"#')), len(lines))
+    lines[:top] = ["\n"] * top
+    mark = next((mark for mark in ",;\t" if mark in next((line for line in lines if line.strip()), "")), ",")
+    reader = csv.reader(lines, strict=True, delimiter=mark)
+    table = Table([], [], [], "," if mark == ";" else ".")
+    try:
+        for row in reader:
+            if not any(row):  # spreadsheets fill lines without content up with separators
+                continue
+            if not table.names:
+                table.names.extend(name.strip() for name in row)
+                continue
+            if len(row) != len(table.names):
+                raise TraceError(
+                    f"{path}, line {reader.line_num}: {len(row)} fields where the {len(table.names)} columns need as "
+                    "many."
+                )
+            table.rows.append(row)
+            table.lines.append(reader.line_num)
+    except csv.Error as error:
+        what = "a quote is opened and never closed" if "unexpected end" in str(error) else str(error)
+        raise TraceError(f"{path}, line {reader.line_num}: {what}.") from None
+    if len(set(table.names)) != len(table.names):
+        twice = next(name for name in table.names if table.names.count(name) > 1)
+        raise TraceError(f"{path}: Column {shortened(twice)!r} stands there twice.")
+    return table
+
+
+def _with_header(workload: Workload, header: Any) -> Workload:
+    return replace(workload, header=tuple((str(label), str(text)) for label, text in header)) if header else workload
+
+
+def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
+    first = text.partition("\n")[0]
+    if not first.lstrip('"').startswith(MARK.strip()):
+        return {}
+    where = f"{path}, line 1: what follows {MARK.strip()!r}"
+    written = _as_written(first)
+    if written is None:
+        raise TraceError(
+            f"{where} is no JSON any more; write the file anew, or delete that line: name, nodes and sites are then "
+            "not known."
+        )
+    about = parse_json(written, where)
+    if not isinstance(about, dict) or not set(about) <= set(_ABOUT):
+        raise TraceError(f"{where} must be an object of {', '.join(_ABOUT)}.")
+    for name, value in about.items():
+        wanted = {"name": str, "nodes": int}.get(name, list)
+        if not isinstance(value, wanted):
+            raise TraceError(f"{where} says {name}={shortened(repr(value))}; it must be of type {wanted.__name__}.")
+    for pair in about.get("header", ()):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise TraceError(f"{where} says header={shortened(repr(pair))}; each entry must be a label and a text.")
+    return about
+
+
+def _as_written(line: str) -> str | None:
+    """Return the JSON of the first line, also where a spreadsheet took its commas for its own and saved it anew.
+
+    Its cells then stand in quotes where they hold such, and empty ones follow. None: it is beyond that.
+    """
+    read_as = [line, *(",".join(_cells(line, mark)) for mark in ",;\t")]
+    found = (one.strip().rstrip(",;\t ").removeprefix(MARK.strip()) for one in read_as)
+    return next((text for text in found if _is_json(text)), None)
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    """Return the cells of a line; none where it is damaged."""
+    try:
+        return next(csv.reader([line], delimiter=mark), [])
+    except csv.Error:
+        return []
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _column(
+    name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str], *, decimal: str
+) -> NDArray[Any]:
+    if (kind := cell_of(name)) is str:
+        return np.array([unguarded(text) for text in texts], dtype=object)
+    values: list[Any] = []
+    for text, line in zip(texts, at, strict=True):
+        try:
+            # Spreadsheets that part fields by semicolons write 1,5 for 1.5.
+            values.append(kind(text.replace(",", ".") if decimal == "," else text))
+        except ValueError:
+            wanted = "a whole number" if kind is int else "a number"
+            raise TraceError(f"{path}, line {line}, column {name}: {text[:40]!r} is not {wanted}.") from None
+        if kind is int and not -(2**63) <= values[-1] < 2**63:
+            raise TraceError(f"{path}, line {line}, column {name}: {text[:40]} has more than 64 bits.")
+    return np.array(values, dtype=np.int64 if kind is int else np.float64)

@@ -1,0 +1,208 @@
+"""Calendars as CSV files, a row a downtime, as TOML files of [[downtime]] tables, and as other programs write them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fedsched.core.errors import FederationError, OutputError, TraceError, shortened, unknown_name
+from fedsched.core.values import digits_of
+from fedsched.io.atomic import atomic_text
+from fedsched.io.files import read_text
+from fedsched.io.tables.csv import guarded, table_of, unguarded
+from fedsched.model.time.downtimes import Downtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from os import PathLike
+
+    from fedsched.io.tables.calendar_terms import Terms
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+COLUMNS = tuple(field.name for field in fields(Downtime))
+_NEEDED = ("cluster", "begin")
+NAMES = ("users", "accounts")  # of several, with commas between them
+_YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def read_calendar(
+    path: str | PathLike[str],
+    *,
+    federation: Federation | None = None,
+    workload: Workload | None = None,
+    origin: str | float | None = None,
+    hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None = None,
+    until: str | float | None = None,
+    on_running: str | None = None,
+    victims: str | None = None,
+) -> tuple[Downtime, ...]:
+    """Return the downtimes in a file, whose content tells what it is.
+
+    A file of fedsched's own is a CSV file, or TOML of [[downtime]] tables where its name ends in .toml. The columns of
+    a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell is what is
+    usual. Files of others are what `scontrol show res` prints (with or without -o), `sacctmgr -P show events`, and
+    Batsim's external events. What they hold and the model does not stands in the `left_out` of what comes back, and
+    what was assumed in its `assumed`; the command line says both.
+
+    Parameters
+    ----------
+    path
+        The file.
+    federation
+        Whose nodes the hosts in files of others are; fedsched's own name nodes themselves.
+    workload
+        The jobs that the downtimes are for: their header tells which second a date is, and what is over before the
+        first of them comes is left out.
+    origin
+        In place of what that header tells: the time at second 0, as "2027-01-12T08:00:00".
+    hosts
+        Which nodes the hosts are: a file as `fedsched.io.slurm_files.hosts.read_hosts` reads, or a table of host:
+        (cluster, node).
+        Without it they are counted ("6 of all").
+    until
+        Up to when reservations that come again do so, a time or a second of the jobs; without it 30 days beyond the
+        last submit.
+    on_running, victims
+        What becomes of jobs where an outage of Slurm's or Batsim's events begins, and which jobs these are, as in
+        `Downtime`; without them outages wait for jobs. With victims="recorded" all downtimes of the events close the
+        very nodes that their hosts are, of which each then is, or may be, a group of its own.
+    """
+    from fedsched.io.tables.calendar_terms import terms_of
+
+    given: dict[str, object] = {"origin": origin, "hosts": hosts, "until": until}
+    of_outages: dict[str, object] = {"on_running": on_running, "victims": victims}
+    if str(path).lower().endswith(".toml"):
+        from fedsched.io.platforms.toml import read_downtimes
+
+        _refuse_given(path, given | of_outages)
+        return read_downtimes(path)
+    try:
+        text = read_text(path)
+        if (reader := _reader_of(text)) is not None:
+            read, by_dates, outages = reader
+            _refuse_given(path, ({} if by_dates else given) | ({} if outages else of_outages))
+            terms = terms_of(
+                str(path),
+                federation=federation,
+                workload=workload,
+                origin=origin,
+                hosts=hosts,
+                until=until,
+                on_running=on_running,
+                victims=victims,
+                by_dates=by_dates,
+            )
+            return terms.calendar(read(text, terms))
+        table = table_of(text, path)
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+    _refuse_given(path, given | of_outages)
+    for name in table.names:
+        if name not in COLUMNS:
+            raise FederationError(f"{path}: {unknown_name('column', name, COLUMNS)}")
+    for name in _NEEDED:
+        if name not in table.names:
+            raise FederationError(f"{path}: the column {name!r} is missing.")
+    return tuple(
+        _downtime(dict(zip(table.names, row, strict=True)), f"{path}, line {line}", decimal=table.decimal)
+        for row, line in zip(table.rows, table.lines, strict=True)
+    )
+
+
+class _Reader(NamedTuple):
+    """What reads a text of another program, whether its times are dates, and whether there are outages in it."""
+
+    read: Callable[[str, Terms], list[Downtime]]
+    by_dates: bool
+    outages: bool
+
+
+def _reader_of(text: str) -> _Reader | None:
+    """Return what reads a text of another program; None for fedsched's own."""
+    from fedsched.io.batsim import batsim_events
+    from fedsched.io.slurm_files import node_events, reservations
+
+    if reservations.are_reservations(text):
+        return _Reader(reservations.read_reservations, by_dates=True, outages=False)
+    if node_events.are_events(text):
+        return _Reader(node_events.read_events, by_dates=True, outages=True)
+    found = _Reader(batsim_events.read_events, by_dates=False, outages=True)
+    return found if batsim_events.are_events(text) else None
+
+
+def _refuse_given(path: str | PathLike[str], given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        option = "--hosts" if name == "hosts" else f"--calendar-{name.replace('_', '-')}"
+        if value is not None and name in ("on_running", "victims"):
+            raise FederationError(
+                f"{path}: what becomes of jobs stands in it, or it has no outages; leave out {name}= (fedsched: "
+                f"{option}), which is for Slurm's and Batsim's events."
+            )
+        if value is not None:
+            raise FederationError(
+                f"{path}: it says nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for what "
+                "Slurm prints."
+            )
+
+
+def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:
+    values: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if cell.strip():
+            values[name] = _value(name, unguarded(cell.strip()), where, decimal)
+    for name in _NEEDED:
+        if name not in values:
+            raise FederationError(f"{where}: {name} is empty.")
+    try:
+        return Downtime(**values)
+    except FederationError as error:
+        raise FederationError(f"{where}: {shortened(str(error), 1000)}") from None
+
+
+def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool | tuple[str, ...]:
+    if name in NAMES:
+        return tuple(filter(None, map(str.strip, text.split(","))))
+    if name == "seed":
+        if (seed := digits_of(text)) is None:
+            raise FederationError(f"{where}: seed={shortened(repr(text))} must be a whole number.")
+        return seed
+    if name in ("begin", "end", "known_from"):
+        try:
+            return float(text.replace(decimal, "."))
+        except ValueError:
+            raise FederationError(f"{where}: {name}={shortened(repr(text))} must be seconds.") from None
+    if name == "end_known":
+        if text.lower() not in _YES_NO:
+            raise FederationError(f"{where}: end_known={shortened(repr(text))} must be yes or no.")
+        return _YES_NO[text.lower()]
+    return text
+
+
+def write_calendar(downtimes: Iterable[Downtime], path: str | PathLike[str]) -> None:
+    """Write downtimes to a CSV file that `read_calendar` gives back unchanged."""
+    if str(path).lower().endswith(".toml"):
+        raise OutputError(
+            f"Cannot write {path}: a calendar is written as .csv; a federation's .toml has its downtimes."
+        )
+    with atomic_text(path) as out:
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        rows.writerows([_cell(downtime, name) for name in COLUMNS] for downtime in downtimes)
+
+
+def _cell(downtime: Downtime, name: str) -> str:
+    value = getattr(downtime, name)
+    if name in ("known_from", "end_known") and downtime.usual:
+        return ""
+    if name in ("on_running", "victims", "seed") and downtime.on_running == "wait":
+        return ""
+    if name in NAMES:
+        return guarded(",".join(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "" if name == "end" and math.isinf(value) else repr(value)
+    return str(value) if isinstance(value, int) else guarded(value)

@@ -1,0 +1,173 @@
+"""Workloads from and to named columns: job objects, pandas tables, and what CSV files hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import LONG_NAME, nearest, pandas_for
+from fedsched.model.jobs.job import EXTRAS, OPTIONAL
+from fedsched.model.jobs.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.columns import JobColumns
+    from fedsched.model.jobs.job import Job
+
+SITE_SEPARATOR = "|"
+WHOLE = ("id", "tasks", "user")
+REAL = ("submit", "runtime", "estimate", "compute_fraction", "task_bandwidth")
+NAMED = ("origin", "allowed")
+REQUIRED = ("submit", "tasks", "runtime")
+COLUMNS = (
+    *("id", "submit", "tasks", "runtime", "estimate", "origin", "user"),
+    *("compute_fraction", "task_bandwidth", "allowed"),
+    *(kind.PREFIX + name for kind in OPTIONAL.values() for name in kind.NAMES or ("NAME",)),
+)
+
+
+def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
+    """Return the workload's columns by name; origin and allowed by site name, '' = none; nothing that says nothing."""
+    w = workload
+    names = np.array([*w.sites, ""], dtype=object)
+    table: dict[str, NDArray[Any]] = {name: getattr(w, name) for name in COLUMNS[:5]}
+    table["origin"] = names[w.origin]
+    table |= {name: getattr(w, name) for name in ("user", "compute_fraction", "task_bandwidth")}
+    if w.allowed is not None:
+        table["allowed"] = np.array([SITE_SEPARATOR.join(names[:-1][row]) for row in w.allowed], dtype=object)
+    for field in OPTIONAL:
+        if (part := getattr(w, field)) is not None:
+            table |= named(part, part.columns())
+    return table
+
+
+def named(kind: JobColumns | type[JobColumns], columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return columns that a workload need not have, under the names that they have in tables."""
+    return {kind.PREFIX + name: values for name, values in columns.items()}
+
+
+def optional_in(table: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the columns of a table that a workload need not have, by the workload's field and their own names."""
+    found: dict[str, Any] = {}
+    for name, values in table.items():
+        if field := field_of(name):
+            found.setdefault(field, {})[name.removeprefix(OPTIONAL[field].PREFIX)] = values
+    return found
+
+
+def field_of(column: str) -> str | None:
+    """Return the field of a workload that a table's column is a part of, of those that it need not have."""
+    return next((field for field, kind in OPTIONAL.items() if kind.owns(column)), None)
+
+
+def cell_of(column: str) -> type[int] | type[float] | type[str]:
+    """Return what the cells of a table's column hold."""
+    if field := field_of(column):
+        return OPTIONAL[field].CELL
+    return int if column in WHOLE else str if column in NAMED else float
+
+
+def workload_of_columns(
+    table: Mapping[str, NDArray[Any]],
+    *,
+    sites: Sequence[str] | None = None,
+    name: str = "workload",
+    nodes: int = 0,
+    history: Iterable[str] = (),
+) -> Workload:
+    """Return the workload in the named columns; sites in the order given, else of appearance."""
+    check_names(table)
+    jobs = len(table["submit"])
+    origin = [_site(text) for text in table["origin"]] if "origin" in table else [""] * jobs
+    may_use = [_parts(text) for text in table["allowed"]] if "allowed" in table else None
+    if sites is None:
+        seen = dict.fromkeys(origin) | dict.fromkeys(site for parts in may_use or () for site in parts)
+        sites = tuple(site for site in seen if site)
+    number = {site: k for k, site in enumerate(sites)} | {"": -1}
+    allowed = None
+    if may_use is not None:
+        allowed = np.zeros((jobs, len(sites)), dtype=np.bool_)
+        for row, parts in enumerate(may_use):
+            allowed[row, [_number(site, number) for site in parts] or slice(None)] = True
+    numeric: dict[str, Any] = {key: table[key] for key in (*WHOLE, *REAL) if key in table}
+    return Workload(
+        **numeric,
+        origin=np.array([_number(site, number) for site in origin], dtype=np.int64),
+        allowed=allowed,
+        sites=sites,
+        **optional_in(table),
+        name=name,
+        nodes=nodes,
+        history=history,
+    )
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise when a column is unknown (the nearest one is offered) or a needed one is missing."""
+    given = list(names)
+    for name in given:
+        if name not in COLUMNS and not field_of(str(name)):
+            near = nearest(name, COLUMNS)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}.")
+    for name in REQUIRED:
+        if name not in given:
+            raise ValueError(f"Column {name!r} is missing; {', '.join(REQUIRED)} are needed.")
+
+
+def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
+    """Return the workload of these jobs, sites in order of appearance."""
+    table: dict[str, NDArray[Any]] = {
+        field: np.array([getattr(job, field) for job in jobs]) for field in (*WHOLE, *REAL)
+    }
+    table["origin"] = np.array([job.origin or "" for job in jobs], dtype=object)
+    if any(job.allowed is not None for job in jobs):
+        table["allowed"] = np.array([SITE_SEPARATOR.join(job.allowed or ()) for job in jobs], dtype=object)
+    for field, kind in EXTRAS.items():
+        table |= named(kind, kind.of_jobs([getattr(job, field) for job in jobs]))
+    return workload_of_columns(table, name=name, nodes=nodes)
+
+
+def frame_of_workload(workload: Workload) -> pd.DataFrame:
+    """Return the workload as a pandas table; name, nodes, sites and history are in its `attrs`."""
+    columns = {name: np.array(values) for name, values in columns_of_workload(workload).items()}
+    frame = pandas_for("Workload.to_pandas").DataFrame(columns)
+    frame.attrs = {
+        "name": workload.name,
+        "nodes": workload.nodes,
+        "sites": list(workload.sites),
+        "history": list(workload.history),
+    }
+    return frame
+
+
+def workload_of_frame(frame: pd.DataFrame, *, name: str | None, nodes: int | None) -> Workload:
+    """Return the workload in a pandas table; what its `attrs` say holds unless told otherwise."""
+    return workload_of_columns(
+        {str(column): frame[column].to_numpy() for column in frame.columns},
+        sites=frame.attrs.get("sites"),
+        name=name or str(frame.attrs.get("name", "workload")),
+        nodes=int(frame.attrs.get("nodes", 0)) if nodes is None else nodes,
+        history=(*frame.attrs.get("history", ()), "from_pandas"),
+    )
+
+
+def _site(value: object) -> str:
+    """Return a site's name; '' for what stands for none in files and tables."""
+    return "" if value is None or value != value else str(value).strip()
+
+
+def _parts(value: object) -> list[str]:
+    return [part for part in _site(value).split(SITE_SEPARATOR) if part]
+
+
+def _number(site: str, numbers: Mapping[str, int]) -> int:
+    if site not in numbers:
+        known = ", ".join(name for name in numbers if name)
+        raise ValueError(f"Site {site!r} is not among the workload's sites: {known}.")
+    return numbers[site]

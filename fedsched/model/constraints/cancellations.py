@@ -1,0 +1,73 @@
+"""When jobs leave the queue if they have not started by then: their users take them back [44]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.text import counted, first_of
+from fedsched.model.jobs.times import JobTimes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+
+STAYS = -1.0
+
+
+class Cancellations(JobTimes):
+    """When each job is cancelled that has not started by then, on the clock of the submits; -1 = never."""
+
+    __slots__ = ()
+    NAMES = ("cancel_at",)
+    NOTHING = STAYS
+    RULE = "finite and at least 0, or -1 for never"
+
+    @property
+    def cancel_at(self) -> NDArray[np.float64]:
+        """Return the times, -1 where it is never."""
+        return self.given
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Return the same, infinite where it is never."""
+        return np.where(self.given == STAYS, np.inf, self.given)
+
+    def __str__(self) -> str:
+        return f"{counted(self.jobs, 'job')} cancelled unless started by a time of its own"
+
+
+def may_be_cancelled(workload: Workload) -> NDArray[np.bool_]:
+    """Return which jobs are cancelled if they have not started by a time of their own."""
+    if workload.cancel_at is None:
+        return np.zeros(len(workload), dtype=np.bool_)
+    return np.isfinite(workload.cancel_at.times)
+
+
+def until(workload: Workload, time: float) -> Cancellations | None:
+    """Return the cancellations that come by a time, the workload's own where no other is to come; None where none."""
+    if workload.cancel_at is None or not (later := workload.cancel_at.cancel_at > time).any():
+        return workload.cancel_at
+    return Cancellations.of(np.where(later, STAYS, workload.cancel_at.cancel_at), workload.id)
+
+
+def cancelled_in(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return which jobs of a schedule were cancelled: they have no start, their time has come, nothing killed them."""
+    if schedule.workload.cancel_at is None:
+        return np.zeros(len(schedule), dtype=np.bool_)
+    gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.times <= schedule.until)
+    gone &= np.isfinite(schedule.workload.cancel_at.times)
+    lost, times = schedule.lost, schedule.workload.cancel_at.times[schedule.lost.job]
+    gone[lost.job[(lost.start < times) & (times <= lost.end)]] = False  # who ran then stays
+    gone[lost.killed] = False
+    return gone
+
+
+def in_words(schedule: Schedule) -> list[str]:
+    """Return who was cancelled, in a line."""
+    gone = cancelled_in(schedule)
+    jobs = f"{counted(int(gone.sum()), 'job')} ({first_of(schedule.workload.id[gone])})"
+    return [f"cancelled before they started: {jobs}"] * bool(gone.any())

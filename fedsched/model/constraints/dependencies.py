@@ -1,0 +1,380 @@
+"""What jobs wait for beside nodes: for other jobs, and for nobody else of their name to run [34, 35]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError, unknown_name
+from fedsched.core.text import counted, first_of, one_line
+from fedsched.core.values import MOST_SECONDS
+from fedsched.model.constraints.cancellations import may_be_cancelled
+from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.columns import JobColumns
+from fedsched.model.jobs.log import CANCELLED, FAILED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.reading import Reading
+
+MINUTE = 60.0
+
+
+class Kind(IntEnum):
+    """What of another job a condition waits for."""
+
+    AFTER = 0  # its start
+    AFTERANY = 1  # its end
+    AFTEROK = 2  # its end, if it ends well
+    AFTERNOTOK = 3  # its end, if it ends badly
+    SINGLETON = 4  # the end of every job of the same user and name before this one
+    AFTERCORR = 5  # of its counterpart in an array, which a workload spells out as AFTEROK: no job has this for long
+
+
+class End(IntEnum):
+    """How a job ends."""
+
+    WELL = 0
+    BADLY = 1
+    CANCELLED = 2
+
+
+class Condition(NamedTuple):
+    """That a job waits until so many seconds after something of another job."""
+
+    kind: Kind
+    on: int  # the other job's id; of a singleton -1
+    lag: float
+
+    def __str__(self) -> str:
+        whom = self.kind.name.lower() + ("" if self.kind is Kind.SINGLETON else f":{self.on}")
+        if self.lag == 0.0:
+            return whom
+        minutes = self.lag / MINUTE
+        return f"{whom}+{int(minutes)}" if minutes == int(minutes) else f"{whom}+{self.lag!r}s"
+
+
+class Edges(NamedTuple):
+    """Conditions as columns: the row `job` waits for `on`, another row or, where it says so, the id of a job."""
+
+    job: NDArray[np.int64]
+    on: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    lag: NDArray[np.float64]
+
+
+_NOBODY = np.zeros(0, dtype=np.int64)
+NO_EDGES = Edges(_NOBODY, _NOBODY, _NOBODY, np.zeros(0))
+_JOB = re.compile(r"(\d{1,18})(?:\+([0-9.eE+-]+)(s?))?")
+_LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dependencies(JobColumns):
+    """What every job waits for, in the words of Slurm's --dependency: "afterok:12:13,singleton", "after:7+10".
+
+    What follows a + are minutes, or seconds with an s. All of a job's conditions must hold.
+    """
+
+    PREFIX = ""
+    NAMES = ("after",)
+    CELL = str
+    NOTHING = ""
+
+    texts: NDArray[Any]
+    waits: Edges  # the same as numbers, `on` an id
+
+    @classmethod
+    def of(cls, given: Dependencies | Mapping[Any, Any] | Sequence[str], ids: NDArray[np.int64]) -> Dependencies | None:
+        """Return what these jobs wait for, of a text a job or of texts by ids; None where they wait for nothing."""
+        if isinstance(given, Dependencies):
+            return given
+        if isinstance(given, Mapping) and set(given) != {"after"}:
+            given = [given.get(int(job), "") for job in ids]
+        texts = given["after"] if isinstance(given, Mapping) else given
+        column = np.array(["" if text is None or text != text else str(text).strip() for text in texts], dtype=object)
+        if column.shape != ids.shape:
+            texts_for = f"{counted(column.size, 'text')} for {counted(ids.size, 'job')}"
+            raise ValueError(f"after: {texts_for}; give one for each.")
+        if not any(column):
+            return None
+        rows = np.flatnonzero(column != "")
+        read: dict[str, tuple[str, list[Condition]]] = {}  # the tasks of an array wait for the same
+        for row in rows.tolist():
+            if (text := column[row]) not in read:
+                conditions = conditions_of(text, f"Job {ids[row]}")
+                read[text] = ",".join(map(str, conditions)), conditions
+        found = [read[text] for text in column[rows]]
+        told = np.full(column.size, "", dtype=object)
+        told[rows] = [text for text, _ in found]
+        told.setflags(write=False)
+        each = [one for _, conditions in found for one in conditions]
+        job = np.repeat(rows, [len(conditions) for _, conditions in found])
+        on, kind = (np.array(part, dtype=np.int64) for part in ([one.on for one in each], [one.kind for one in each]))
+        return cls(told, Edges(job, on, kind, np.array([one.lag for one in each], dtype=np.float64)))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the texts."""
+        return {"after": self.texts}
+
+    def of_job(self, row: int) -> str | None:
+        """Return what one job waits for."""
+        return str(self.texts[row]) or None
+
+    @classmethod
+    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the column of what is said of one job after the other."""
+        return {"after": np.array([text or "" for text in said], dtype=object)} if any(said) else {}
+
+    def renumbered(self, new: Mapping[int, int]) -> Dependencies | None:
+        """Return the same conditions where jobs have other ids; those on jobs that have none are dropped."""
+        texts = []
+        for text in self.texts.tolist():
+            kept = (one for one in conditions_of(text) if one.kind is Kind.SINGLETON or one.on in new)
+            texts.append(",".join(str(one._replace(on=new.get(one.on, one.on))) for one in kept))
+        return self.of(texts, np.arange(len(texts)))
+
+    def __str__(self) -> str:
+        return f"{counted(int((self.texts != '').sum()), 'job')} after others"
+
+
+def conditions_of(text: str, whose: str = "after") -> list[Condition]:
+    """Return the conditions in a text; an error says what is wrong with it, and whose it is."""
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        word, _, rest = part.partition(":")
+        lag = ""
+        if "+" in word:
+            word, _, lag = word.partition("+")
+            lag = f"+{lag}"
+        if "?" in part:
+            raise ValueError(f"{whose}: {one_line(text)!r}: either-or conditions ('?') are not modelled.")
+        try:
+            kind = Kind[word.strip().upper()]
+        except KeyError:
+            raise unknown_name(f"{whose}: condition", one_line(word), [one.name.lower() for one in Kind]) from None
+        if kind is Kind.SINGLETON:
+            found.append(Condition(kind, -1, _seconds(_LAG.fullmatch(lag), 1, whose, part) if lag else 0.0))
+            continue
+        for one in rest.split(":"):
+            match = _JOB.fullmatch(one.strip())
+            if match is None or lag:
+                raise ValueError(
+                    f"{whose}: {one_line(part)!r} must be like '{kind.name.lower()}:12', ':12:13' for several, "
+                    "'+5' for five minutes later or '+90s' for seconds."
+                )
+            found.append(Condition(kind, int(match[1]), _seconds(match, 2, whose, part) if match[2] else 0.0))
+    return found
+
+
+def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> float:
+    try:
+        if match is None:
+            raise ValueError
+        seconds = float(match[first]) * (1.0 if match[first + 1] else MINUTE)
+    except ValueError:
+        seconds = float("nan")
+    if not 0.0 <= seconds <= MOST_SECONDS:
+        raise ValueError(
+            f"{whose}: {one_line(part)!r}: what follows + must be minutes, or seconds with an s; at least 0, and at "
+            f"most {MOST_SECONDS:g} s."
+        )
+    return seconds
+
+
+# ---- a workload's conditions by rows
+
+
+def edges_of(workload: Workload) -> Edges:
+    """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35].
+
+    Whom jobs follow comes last: their submits wait for ends, whatever these are [45].
+    """
+    rows, on, think = followers_of(workload)
+    moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)
+    return moving if workload.after is None else _together(ties_of(workload), moving)
+
+
+def ties_of(workload: Workload) -> Edges:
+    """Return who waits for whom by a condition of its own, by rows: all but those who follow others' ends."""
+    if workload.after is None:
+        return NO_EDGES
+    waits = workload.after.waits
+    by_id = np.argsort(workload.id, kind="stable")
+    place = np.minimum(np.searchsorted(workload.id, waits.on, sorter=by_id), max(by_id.size - 1, 0))
+    here = (workload.id[by_id[place]] == waits.on) & (waits.kind != Kind.SINGLETON)
+    found = Edges(waits.job[here], by_id[place[here]], waits.kind[here], waits.lag[here])
+    return _together(found, _columns(_behind_their_like(workload)))
+
+
+def _together(*edges: Edges) -> Edges:
+    return Edges(*(np.concatenate(parts) for parts in zip(*edges, strict=True)))
+
+
+def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    job, on, kind = (np.array(column, dtype=np.int64) for column in columns[:3])
+    return Edges(job, on, kind, np.array(columns[3], dtype=np.float64))
+
+
+def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
+    # A singleton waits for the jobs of its user and name since the singleton before it, and for that one: unless that
+    # may be cancelled, before those that it waited for have ended.
+    waits = NO_EDGES if workload.after is None else workload.after.waits
+    alone: dict[int, float] = {}
+    for row, lag in zip(
+        *(column[waits.kind == Kind.SINGLETON].tolist() for column in (waits.job, waits.lag)), strict=True
+    ):
+        alone[row] = max(alone.get(row, 0.0), lag)
+    names, going = workload.label("name").tolist(), may_be_cancelled(workload).tolist()
+    before: dict[tuple[int, str], list[int]] = {}
+    found = []
+    for row in np.lexsort((workload.id, workload.submit)).tolist() if alone else ():
+        alike = before.setdefault((int(workload.user[row]), names[row]), [])
+        if row in alone:
+            found += [(row, other, int(Kind.AFTERANY), alone[row]) for other in alike]
+            if not going[row]:
+                alike.clear()
+        alike.append(row)
+    return found
+
+
+def settled(workload: Workload) -> Dependencies | None:
+    """Return the same conditions, singletons by the jobs before them: for other submits than these."""
+    if workload.after is None:
+        return None
+    if not (workload.after.waits.kind == Kind.SINGLETON).any():
+        return workload.after
+    ids = workload.id.tolist()
+    texts = [
+        ",".join(str(one) for one in conditions_of(text) if one.kind is not Kind.SINGLETON)
+        for text in workload.after.texts.tolist()
+    ]
+    for row, other, kind, lag in _behind_their_like(workload):
+        texts[row] += f",{Condition(Kind(kind), ids[other], lag)}"
+    return Dependencies.of(texts, workload.id)
+
+
+def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
+    """Return how every job ends, once it has run: as its log says, and badly where it is killed [35]."""
+    ends = np.full(len(workload), int(End.WELL), dtype=np.int64)
+    if reading.kill_at_estimate:
+        ends[workload.estimate < workload.runtime] = End.BADLY
+    if workload.log is not None:
+        ends[workload.log.status == FAILED] = End.BADLY
+        ends[workload.log.status == CANCELLED] = End.CANCELLED
+    return ends
+
+
+def never_start(
+    workload: Workload,
+    reading: Reading,
+    edges: Edges | None = None,
+    *,
+    killed: NDArray[np.int64] | None = None,
+    missed: NDArray[np.bool_] | None = None,
+    cancelled: NDArray[np.bool_] | None = None,
+    begun: NDArray[np.int64] | None = None,
+    any_may_be_killed: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which jobs have a condition that cannot hold, or wait for one of those [35].
+
+    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42]. Those who `missed` a
+    reservation are among them [46]. The `cancelled` ones have not run, but for the rows `begun`, which lost a run;
+    whoever may be cancelled ends in any case [44].
+    """
+    edges = edges_of(workload) if edges is None else edges
+    hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed.copy()
+    if not edges.job.size:
+        return hopeless
+    broken = broken_edges(
+        workload, reading, edges, killed=killed, cancelled=cancelled, begun=begun, any_may_be_killed=any_may_be_killed
+    )
+    hopeless[edges.job[broken]] = True
+    going = may_be_cancelled(workload)
+    hopeless[going] = False
+    if hopeless.any():
+        for edge in in_order(workload, edges):
+            hopeless[edges.job[edge]] |= hopeless[edges.on[edge]] and not going[edges.job[edge]]
+    return hopeless
+
+
+def broken_edges(
+    workload: Workload,
+    reading: Reading,
+    edges: Edges,
+    *,
+    killed: NDArray[np.int64] | None = None,
+    cancelled: NDArray[np.bool_] | None = None,
+    begun: NDArray[np.int64] | None = None,
+    any_may_be_killed: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which conditions cannot hold by how the jobs that they are about end; the words are `never_start`'s."""
+    ends = ends_of(workload, reading)
+    broken = np.zeros(edges.job.size, dtype=np.bool_)
+    if killed is not None:
+        ends[killed] = End.BADLY
+    if cancelled is not None:
+        ends[cancelled] = End.CANCELLED
+        unseen = np.array(cancelled)
+        unseen[begun] = False
+        broken |= (edges.kind == Kind.AFTER) & unseen[edges.on]
+    for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
+        if kind != Kind.AFTERNOTOK or not any_may_be_killed:
+            broken |= (edges.kind == kind) & (ends[edges.on] != wanted)
+    return broken
+
+
+def in_order(workload: Workload, edges: Edges) -> list[int]:
+    """Return the edges so that all of a job come before those of who waits for it.
+
+    Jobs that wait for each other in a circle are refused by name.
+    """
+    open_ = np.bincount(edges.job, minlength=len(workload))
+    by_on = np.argsort(edges.on, kind="stable")
+    begin = np.searchsorted(edges.on[by_on], np.arange(len(workload) + 1)).tolist()
+    job_of, edge_of = edges.job[by_on].tolist(), by_on.tolist()
+    ready = np.flatnonzero(open_ == 0).tolist()
+    left, order = open_.tolist(), list[int]()
+    for on in ready:  # it grows on the way
+        order += edge_of[begin[on] : begin[on + 1]]
+        for job in job_of[begin[on] : begin[on + 1]]:
+            left[job] -= 1
+            if left[job] == 0:
+                ready.append(job)
+    if len(ready) < len(workload):
+        circle = [str(workload.id[row]) for row in _circle(edges, {row for row, count in enumerate(left) if count})]
+        raise InfeasibleError(
+            f"Job {circle[0]}: it waits for itself, by way of {first_of(circle)} (after); take one of these "
+            "conditions away."
+        )
+    return order
+
+
+def _circle(edges: Edges, among: set[int]) -> list[int]:
+    """Return a circle of jobs, each waiting for the next."""
+    waits_for = {job: on for job, on in zip(edges.job.tolist(), edges.on.tolist(), strict=True) if {job, on} <= among}
+    seen: dict[int, None] = {}
+    job = min(waits_for)
+    while job not in seen:
+        seen[job] = None
+        job = waits_for[job]
+    walked = list(seen)
+    return walked[walked.index(job) :]
+
+
+def unmet(workload: Workload) -> str | None:
+    """Return that some conditions are on jobs that are not here, in a few words; None where none is."""
+    if workload.after is None:
+        return None
+    waits = workload.after.waits
+    lacking = (waits.kind != Kind.SINGLETON) & ~np.isin(waits.on, workload.id)
+    away = np.unique(waits.job[lacking]).size
+    return f"{counted(away, 'job')} after jobs that are not here (taken to have ended before)" if away else None

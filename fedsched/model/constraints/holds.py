@@ -1,0 +1,179 @@
+"""When jobs are held: stretches of time in which a job may not start, as one under `scontrol hold` [73]."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from fedsched.core.text import NUMBER, counted, one_line, seconds_text
+from fedsched.core.values import MOST_SECONDS
+from fedsched.model.jobs.job_lists import JobLists, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+_HOLD = re.compile(rf"({NUMBER})-({NUMBER})")
+
+
+class Hold(NamedTuple):
+    """A stretch of time in which a job may not start; it may at its end."""
+
+    begin: float
+    end: float
+
+    def __str__(self) -> str:
+        return f"{seconds_text(self.begin)}-{seconds_text(self.end)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holds(JobLists):
+    """The stretches in which every job is held, in order, none touching another: "3600-7200|9000-9600", seconds."""
+
+    NAMES = ("held",)
+    ENTRY = Hold
+    KINDS = (np.float64, np.float64)
+    GIVE = "stretches of time by job: {12: [(3600, 7200)]}"
+
+    begin: Floats
+    end: Floats
+
+    @classmethod
+    def listed(cls, given: Any, whose: str) -> list[Hold]:
+        """Return the holds in a text, or of pairs; errors say whose."""
+        return holds_of(given, whose)
+
+    @property
+    def jobs(self) -> int:
+        """Return how many jobs are held at some time."""
+        return int((np.diff(self.first) > 0).sum())
+
+    def holds(self, row: int) -> list[Hold]:
+        """Return when one job is held."""
+        return self.entries(row)
+
+    def moved(self, onto: Callable[[Floats], Floats]) -> Self:
+        """Return the same holds on another clock, on which what is over before its 0 is forgotten."""
+        begin, end = np.maximum(onto(self.begin), 0.0), np.maximum(onto(self.end), 0.0)
+        kept = begin < end
+        many = np.bincount(self.owner[kept], minlength=self.first.size - 1)
+        return self._of_arrays(np.concatenate([[0], np.cumsum(many, dtype=np.int64)]), begin[kept], end[kept])
+
+    def __str__(self) -> str:
+        return f"{counted(self.jobs, 'job')} held for a time, {counted(self.begin.size, 'hold')} in all"
+
+    # ---- what they mean
+
+    def released(self, moment: Floats) -> Floats:
+        """Return for every job the moment, or the end of the hold that it falls into."""
+        return np.array([self.since(row, time, time) for row, time in enumerate(moment.tolist())], dtype=np.float64)
+
+    def since(self, row: int, moment: float, time: float) -> float:
+        """Return from when a job may start at `time` or later that else might from `moment` on.
+
+        It is when the last hold ends that has begun by then, if that is later.
+        """
+        ends = [hold.end for hold in self.holds(row) if hold.begin <= max(moment, time)]
+        return max(moment, *ends[-1:], moment)
+
+    def between(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
+        """Return when a job that waits from one time to another is not held, in order; never empty."""
+        found, begin = [], since
+        for hold in self.holds(row):
+            if hold.end > begin and hold.begin < until:
+                found += [(begin, hold.begin)] if hold.begin > begin else []
+                begin = hold.end
+        return [*found, (begin, until)]
+
+
+def holds_of(entry: Any, whose: str) -> list[Hold]:
+    """Return the holds in a text, or of (begin, end) each, those that touch as one; errors say whose."""
+    if entry is None or entry != entry:
+        return []
+    given = _read(entry, whose) if isinstance(entry, str) else [_hold(one, whose) for one in entry]
+    for hold in given:
+        if MOST_SECONDS < hold.end < np.inf:
+            raise ValueError(f"{whose}: held {hold} must end at {MOST_SECONDS:g} s at the latest.")
+        if not 0.0 <= hold.begin < hold.end < np.inf:
+            raise ValueError(
+                f"{whose}: held {hold} must begin at 0 s or later and end after it began; one that is held for good "
+                "is to be left out, or cancelled (cancel_at)."
+            )
+    joined: list[Hold] = []
+    for hold in sorted(given):
+        if joined and hold.begin <= joined[-1].end:
+            joined[-1] = Hold(joined[-1].begin, max(joined[-1].end, hold.end))
+        else:
+            joined.append(hold)
+    return joined
+
+
+def _read(text: str, whose: str) -> list[Hold]:
+    found = []
+    for part in parts_of(text):
+        match = _HOLD.fullmatch(part.strip())
+        if match is None:
+            raise ValueError(f"{whose}: held {one_line(part)!r} must be like '3600-7200', from when until when.")
+        found.append(Hold(float(match[1]), float(match[2])))
+    return found
+
+
+def _hold(given: Any, whose: str) -> Hold:
+    try:
+        begin, end = given
+        return Hold(float(begin), float(end))
+    except (TypeError, ValueError):
+        raise ValueError(f"{whose}: held {given!r} must be (begin, end), in seconds.") from None
+
+
+# ---- a schedule's jobs
+
+
+def begun_by(workload: Workload, time: float) -> Holds | None:
+    """Return the holds that have begun by a time, the workload's own where no other is to come; None where none."""
+    held = workload.held
+    if held is None or (held.begin <= time).all():
+        return held
+    begun = [[one for one in held.holds(row) if one.begin <= time] for row in range(len(workload))]
+    return Holds.of(begun, workload.id)
+
+
+def held_at(workload: Workload, row: int, time: float) -> Hold | None:
+    """Return the hold that a job is under at a time."""
+    holds = [] if workload.held is None else workload.held.holds(row)
+    return next((hold for hold in holds if hold.begin <= time < hold.end), None)
+
+
+def not_held_since(schedule: Schedule, since: Floats) -> Floats:
+    """Return since when each job was eligible, of when it would have been had nobody been held; for checks."""
+    found, held = since.copy(), schedule.workload.held
+    given = schedule.start if schedule.promises is None else schedule.promises.time  # from then on nobody is held
+    for row in range(0 if held is None else len(since)):
+        for hold in held.holds(row) if held is not None else ():
+            if found[row] < hold.end <= given[row]:  # the last that was over by its start
+                found[row] = hold.end
+    return found
+
+
+def broken_holds(schedule: Schedule) -> Iterator[str]:
+    """Give which jobs of a schedule were given nodes while they were held."""
+    workload, lost = schedule.workload, schedule.lost
+    if workload.held is None:
+        return
+    given = schedule.start if schedule.promises is None else np.fmin(schedule.start, schedule.promises.time)
+    times = [*zip(range(len(workload)), given.tolist(), strict=True)]
+    times += zip(lost.job.tolist(), lost.start.tolist(), strict=True)
+    for row, time in times:
+        if time >= schedule.t0 and (hold := held_at(workload, row, time)) is not None:
+            held = f"while it is held from {hold.begin:g} to {hold.end:g}"
+            yield f"Job {workload.id[row]}: it starts at {time:g}, {held}."

@@ -1,0 +1,169 @@
+"""Which nodes jobs may have by what they ask for, how many they hold, and who is refused [30, 37, 41, 46, 50, 76]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError, unknown_name
+from fedsched.model.jobs.pool_demands import have_pools, needs_on_clusters
+from fedsched.model.jobs.resources import demands_on, have_resources, in_words
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.whole_nodes import on_whole_nodes, who_may_share_a_node
+from fedsched.model.machine.node_features import have_features
+from fedsched.model.time.downtimes import RESERVATION
+from fedsched.model.time.reservations import in_reservations, reservation_of_jobs, reservations_of, strangers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+EVERYWHERE = -1
+NO_PARTITIONS_TIER = 1
+
+
+def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the partition of every job; -1 where it may have every node."""
+    partitions = federation.partitions
+    usual = next((p for p, one in enumerate(partitions) if one.default), EVERYWHERE)
+    known = {"": usual} | {one.name: p for p, one in enumerate(partitions)}
+    names, which = distinct(workload.partition)
+    for k, name in enumerate(names):
+        if name not in known:
+            job = workload.id[int(np.argmax(which == k))]
+            raise unknown_name(f"Job {job}: partition", name, [one.name for one in partitions])
+    return np.array([known[name] for name in names], dtype=np.int64)[which]
+
+
+def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the tier of every job's partition, 1 without one; of no size where all are in the same [37]."""
+    tiers = np.array([*(one.tier for one in federation.partitions), NO_PARTITIONS_TIER], dtype=np.int64)
+    if (tiers == tiers[0]).all():
+        return np.zeros(0, dtype=np.int64)
+    found = tiers[partition_of_jobs(workload, federation)]
+    return found if np.ptp(found) else found[:0]
+
+
+def default_times(workload: Workload, federation: Federation) -> NDArray[np.float64]:
+    """Return the time that each job without a request of its own has by its partition; NaN for all others [37]."""
+    found = np.full(len(workload), np.nan)
+    times = np.array([np.nan if one.default_time is None else one.default_time for one in federation.partitions])
+    if workload.log is None or np.isnan(times).all():
+        return found
+    found = np.append(times, np.nan)[partition_of_jobs(workload, federation)]
+    stands_in = (workload.estimate == workload.runtime) | (workload.estimate == found)
+    untold = (workload.log.requested_time <= 0) & stands_in
+    if workload.alternatives is not None:  # which say their requests themselves
+        untold &= np.diff(workload.alternatives.first) == 0
+    return np.where(untold, found, np.nan)
+
+
+def as_asked(workload: Workload, federation: Federation) -> Workload:
+    """Return the jobs with the requests of their partitions, where they have none of their own [37]."""
+    times = default_times(workload, federation)
+    taken = ~np.isnan(times) & (times != workload.estimate)
+    return replace(workload, estimate=np.where(taken, times, workload.estimate)) if taken.any() else workload
+
+
+def in_nodes(workload: Workload, federation: Federation) -> Workload:
+    """Return the jobs as they hold nodes where these are not shared: their `tasks` count these.
+
+    Whoever has several tasks on a node is from here on a job of as many tasks as it has nodes [76].
+    """
+    jobs, refused = _in_nodes(workload, federation)
+    for row, reason in refused.items():
+        raise InfeasibleError(f"Job {workload.id[row]}: {reason}, or leave it out.")
+    return jobs
+
+
+def _in_nodes(workload: Workload, federation: Federation) -> tuple[Workload, dict[int, str]]:
+    rows = who_may_share_a_node(workload)
+    if not rows.size:
+        return workload, {}
+    return on_whole_nodes(workload, federation, rows, usable_groups(workload.take(rows), federation))
+
+
+def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether a job may have nodes of a group, by what it asks for and its allowed sites."""
+    usable = asked_groups(workload, federation)
+    if workload.allowed is not None:
+        usable = usable & federation.groups_allowed(workload.sites, workload.allowed)
+    return np.asarray(usable)
+
+
+def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
+    """Return the rows of the jobs that their partition or reservation does not take, or that find too few nodes there.
+
+    Each has its reason.
+    """
+    jobs, refused = _in_nodes(workload, federation)
+    return _refusals(jobs, federation, asked_groups(jobs, federation)) | refused
+
+
+def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
+    account, qos, of_jobs = workload.label("account"), workload.label("qos"), partition_of_jobs(workload, federation)
+    estimate = as_asked(workload, federation).estimate
+    sizes = np.array([group.count for group in federation.groups])
+    room = federation.groups_of_partitions() @ sizes
+    found: dict[int, str] = {}
+    for p, partition in enumerate(federation.partitions):
+        rows = np.flatnonzero(of_jobs == p)
+        asking = (estimate[rows], account[rows], qos[rows], int(room[p]))
+        refused = partition.refusals(workload.tasks[rows], *asking)
+        found |= {int(rows[i]): reason for i, reason in refused.items()}
+    asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
+    demands, pools = demands_on(workload, federation), needs_on_clusters(workload, federation)
+    wanted = (*demands.values(), *pools.values())
+    asking = np.logical_or.reduce([asked != "", *(column > 0 for column in wanted)])
+    with_them = opened @ sizes
+    for row in np.flatnonzero(asking & (with_them < workload.tasks)).tolist():
+        wants = [f"features {str(asked[row])!r}"] if asked[row] else []
+        wants += [f"at least {said}"] if (said := in_words(demands, row)) else []
+        wants += [f"pool {pool.name!r} of cluster {pool.cluster!r}" for pool, need in pools.items() if need[row] > 0]
+        reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with {' and '.join(wants)}"
+        found.setdefault(row, reason)
+    for row, reason in strangers(workload, federation):
+        found.setdefault(row, reason)
+    inside = in_reservations(workload, federation)
+    for row in np.flatnonzero(inside & (with_them < workload.tasks)).tolist():
+        name = str(workload.label(RESERVATION)[row])
+        found.setdefault(row, f"tasks={workload.tasks[row]} exceeds its {with_them[row]} nodes in reservation {name!r}")
+    return found
+
+
+def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether a group is of what the job asks for; refusals are errors."""
+    opened = asked_groups(workload, federation)
+    refused = _refusals(workload, federation, opened)
+    if refused:
+        row = min(refused)
+        cure = "leave out such jobs: workload.filter(federation.admits(workload))"
+        raise InfeasibleError(f"Job {workload.id[row]}: {refused[row]}; {cure}.")
+    return opened
+
+
+def asked_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether a group is of what the job asks for, be there enough nodes of it or not."""
+    opened = _with_features(workload, federation)
+    if demands := demands_on(workload, federation):
+        opened &= have_resources(demands, federation.groups)
+    if pools := needs_on_clusters(workload, federation):
+        opened &= have_pools(pools, federation, len(workload))
+    everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
+    if federation.partitions:
+        of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])
+        opened = opened & of_partition[partition_of_jobs(workload, federation)]
+    if reservations := reservations_of(federation):
+        kept = np.concatenate([np.stack([one.groups for one in reservations]), everywhere])
+        opened = opened & kept[reservation_of_jobs(workload, federation)]
+    return np.asarray(opened)
+
+
+def _with_features(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    if not federation.has_features:
+        return np.ones((len(workload), len(federation.groups)), dtype=np.bool_)
+    return have_features(workload.label("features"), workload.id, [group.features for group in federation.groups])

@@ -1,0 +1,116 @@
+"""Figures that nobody gave: the numbers that stand in for them, and what must be said of what follows from them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from fedsched.core.text import counted
+from fedsched.model.machine.notes import assumed_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation, NodeGroup
+
+# The metrics that follow from watts.
+ENERGIES = ("energy", "busy_energy", "idle_energy", "cost", "carbon", "peak_watts")
+WATTS_MARK = "assumed watts"
+
+
+class Assumed(float):
+    """A number that stands in for one that nobody gave: equal to any other of its size, but known to be assumed."""
+
+    __slots__ = ()
+
+
+def are_assumed(*figures: float) -> bool:
+    """Return whether any of the figures is assumed."""
+    return any(isinstance(figure, Assumed) for figure in figures)
+
+
+def mark(metric: str, federation: Federation) -> str:
+    """Return "assumed watts" for a metric that follows from watts that nobody gave, else ""."""
+    return WATTS_MARK if metric in ENERGIES and federation.watts_assumed else ""
+
+
+def marked(text: str, metric: str, federation: Federation) -> str:
+    """Return a text about a metric of this federation, with the mark where it needs one."""
+    said = mark(metric, federation)
+    return f"{text} ({said})".lstrip() if said else text
+
+
+def watts_sentence(federation: Federation) -> str:
+    """Return what every energy of this federation rests on, where nobody gave its watts; else ""."""
+    if not federation.watts_assumed:
+        return ""
+    return f"Nobody gave these watts: {_bare_watts(federation)} are assumed, and every energy follows from them."
+
+
+def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
+    """Return what is assumed of machine, calendar, signals, power saving and what jobs send, a few words each.
+
+    Parameters
+    ----------
+    federation
+        The machine.
+    workload
+        The jobs that are to run on it, where there are some.
+    """
+    shapes = () if workload is None else _of_shapes(workload)
+    times = () if workload is None else federation.default_requests(workload)
+    of_signals = tuple(dict.fromkeys(fact for signal in federation.signals for fact in signal.said))
+    of_power = () if federation.power is None else federation.power.said
+    of_the_machine = _of_the_machine(federation, workload)
+    return of_the_machine + shapes + times + assumed_of(federation.calendar) + of_signals + of_power
+
+
+def _of_shapes(workload: Workload) -> tuple[str, ...]:
+    among = workload.alternatives
+    if among is None or not among.jobs or not among.are_recorded(workload):
+        return ()
+    who = counted(among.jobs, "job")
+    return (f"recorded shapes for {who} with alternatives, where no rule or plan chooses others (--alternatives)",)
+
+
+def _of_the_machine(federation: Federation, workload: Workload | None) -> tuple[str, ...]:
+    groups, facts = federation.groups, []
+    if federation.watts_assumed:
+        facts.append(_bare_watts(federation))
+    if len(groups) > 1 and are_assumed(*(group.speed for group in groups)):
+        facts.append("nodes of one speed" if len({group.speed for group in groups}) == 1 else "speeds")
+    if len(federation.clusters) == 1:
+        return tuple(facts)
+    uplinks = [cluster.uplink for cluster in federation.clusters]
+    if are_assumed(*uplinks) and all(math.isinf(uplink) for uplink in uplinks):
+        facts.append("unlimited uplinks (a job on several clusters pays nothing for it; --uplink)")
+    elif are_assumed(*uplinks):
+        names = [cluster.name for cluster in federation.clusters if are_assumed(cluster.uplink)]
+        facts.append("uplinks" if len(names) == len(uplinks) else f"uplinks of {_listed(names)}")
+    if workload is not None and not workload.task_bandwidth.any() and any(map(math.isfinite, uplinks)):
+        facts.append("jobs that send nothing (a job on several clusters pays nothing for it; --communication)")
+    return tuple(facts)
+
+
+def sentence(facts: Iterable[str]) -> str:
+    """Return the facts as one line."""
+    return f"assumed: {'; '.join(facts)}"
+
+
+def _bare_watts(federation: Federation) -> str:
+    bare = [group for group in federation.groups if are_assumed(group.busy_watts, group.idle_watts)]
+    return f"{_listed(list(dict.fromkeys(map(_watts, bare))))} for {_share(bare, federation)}"
+
+
+def _watts(group: NodeGroup) -> str:
+    return f"{group.busy_watts:g} W busy and {group.idle_watts:g} W idle"
+
+
+def _share(groups: list[NodeGroup], federation: Federation) -> str:
+    nodes = sum(group.count for group in groups)
+    return "each node" if nodes == federation.nodes else f"each of {nodes:,} nodes"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,68 @@
+"""Job: one row of a workload; and what its jobs may have beside the plain model's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.model.constraints.cancellations import Cancellations
+from fedsched.model.constraints.dependencies import Dependencies
+from fedsched.model.constraints.earliest import EarliestStarts
+from fedsched.model.constraints.feedback import Feedback
+from fedsched.model.constraints.holds import Holds
+from fedsched.model.constraints.slack import Slack
+from fedsched.model.jobs.alternatives import Alternatives
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.layout import NodeLayout
+from fedsched.model.jobs.log import LogColumns
+from fedsched.model.jobs.nice import Nice
+from fedsched.model.jobs.pool_demands import PoolNeeds
+from fedsched.model.jobs.resources import NodeDemands
+from fedsched.model.power.gears import Gear
+from fedsched.model.power.watts import JobWatts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.model.jobs.columns import JobColumns
+
+NO_SITE = -1
+UNKNOWN_USER = -1
+# What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
+EXTRAS: dict[str, type[JobColumns]] = {
+    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "held": Holds,
+    "cancel_at": Cancellations, "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
+    "alternatives": Alternatives, "watts": JobWatts, "slack": Slack, "nice": Nice,
+    "gear": Gear,
+}  # fmt: skip
+OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of a workload."""
+
+    id: int
+    submit: float
+    tasks: int
+    runtime: float
+    estimate: float
+    origin: str | None = None
+    compute_fraction: float = 1.0
+    task_bandwidth: float = 0.0
+    user: int = UNKNOWN_USER
+    allowed: tuple[str, ...] | None = None
+    pools: Mapping[str, int] | None = None
+    after: str | None = None
+    begin: float | None = None
+    held: str | None = None
+    cancel_at: float | None = None
+    feedback: Mapping[str, float] | None = None
+    labels: Mapping[str, str] | None = None
+    demand: Mapping[str, int] | None = None
+    layout: Mapping[str, int] | None = None
+    alternatives: str | None = None
+    watts: float | None = None
+    slack: float | None = None
+    nice: int | None = None
+    gear: int | None = None

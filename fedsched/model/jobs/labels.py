@@ -1,0 +1,71 @@
+"""What jobs are called, and by whom they are sent: names that a log gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.text import counted, one_line
+from fedsched.model.jobs.columns import JobColumns
+from fedsched.model.jobs.texts import as_objects, distinct
+from fedsched.model.jobs.validation import check_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.machine.federation import Federation
+
+SHOWN, MOST_LETTERS = 6, 60  # of one label's texts that are named rather than counted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels(JobColumns):
+    """Texts by name, one a job: its `name`, which a singleton goes by, and whatever else is worth keeping."""
+
+    PREFIX = "label."
+    CELL = str
+    NOTHING = ""
+
+    texts: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, given: Labels | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Labels | None:
+        """Return the labels of these jobs; None where all are empty."""
+        if isinstance(given, Labels):
+            return given
+        if not isinstance(given, Mapping):
+            raise TypeError(f"Workload: labels={given!r} must give texts by name: {{'name': ['a', 'b']}}.")
+        kept = {}
+        for name in check_labels("Workload: label", given):
+            values = np.array(np.broadcast_to(as_objects(given[name]), ids.shape))
+            if (values != "").any():
+                values.setflags(write=False)
+                kept[name] = values
+        return cls(kept) if kept else None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the texts by name."""
+        return dict(self.texts)
+
+    def unmodelled(self, federation: Federation) -> list[str]:
+        """Return which features bind nobody: the machine's nodes have none."""
+        asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
+        if not asking or federation.has_features:
+            return []
+        return [f"{counted(asking, 'job')} with features (the machine's nodes have none)"]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{one_line(name)} of {_shown(texts)}" for name, texts in self.texts.items())
+
+
+def _shown(texts: NDArray[Any]) -> str:
+    """Return how many jobs have a text: 7 jobs (long, short), 900 jobs (45 different)."""
+    names, which = distinct(texts)
+    jobs = counted(int(np.count_nonzero(texts != "")), "job")
+    often = np.argsort(-np.bincount(which, minlength=len(names)), kind="stable")
+    said = [names[k] for k in often.tolist() if names[k]]
+    short = len(said) <= SHOWN and sum(map(len, said)) <= MOST_LETTERS
+    return f"{jobs} ({', '.join(map(one_line, said)) if short else f'{len(said):,} different'})"

@@ -1,0 +1,218 @@
+"""What an archive log says beyond the model: its other columns, and what cleaning did to its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntFlag
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.text import counted
+from fedsched.model.jobs.columns import JobColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+UNKNOWN = -1.0
+DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0  # in the status column
+FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
+UNREAD = "Unread"  # in the header of a log, before the names of what its jobs' fields hold that no reader reads
+OPTIONS = "options"  # the label of what Slurm's jobs ask for by options that are not modelled, by their names
+SEPARATOR = ", "  # between such names
+IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log whose jobs' sizes are CPUs, where a node has several
+
+
+class Demand(IntFlag):
+    """What a job asks for beyond nodes and time: the bits of `LogColumns.demands`."""
+
+    GPU = 1
+    OTHER = 2
+    MEMORY = 4
+    ARRAY = 8
+    HETEROGENEOUS = 16
+    QOS = 32
+    RESERVATION = 64
+    FEATURES = 128
+    SUSPENDED = 256
+    DEPENDENCY = 512
+    UNREAD = 1024
+    EITHER_OR = 2048
+    BURST_BUFFER = 4096
+    EXPANSION = 8192
+    SINGLETON = 16384
+    UNLISTED = 32768
+    BEGIN = 65536
+    PARTITIONS = 131072
+    PER_NODE = 262144
+    ALONE = 524288
+    KINDS = 1048576
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class LogColumns(JobColumns):
+    """The columns of a log that the model does not use; -1 = unknown.
+
+    They are those of the Standard Workload Format, and two for which that format has no place: the measured joules, and
+    what else a job asks for (`Demand`).
+    All are float64 (whole numbers below 2^53 are exact). A column that says the same for every job takes no memory.
+    """
+
+    PREFIX = "log."
+    CELL = float
+    NOTHING = UNKNOWN
+
+    wait: NDArray[np.float64]
+    allocated: NDArray[np.float64]
+    cpu: NDArray[np.float64]
+    used_memory: NDArray[np.float64]
+    requested: NDArray[np.float64]
+    requested_time: NDArray[np.float64]
+    requested_memory: NDArray[np.float64]
+    status: NDArray[np.float64]
+    group: NDArray[np.float64]
+    executable: NDArray[np.float64]
+    queue: NDArray[np.float64]
+    partition: NDArray[np.float64]
+    preceding: NDArray[np.float64]
+    think_time: NDArray[np.float64]
+    energy: NDArray[np.float64]
+    demands: NDArray[np.float64]
+
+    def __init__(self, jobs: int, columns: Mapping[str, ArrayLike] | None = None) -> None:
+        given = dict(columns or {})
+        for name in LOG_COLUMNS:
+            values = np.asarray(given.pop(name, UNKNOWN), dtype=np.float64)
+            if values.ndim and values.shape != (jobs,):
+                raise ValueError(f"LogColumns: {name} has shape {values.shape}, but there are {jobs} jobs.")
+            object.__setattr__(self, name, _compact(values, jobs))
+        if given:
+            raise ValueError(f"LogColumns: unknown column {min(given)!r}. Known: {', '.join(LOG_COLUMNS)}.")
+
+    def __len__(self) -> int:
+        return len(self.wait)
+
+    def __reduce__(self) -> tuple[type[LogColumns], tuple[int, dict[str, NDArray[np.float64]]]]:
+        return LogColumns, (len(self), dict(self.items()))
+
+    def items(self) -> Iterator[tuple[str, NDArray[np.float64]]]:
+        """Return the columns' names and values, in the format's order."""
+        return ((name, getattr(self, name)) for name in LOG_COLUMNS)
+
+    @classmethod
+    def of(cls, given: LogColumns | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> LogColumns:
+        """Return the columns of these jobs, of columns by name."""
+        return given if isinstance(given, LogColumns) else LogColumns(len(ids), given)
+
+    def without_waits(self) -> LogColumns:
+        """Return the columns without the recorded waits, which say nothing of jobs that come at other times."""
+        return LogColumns(len(self), {**self.columns(), "wait": UNKNOWN})
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Return the columns by name."""
+        return dict(self.items())
+
+    def data(self) -> dict[str, Any]:
+        """Return the columns that say anything; one number for those that say the same of every job."""
+        said = {name: values for name, values in self.items() if len(values) and (values != UNKNOWN).any()}
+        return {
+            name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()
+        }
+
+
+LOG_COLUMNS: tuple[str, ...] = tuple(column.name for column in fields(LogColumns))
+LogColumns.NAMES = LOG_COLUMNS
+
+
+def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
+    """Return the values read-only, and as one repeated value when they are all the same."""
+    if values.ndim == 0 or jobs == 0:
+        return np.broadcast_to(values if values.ndim == 0 else np.float64(UNKNOWN), (jobs,))
+    if (values == values[0]).all():
+        return np.broadcast_to(np.float64(values[0]), (jobs,))
+    kept = np.array(values, dtype=np.float64)
+    kept.flags.writeable = False
+    return kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleaningReport:
+    """What reading a log left out or altered: one count for each reason, and every row counted once."""
+
+    records: int
+    kept: int
+    announced: int = 0
+    malformed: int = 0
+    truncated_file: bool = False
+    partial_status: int = 0
+    negative_submit: int = 0
+    no_runtime: int = 0
+    no_processors: int = 0
+    too_wide: int = 0
+    out_of_order: int = 0
+    missing_request: int = 0
+    unlimited_request: int = 0
+    over_request: int = 0
+    over_request_action: str = "raise"
+    rounded: int = 0
+    cancelled: int = 0
+    dependencies: int = 0
+    steps: int = 0
+    unfinished: int = 0
+    unmapped: int = 0
+    held: int = 0
+    renumbered: int = 0
+    repeated: int = 0
+    headers: int = 0
+    unread_numbers: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """Return how many well-formed rows were left out."""
+        of_jobs = self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
+        return of_jobs + self.steps + self.unfinished + self.unmapped + self.repeated
+
+    @property
+    def altered(self) -> bool:
+        """Return whether anything was left out or is not as the log has it."""
+        as_it_is = CleaningReport(
+            records=self.kept,
+            kept=self.kept,
+            announced=self.announced,
+            over_request_action=self.over_request_action,
+            dependencies=self.dependencies,  # those are not modelled: see `unmodelled`
+        )
+        return self != as_it_is
+
+    def __str__(self) -> str:
+        acts = {"raise": "request raised to the run", "cap": "run cut to the request", "keep": "kept"}
+        said = [
+            (self.malformed, "malformed lines skipped"),
+            (self.truncated_file, "file cut short: the end is missing"),
+            (self.headers, "repeated lines of column names skipped"),
+            (self.unread_numbers, "lines of the header (MaxProcs, MaxNodes, MaxRecords) without a number to read"),
+            (self.repeated, "dropped: rows that repeat another, sign by sign"),
+            (self.steps, "dropped: steps of jobs"),
+            (self.unfinished, "dropped: not at an end when the log was taken"),
+            (self.unmapped, "dropped: profiles that say no run time"),
+            (self.partial_status, "dropped: status left out"),
+            (self.negative_submit, "dropped: submit below 0"),
+            (self.no_runtime, "dropped: no run time"),
+            (self.no_processors, "dropped: no processors"),
+            (self.too_wide, "dropped: wider than the machine"),
+            (self.out_of_order, "out of order: sorted by submit"),
+            (self.missing_request, "without a requested time: the run time taken"),
+            (self.unlimited_request, "with an unlimited request: the run time taken"),
+            (self.over_request, f"ran past the request: {acts[self.over_request_action]}"),
+            (self.rounded, "decimals cut from whole-number fields"),
+            (self.cancelled, "cancelled in the queue: kept (cancel_at), the request taken as run time"),
+            (self.held, "held before they might start: taken as submitted"),
+            (self.renumbered, "without a number of their own: numbered anew"),
+        ]
+        lines = [f"{self.kept:,} of {counted(self.records, 'record')} kept"]
+        if self.announced and self.announced != self.records:
+            lines.append(f"the header announces {counted(self.announced, 'record')}")
+        lines += [text if count is True else f"{count:,} {text}" for count, text in said if count]
+        return "; ".join(lines)

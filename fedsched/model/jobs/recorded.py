@@ -1,0 +1,101 @@
+"""What a log's own starts say: the waits and slowdowns of its jobs as they were, to stand beside simulated ones."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.text import counted
+from fedsched.model.constraints.cancellations import may_be_cancelled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+
+BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown, as in `fedsched.model.schedule.metrics`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Metrics of the jobs whose starts the log records: `jobs` of `of`; seconds, and slowdowns without a unit."""
+
+    jobs: int
+    of: int
+    mean_wait: float
+    max_wait: float
+    mean_slowdown: float
+    bounded_slowdown: float
+
+    def figures(self) -> dict[str, float]:
+        """Return the metrics by name."""
+        return {name: value for name, value in asdict(self).items() if name not in ("jobs", "of")}
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the log records the start of every job."""
+        return self.jobs == self.of
+
+    @property
+    def coverage(self) -> str:
+        """Return how many jobs the log records, in words."""
+        return "all jobs" if self.whole else f"{self.jobs:,} of {counted(self.of, 'job')}"
+
+    def __str__(self) -> str:
+        from fedsched.model.jobs.summary import duration
+
+        return (
+            f"mean wait {duration(self.mean_wait)}, mean slowdown {self.mean_slowdown:,.4g}, "
+            f"bounded slowdown {self.bounded_slowdown:,.4g} ({self.coverage})"
+        )
+
+
+def recorded_rows(workload: Workload) -> NDArray[np.bool_]:
+    """Return which jobs' starts the log records."""
+    if workload.log is None:
+        return np.zeros(len(workload), dtype=np.bool_)
+    return np.asarray((workload.log.wait >= 0) & ~may_be_cancelled(workload))  # theirs end without a start
+
+
+def recorded(workload: Workload) -> Recorded | None:
+    """Return what the log says of its jobs' waits; None where it records no start."""
+    rows = recorded_rows(workload)
+    if workload.log is None or not rows.any():
+        return None
+    wait, run = workload.log.wait[rows], workload.runtime[rows]
+    bounded = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND_SECONDS))
+    return Recorded(
+        jobs=int(rows.sum()),
+        of=len(workload),
+        mean_wait=float(wait.mean()),
+        max_wait=float(wait.max()),
+        mean_slowdown=float(((wait + run) / run).mean()),
+        bounded_slowdown=float(bounded.mean()),
+    )
+
+
+def simulated_beside(schedule: Schedule) -> dict[str, float]:
+    """Return the same metrics of the same jobs as they were simulated; {} where the log records no start."""
+    found = recorded(schedule.workload)
+    if found is None:
+        return {}
+    metrics = (schedule if found.whole else schedule.take(recorded_rows(schedule.workload))).metrics(users=False)
+    return {name: metrics.as_dict()[name] for name in found.figures()}
+
+
+def told_beside(schedule: Schedule) -> dict[str, object] | None:
+    """Return as plain values what the log says of its jobs' waits, and what the schedule says of the same jobs."""
+    found = recorded(schedule.workload)
+    return None if found is None else {**asdict(found), "simulated": simulated_beside(schedule)}
+
+
+def of_some(schedule: Schedule) -> str:
+    """Return what the same jobs come to as simulated, where the log records the starts of some only; else ""."""
+    found = recorded(schedule.workload)
+    if found is None or found.whole:
+        return ""
+    same = Recorded(jobs=found.jobs, of=found.of, **simulated_beside(schedule))
+    return f"starts are recorded of {counted(found.jobs, 'job')} alone; simulated, those come to {same}"

@@ -1,0 +1,136 @@
+"""Jobs alone on nodes that hold different numbers of their tasks: on how many they are is up to the placement [76]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE, layout_of, own_tasks, tasks_on_nodes
+from fedsched.model.jobs.room import room_on_nodes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+CURE = f"say how many stand on each ({PER_NODE}), or ask for nodes of one kind"
+
+
+def are_uneven(workload: Workload) -> NDArray[np.bool_]:
+    """Return which jobs are on so many nodes as their placement makes it; their `tasks` are the fewest."""
+    if workload.layout is None:
+        return np.zeros(len(workload), dtype=np.bool_)
+    return np.asarray((tasks_on_nodes(workload) > 0) & (layout_of(workload)[0] == 0))
+
+
+def widest(workload: Workload) -> NDArray[np.int64]:
+    """Return how many tasks each job has in the widest of its shapes."""
+    found = own_tasks(workload).copy()
+    if (among := workload.alternatives) is not None:
+        np.maximum.at(found, among.owner, among.tasks)
+    return found
+
+
+def fits_of(workload: Workload, federation: Federation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of such jobs, and how many tasks of each a node of every group holds.
+
+    These are no more than the job has in the widest of its shapes.
+    """
+    rows = np.flatnonzero(are_uneven(workload))
+    if not rows.size:
+        return rows, np.zeros((0, len(federation.groups)), dtype=np.int64)
+    room = room_on_nodes(workload.take(rows), federation)
+    return rows, np.minimum(room, widest(workload)[rows, None])
+
+
+def together_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return jobs × groups: how many tasks of a job stand on a node of what is counted: of all but such jobs one."""
+    found = np.ones((len(workload), len(federation.groups)), dtype=np.int64)
+    rows, fits = fits_of(workload, federation)
+    found[rows] = fits
+    return found
+
+
+def counted_tasks(workload: Workload) -> NDArray[np.int64]:
+    """Return how many such tasks each job has."""
+    return np.asarray(np.where(are_uneven(workload), tasks_on_nodes(workload), workload.tasks))
+
+
+def tasks_in_clusters(
+    workload: Workload, federation: Federation, job: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return runs × clusters: how many tasks are there of the job of each run, which has these nodes."""
+    fits, each = together_on(workload, federation), layout_of(workload)[0]
+    alike = (tasks_on_nodes(workload) > 0) & (each > 0)
+    fits[alike] = each[alike, None]
+    return standing_in(fits[job], own_tasks(workload)[job], counts, np.array(federation.group_cluster))
+
+
+def standing_in(
+    fits: NDArray[np.int64], tasks: NDArray[np.int64], counts: NDArray[np.int64], cluster: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return runs × clusters: how many of these tasks stand there, on so many nodes (runs × groups) for `fits` each.
+
+    Nodes are full but one: of those that hold more than what is empty, that of the last group.
+    """
+    places = counts * fits
+    empty = np.maximum(places.sum(axis=1) - tasks, 0)
+    may = (counts > 0) & (fits > empty[:, None])
+    last = counts.shape[1] - 1 - np.argmax(may[:, ::-1], axis=1)
+    here = np.stack([places[:, cluster == c].sum(axis=1) for c in range(cluster.max() + 1)], axis=1)
+    here[np.arange(len(counts)), cluster[last]] -= empty
+    return np.asarray(here)
+
+
+def fewest_nodes(
+    fits: NDArray[np.int64], nodes: NDArray[np.int64], tasks: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return on how few nodes these tasks stand on the empty machine, and how many of them find no place there.
+
+    For those nodes are counted as if there were more of the largest. `fits` are jobs × groups, as are the `nodes` that
+    they may have.
+    """
+    order = np.argsort(-fits, axis=1, kind="stable")
+    fits, nodes = np.take_along_axis(fits, order, axis=1), np.take_along_axis(nodes, order, axis=1)
+    before = np.cumsum(fits * nodes, axis=1) - fits * nodes
+    left = np.maximum(tasks[:, None] - before, 0)
+    taken = np.where(fits > 0, np.minimum(nodes, -(-left // np.maximum(fits, 1))), 0)
+    lacking = np.maximum(tasks - (fits * nodes).sum(axis=1), 0)
+    return taken.sum(axis=1) - (-lacking // np.maximum(fits[:, 0], 1)), lacking
+
+
+def without_spare(
+    counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the nodes of jobs without those that they can do without, the smallest first: what is empty is less."""
+    left = counts.copy()
+    for _ in range(counts.shape[1]):
+        empty = (left * fits).sum(axis=1) - tasks
+        spare = (left > 0) & (fits <= empty[:, None])
+        rows = np.flatnonzero(spare.any(axis=1))
+        if not rows.size:
+            break
+        g = np.where(spare, fits, np.iinfo(np.int64).max)[rows].argmin(axis=1)
+        left[rows, g] -= np.minimum(left[rows, g], empty[rows] // fits[rows, g])
+    return left
+
+
+def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return on how many nodes each job is at most, wherever it is placed: of so many tasks, where these vary."""
+    most = workload.tasks.copy()
+    rows, fits = fits_of(workload, federation)
+    least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
+    most[rows] = -(-tasks[rows] // least)
+    return most
+
+
+def refuse_uneven(who: str, workload: Workload) -> None:
+    """Raise where somebody has to know on how many nodes jobs are before they are placed."""
+    for row in np.flatnonzero(are_uneven(workload))[:1].tolist():
+        raise InfeasibleError(
+            f"{who}: job {workload.id[row]} is {EXCLUSIVE} on nodes that hold different numbers of its tasks, so that "
+            f"how many it takes is not known beforehand; {CURE}."
+        )

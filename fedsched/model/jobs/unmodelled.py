@@ -1,0 +1,167 @@
+"""What a log holds and the model does not, in facts of a few words each, counted over the jobs at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.text import counted
+from fedsched.model.constraints.cancellations import may_be_cancelled
+from fedsched.model.constraints.dependencies import unmet
+from fedsched.model.constraints.feedback import not_here
+from fedsched.model.jobs.further_fields import kept_in_words
+from fedsched.model.jobs.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, OPTIONS, SEPARATOR, UNKNOWN, UNREAD, Demand
+from fedsched.model.jobs.nice import SLURM_ALONE
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.machine.limits import bind_nobody
+from fedsched.model.machine.notes import GIVEN_WHOLE, left_out_of
+from fedsched.model.time.downtimes import RESERVATION, reserved_names
+from fedsched.model.time.reservations import not_kept
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+# What jobs ask for beyond nodes and time, as the facts say it.
+DEMANDS = {
+    Demand.GPU: "with GPUs",
+    Demand.OTHER: "with other devices, or licences of which one will do or whose number has a unit",
+    Demand.ARRAY: "of arrays (how many tasks run together is not known)",
+    Demand.HETEROGENEOUS: "in heterogeneous jobs",
+    Demand.QOS: "of another quality of service than normal",
+    Demand.RESERVATION: "in reservations",
+    Demand.FEATURES: "for nodes of features in words that are not read",
+    Demand.PARTITIONS: "for one of several partitions (the first is taken)",
+    Demand.PER_NODE: "with several processors on a node (each taken for a node of its own)",
+    Demand.ALONE: "alone on their nodes (#excl)",
+    Demand.KINDS: "on nodes of several kinds (+)",
+    Demand.SUSPENDED: "suspended on the way",
+    Demand.DEPENDENCY: "after other jobs in words that are not read",
+    Demand.EITHER_OR: "after one of several others (? in a dependency)",
+    Demand.BURST_BUFFER: "after others' burst buffers (afterburstbuffer)",
+    Demand.EXPANSION: "that expand others (expand)",
+    Demand.SINGLETON: "alone of their name (singleton), in a log without names or users",
+    Demand.UNLISTED: "after arrays of too many tasks to list",
+    Demand.BEGIN: "with an earliest start (--begin) that is not read",
+    Demand.UNREAD: "with fields that are not read",
+}
+CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
+
+
+def unmodelled(workload: Workload, federation: Federation | None = None, *, shared: bool = False) -> tuple[str, ...]:
+    """Return what the jobs' log holds and the model, or this federation, does not: "312 jobs with GPUs".
+
+    Parameters
+    ----------
+    workload
+        The jobs; what a head or a sample of them lacks is not said.
+    federation
+        What they are to run on: whether it has a place for their sites.
+    shared
+        Whether jobs share its nodes.
+    """
+    facts: list[str] = []
+    if federation is not None:
+        facts += without_place(workload, federation, shared=shared)
+    log = workload.log
+    several = np.array(["," in text for text in workload.label("partition").tolist()], dtype=np.bool_)
+    bits = np.where(several, int(Demand.PARTITIONS), 0)
+    if log is None or not len(workload):
+        return (*facts, *asked_beyond(bits, workload.label(OPTIONS)))
+    slurm = FROM_SLURM in workload.header
+    facts += kept_in_words(workload)
+    facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
+    facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
+    queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition
+    facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
+    bits |= np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
+    if federation is not None and reserved_names(federation):  # which the labels name
+        bits[workload.label(RESERVATION) != ""] &= ~int(Demand.RESERVATION)
+    memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
+    facts += _jobs(memory, "with memory needs")
+    if workload.feedback is None:
+        facts += _jobs(log.preceding > 0, "after other jobs")
+        facts += _jobs(log.think_time > 0, "with think times")
+    unread = next((f" ({names})" for label, names in workload.header if label == UNREAD), "")
+    facts += asked_beyond(bits, workload.label(OPTIONS), unread=unread)
+    cut = (log.status == FAILED) | (log.status == CANCELLED)
+    cut &= ~may_be_cancelled(workload)
+    return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
+
+
+def sentence(facts: tuple[str, ...]) -> str:
+    """Return the facts as one line."""
+    return f"not modelled: {'; '.join(facts)}"
+
+
+def asked_beyond(bits: NDArray[np.int64], options: NDArray[Any], *, unread: str = "", noun: str = "job") -> list[str]:
+    """Return what jobs ask for and the model does not have, by its bits and the names of options, each counted."""
+    facts = []
+    for demand, text in DEMANDS.items():
+        facts += _jobs((bits & demand) != 0, text + unread * (demand is Demand.UNREAD), noun)
+    texts, which = distinct(options)
+    for name in sorted({one for text in texts for one in text.split(SEPARATOR) if one}):
+        having = np.array([name in text.split(SEPARATOR) for text in texts])
+        facts += _jobs(having[which], f"with {name}", noun)
+    return facts
+
+
+def _jobs(which: NDArray[np.bool_], text: str, noun: str = "job") -> list[str]:
+    count = int(np.count_nonzero(which))
+    return [f"{counted(count, noun)} {text}"] if count else []
+
+
+def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -> list[str]:
+    """Return that several values of a column became one: within the jobs of a site, or of all without sites."""
+    known = column >= 0
+    if not known.any() or (column == column[0]).all():
+        return []
+    pairs = np.unique(np.stack([origin[known].astype(np.float64), column[known]]), axis=1)
+    count = pairs.shape[1]
+    return [f"{count:,} {noun}s pooled"] if count > len(np.unique(pairs[0])) else []
+
+
+def without_place(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
+    """Return what this federation has no place for: what jobs ask for or name, and what its calendar's file holds."""
+    needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
+    facts_away = [fact for fact in (unmet(workload), not_here(workload)) if fact]
+    pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
+    facts = pooled + needs + facts_away + _factors(federation)
+    facts += bind_nobody(workload, federation) + not_kept(workload, federation)
+    return facts + of_files(federation, shared=shared)
+
+
+def _factors(federation: Federation) -> list[str]:
+    """Return which partitions count in priorities as others do not."""
+    counting = [one for one in federation.partitions if one.factor not in (None, 1)]
+    return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ALONE}"] if counting else []
+
+
+def of_files(federation: Federation, *, shared: bool = False) -> list[str]:
+    """Return what the files hold that the machine and its calendar came from and the model does not have."""
+    found = []
+    for of, part in {"machine": federation.partitions, "calendar": federation.calendar}.items():
+        held = [fact for fact in left_out_of(part) if not (shared and fact.endswith(GIVEN_WHOLE))]
+        for some in ([one for one in held if one.endswith(SLURM_ALONE) == alone] for alone in (False, True)):
+            found += [f"of the {of}'s file: {'; '.join(some)}"] if some else []
+    return found
+
+
+def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
+    """Return that the jobs' sites are no clusters of the federation, where they are not."""
+    used = len(np.unique(workload.origin[workload.origin >= 0]))
+    if used < 2 or federation.knows_sites(workload.sites):
+        return []
+    into = "one cluster" if len(federation.clusters) == 1 else f"{len(federation.clusters)} clusters of other names"
+    return [f"{used:,} sites pooled into {into}"]
+
+
+def _pooled_partitions(workload: Workload, federation: Federation) -> list[str]:
+    """Return that the partitions that jobs ask for became one, on a machine that has none."""
+    asked = workload.partition
+    if federation.partitions or not (asked != "").any():
+        return []
+    return _pooled(workload.origin, np.where(asked == "", UNKNOWN, distinct(asked)[1]), "partition")

@@ -1,0 +1,438 @@
+"""Workload: a table of arrays, one row a job, with what is known about where it came from."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fedsched.core.text import counted
+from fedsched.core.values import seed_of, whole
+from fedsched.model.constraints.corresponding import spelled_out
+from fedsched.model.jobs.alternatives import check_shapes
+from fedsched.model.jobs.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
+from fedsched.model.jobs.validation import check_jobs, check_sites, row_mask, row_numbers, site_table, table_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.constraints.cancellations import Cancellations
+    from fedsched.model.constraints.dependencies import Dependencies
+    from fedsched.model.constraints.earliest import EarliestStarts
+    from fedsched.model.constraints.feedback import Feedback
+    from fedsched.model.constraints.holds import Holds
+    from fedsched.model.constraints.slack import Slack
+    from fedsched.model.jobs.alternatives import Alternatives
+    from fedsched.model.jobs.columns import JobColumns
+    from fedsched.model.jobs.labels import Labels
+    from fedsched.model.jobs.layout import NodeLayout
+    from fedsched.model.jobs.log import CleaningReport, LogColumns
+    from fedsched.model.jobs.nice import Nice
+    from fedsched.model.jobs.pool_demands import PoolNeeds
+    from fedsched.model.jobs.recorded import Recorded
+    from fedsched.model.jobs.resources import NodeDemands
+    from fedsched.model.power.gears import Gear
+    from fedsched.model.power.watts import JobWatts
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Workload:
+    """Jobs as a table of read-only arrays, checked when made; every change gives a new workload.
+
+    Two workloads are equal when they hold the same jobs: the same arrays, sites, machine size and log columns. Name,
+    header, cleaning report and history tell where the jobs came from and do not count.
+
+    Parameters
+    ----------
+    submit, tasks, runtime
+        Seconds, whole number of nodes, seconds on reference nodes inside one cluster.
+    estimate
+        The requested time in seconds, on the same basis as `runtime`, which is also its default.
+    id
+        Distinct whole numbers; default 1..n.
+    compute_fraction, task_bandwidth
+        The share of the run time that computes (default 1), and bytes a second that a task sends (default 0).
+    origin
+        The index in `sites` of the site that each job was submitted at; -1 (default) = none.
+    user
+        Whole numbers; -1 (default) = unknown.
+    allowed
+        Which sites each job may use: booleans of shape (jobs, sites); None (default) = all.
+    sites
+        Names of the sites; they match a federation's clusters by name, or, when all are the numbers 1..K, by position.
+    pools
+        How much of each of a federation's pools the jobs hold while they run, by name: {"matlab": [1, 0, 2]}; None
+        (default) = nothing.
+    after
+        What jobs wait for, as Slurm's --dependency: "afterok:12+5,singleton", texts or {id: text}; None = nothing.
+        `aftercorr` goes by the labels "array" and "task", and becomes the `afterok` that it is.
+    begin, held
+        The earliest start that each job's user asked for; 0 = its submit. And when it is held, as by `scontrol hold`,
+        and may not start: {12: [(3600, 7200)]}, or a text a job: "3600-7200|9000-9600". None (default) = nothing.
+    cancel_at
+        When each job leaves the queue if it has not started by then; -1 = it stays. None (default) = all do.
+    feedback
+        Whom each job follows (`generate.feedback`): {"preceding": ids, "think_time": seconds}; -1 = nobody.
+    labels
+        Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
+    demand
+        How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]};
+        where jobs share nodes, or several of its tasks stand on one, what each task takes.
+    layout
+        How tasks stand on nodes: {"tasks_per_node": [4, 0], "exclusive": [0, 1]}; 0 = as it comes.
+    alternatives
+        Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
+        runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
+    watts, slack, nice
+        What each node of a job draws while it runs, by how many seconds plans may put it off, and what its user takes
+        off its priority; -1, 0 and 0, or None (default) for all = the busy watts of its group, not at all, and nothing.
+    gear
+        In which of its nodes' gears each job runs, for the times that it says; 0, or None for all, = full speed.
+    log, name, nodes, header, cleaning, history
+        Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
+        altered, and what made this workload.
+    """
+
+    submit: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    runtime: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    id: NDArray[np.int64]
+    compute_fraction: NDArray[np.float64]
+    task_bandwidth: NDArray[np.float64]
+    origin: NDArray[np.int64]
+    user: NDArray[np.int64]
+    allowed: NDArray[np.bool_] | None
+    sites: tuple[str, ...]
+    pools: PoolNeeds | None
+    after: Dependencies | None
+    begin: EarliestStarts | None
+    held: Holds | None
+    cancel_at: Cancellations | None
+    feedback: Feedback | None
+    labels: Labels | None
+    demand: NodeDemands | None
+    layout: NodeLayout | None
+    alternatives: Alternatives | None
+    watts: JobWatts | None
+    slack: Slack | None
+    nice: Nice | None
+    gear: Gear | None
+    log: LogColumns | None
+    name: str
+    nodes: int
+    header: tuple[tuple[str, str], ...]
+    cleaning: CleaningReport | None
+    history: tuple[str, ...]
+
+    def __init__(
+        self,
+        *,
+        submit: ArrayLike,
+        tasks: ArrayLike,
+        runtime: ArrayLike,
+        estimate: ArrayLike | None = None,
+        id: ArrayLike | None = None,
+        compute_fraction: ArrayLike = 1.0,
+        task_bandwidth: ArrayLike = 0.0,
+        origin: ArrayLike = NO_SITE,
+        user: ArrayLike = UNKNOWN_USER,
+        allowed: ArrayLike | None = None,
+        sites: Iterable[str] = (),
+        pools: PoolNeeds | Mapping[str, ArrayLike] | None = None,
+        after: Dependencies | Mapping[int, str] | Sequence[str] | None = None,
+        begin: EarliestStarts | ArrayLike | None = None,
+        held: Holds | Mapping[int, Any] | Sequence[Any] | None = None,
+        cancel_at: Cancellations | ArrayLike | None = None,
+        feedback: Feedback | Mapping[str, ArrayLike] | None = None,
+        labels: Labels | Mapping[str, ArrayLike] | None = None,
+        demand: NodeDemands | Mapping[str, ArrayLike] | None = None,
+        layout: NodeLayout | Mapping[str, ArrayLike] | None = None,
+        alternatives: Alternatives | Mapping[int, Any] | Sequence[Any] | None = None,
+        watts: JobWatts | ArrayLike | None = None,
+        slack: Slack | ArrayLike | None = None,
+        nice: Nice | ArrayLike | None = None,
+        gear: Gear | ArrayLike | None = None,
+        log: LogColumns | Mapping[str, ArrayLike] | None = None,
+        name: str = "workload",
+        nodes: int = 0,
+        header: Iterable[tuple[str, str]] = (),
+        cleaning: CleaningReport | None = None,
+        history: Iterable[str] = (),
+    ) -> None:
+        jobs = np.size(submit)
+        ids = table_column("id", np.arange(1, jobs + 1) if id is None else id, jobs, np.int64)
+        sites = check_sites(sites)
+        estimate = runtime if estimate is None else estimate
+        plain = {"submit": submit, "tasks": tasks, "runtime": runtime, "estimate": estimate, "id": ids}
+        plain |= {"compute_fraction": compute_fraction, "task_bandwidth": task_bandwidth}
+        for field, values in (plain | {"origin": origin, "user": user}).items():
+            kind = np.int64 if field in ("tasks", "id", "origin", "user") else np.float64
+            object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
+        object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
+        optional = (pools, after, begin, held, cancel_at, feedback, labels, demand, layout, alternatives, watts, slack,
+                    nice, gear, log)  # fmt: skip
+        for field, given in zip(OPTIONAL, optional, strict=True):
+            object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
+        for field, value in (
+            ("sites", sites), ("name", str(name)),
+            ("nodes", whole("Workload", "nodes", nodes)),
+            ("header", tuple((str(label), str(text)) for label, text in header)),
+            ("cleaning", cleaning), ("history", tuple(history)),
+        ):  # fmt: skip
+            object.__setattr__(self, field, value)
+        check_jobs(self)
+        check_shapes(self)
+        object.__setattr__(self, "after", spelled_out(self))
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    def __getitem__(self, row: int) -> Job:
+        i = operator.index(row)
+        site = int(self.origin[i])
+        may_use = None if self.allowed is None else tuple(np.asarray(self.sites)[self.allowed[i]].tolist())
+        own: dict[str, Any] = {name: getattr(self, name)[i].item() for name in _ARRAYS if name != "allowed"}
+        own |= {"origin": None if site == NO_SITE else self.sites[site], "allowed": may_use}
+        return Job(**own, **{field: part.of_job(i) for field, part in self.extras.items()})
+
+    def __iter__(self) -> Iterator[Job]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Workload):
+            return NotImplemented
+        if (self.sites, self.nodes, self.allowed is None) != (other.sites, other.nodes, other.allowed is None):
+            return False
+        return all(getattr(self, field) == getattr(other, field) for field in OPTIONAL) and all(
+            np.array_equal(getattr(self, field), getattr(other, field)) for field in _ARRAYS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[partial[Workload], tuple[()]]:
+        # Unpickled arrays come back writable; the constructor makes them read-only again.
+        return partial(type(self), **{field.name: getattr(self, field.name) for field in fields(self)}), ()
+
+    def take(self, rows: ArrayLike) -> Workload:
+        """Return the jobs of these row numbers, in this order."""
+        index = row_numbers("take", rows)
+        parts: dict[str, Any] = {name: part.take(index) for name, part in self.optional.items()}
+        return replace(
+            self, **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None}, **parts
+        )
+
+    def head(self, jobs: int) -> Workload:
+        """Return the first jobs in the order of the table."""
+        jobs = whole("head", "jobs", jobs, least=0)
+        return self.take(np.arange(min(jobs, len(self))))._noted(f"head({jobs})")
+
+    def window(self, begin: float, end: float) -> Workload:
+        """Return the jobs with begin <= submit < end."""
+        if not begin < end:
+            raise ValueError(f"window({begin}, {end}): the window must begin before it ends.")
+        return self.take(np.flatnonzero((self.submit >= begin) & (self.submit < end)))._noted(f"window({begin}, {end})")
+
+    def filter(self, mask: ArrayLike | Callable[[Workload], ArrayLike]) -> Workload:
+        """Return the jobs for which the mask is true: booleans, or a function of the workload that gives them."""
+        kept = row_mask("filter", mask(self) if callable(mask) else mask, len(self))
+        return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {counted(len(self), 'job')} kept")
+
+    def sample(self, jobs: int, *, seed: int = 0) -> Workload:
+        """Return so many jobs drawn at random without replacement, in the order of the table."""
+        jobs, seed = whole("sample", "jobs", jobs), seed_of("sample", seed)
+        if not 0 <= jobs <= len(self):
+            raise ValueError(f"sample({jobs}): the number of jobs must lie between 0 and the workload's {len(self)}.")
+        rows = np.sort(np.random.default_rng(seed).choice(len(self), size=jobs, replace=False))
+        return self.take(rows)._noted(f"sample({jobs}, seed={seed})")
+
+    def sorted(self) -> Workload:
+        """Return the jobs in the order of submit, then id."""
+        return self.take(np.lexsort((self.id, self.submit)))._noted("sorted")
+
+    def renumbered(self) -> Workload:
+        """Return the jobs with the ids 1..n in the order of the table."""
+        new = {job: k for k, job in enumerate(self.id.tolist(), start=1)}
+        parts: dict[str, Any] = {field: part.renumbered(new) for field, part in self.optional.items()}
+        return replace(self, id=np.arange(1, len(self) + 1), **parts)._noted("renumbered")
+
+    def rebased(self, start: float = 0.0) -> Workload:
+        """Return the jobs with all submits shifted so that the earliest is `start`."""
+        if not len(self):
+            return self
+        return self._moved(lambda time: time - self.submit.min() + start)._noted(f"rebased to {start:g}")
+
+    def scale_load(self, factor: float) -> Workload:
+        """Return the jobs with all times between submits divided by the factor: 2 doubles the load.
+
+        The log's recorded waits are dropped: they are of another load.
+        """
+        if not (np.isfinite(factor) and factor > 0):
+            raise ValueError(f"scale_load({factor}): the factor must be finite and above 0.")
+        first = self.submit.min(initial=np.inf)
+        moved = self._moved(lambda time: first + (time - first) / factor)
+        log = moved.log if moved.log is None or factor == 1 else moved.log.without_waits()
+        return replace(moved, log=log)._noted(f"scale_load({factor})")
+
+    def with_sites(
+        self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
+    ) -> Workload:
+        """Return the jobs with these sites; without `origin` the present sites are renamed in their order."""
+        from fedsched.model.jobs.sites import with_sites
+
+        return with_sites(self, sites, origin, allowed)._noted(f"with_sites({', '.join(sites)})")
+
+    def rename_sites(self, names: Mapping[str, str]) -> Workload:
+        """Return the jobs with some sites renamed: {present name: new name}."""
+        from fedsched.model.jobs.sites import renamed
+
+        return self.with_sites(renamed(self.sites, names))
+
+    def with_communication(
+        self,
+        *,
+        bandwidth: float | str,
+        compute_fraction: float | tuple[float, float] = (0.5, 1.0),
+        spread: float = 4.0,
+        seed: int = 0,
+    ) -> Workload:
+        """Return the jobs with drawn compute fractions and task bandwidths: see `generate.communication`."""
+        from fedsched.generate.communication import communication
+
+        return communication(self, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
+
+    def with_estimates(
+        self,
+        model: Literal["exact", "factor", "tsafrir"],
+        *,
+        factor: float | tuple[float, float] = 2.0,
+        maximum: float | None = None,
+        seed: int = 0,
+    ) -> Workload:
+        """Return the jobs with other requested times: see `generate.estimates`."""
+        from fedsched.generate.estimates import estimates
+
+        return estimates(self, model, factor=factor, maximum=maximum, seed=seed)
+
+    @classmethod
+    def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
+        """Return the workload of these jobs; the sites are those the jobs name, in order of appearance."""
+        from fedsched.io.tables.frame import workload_of_rows
+
+        return workload_of_rows(list(jobs), name=name, nodes=nodes)
+
+    @staticmethod
+    def merge(*workloads: Workload, sites: Sequence[str] | None = None, name: str = "merged") -> Workload:
+        """Return several logs as one: a site each, sorted by submit, renumbered, users of different logs apart."""
+        from fedsched.generate.merge import merged
+
+        return merged(workloads, sites=sites, name=name)
+
+    @classmethod
+    def read(cls, path: str | Path, *, format: str | None = None) -> Workload:
+        """Return the workload in a file; the suffix tells the format unless `format` does."""
+        from fedsched.io import read
+
+        return read(path, format=format)
+
+    def write(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write the workload to a file; the suffix tells the format unless `format` does."""
+        from fedsched.io import write
+
+        write(self, path, format=format)
+
+    @classmethod
+    def example(cls, name: str = "sample") -> Workload:
+        """Return a workload that ships with the package: `sample`, or a teaching one of the thesis's figures."""
+        from fedsched.io import read_example
+
+        return read_example(name)
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, *, name: str | None = None, nodes: int | None = None) -> Workload:
+        """Return the workload in a table with the columns of `to_pandas`; submit, tasks and runtime are enough."""
+        from fedsched.io.tables.frame import workload_of_frame
+
+        return workload_of_frame(frame, name=name, nodes=nodes)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the jobs as a pandas table, a row each; sites by name, archive columns as `log.*`."""
+        from fedsched.io.tables.frame import frame_of_workload
+
+        return frame_of_workload(self)
+
+    def label(self, name: str) -> NDArray[Any]:
+        """Return a text of every job, '' where it has none of that name."""
+        nothing = np.full(len(self), "")
+        return nothing if self.labels is None else self.labels.columns().get(name, nothing)
+
+    @property
+    def partition(self) -> NDArray[Any]:
+        """Return the partition of every job, '' where it names none; of several, "a,b", the first."""
+        asked = self.label("partition")
+        first = {text: text.partition(",")[0] for text in set(asked.tolist()) if "," in text}
+        return np.array([first.get(text, text) for text in asked.tolist()], dtype=object) if first else asked
+
+    @property
+    def extras(self) -> dict[str, JobColumns]:
+        """Return what jobs ask for beside the plain model, by field; nothing that none of them asks for."""
+        return {field: part for field in EXTRAS if (part := getattr(self, field)) is not None}
+
+    @property
+    def optional(self) -> dict[str, JobColumns]:
+        """Return all that these jobs have and jobs need not have, by field."""
+        return {field: part for field in OPTIONAL if (part := getattr(self, field)) is not None}
+
+    @property
+    def area(self) -> float:
+        """Return the node-seconds of all jobs on reference nodes."""
+        return float(np.dot(self.tasks, self.runtime))
+
+    def load(self, nodes: int | None = None) -> float:
+        """Return the offered load: area over nodes times the time between the first and the last submit."""
+        size = self.nodes if nodes is None else nodes
+        if size < 1:
+            raise ValueError(f"load: nodes={size}; the machine's size is unknown: give load(nodes=...).")
+        period = float(np.ptp(self.submit)) if len(self) else 0.0
+        return self.area / (size * period) if period > 0 else float("inf")
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and the model does not, a few words each: "5 partitions pooled"."""
+        from fedsched.model.jobs.unmodelled import unmodelled
+
+        return unmodelled(self)
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """Return the waits and slowdowns that the log itself records for these jobs; None where it records no start."""
+        from fedsched.model.jobs.recorded import recorded
+
+        return recorded(self)
+
+    def __str__(self) -> str:
+        from fedsched.model.jobs.summary import summary
+
+        return summary(self)
+
+    def __repr__(self) -> str:
+        return f"<Workload {self.name!r}: {counted(len(self), 'job')}>"
+
+    def _moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Workload:
+        # The jobs on another clock.
+        parts: dict[str, Any] = {field: part.moved(onto) for field, part in self.optional.items()}
+        return replace(self, submit=onto(self.submit), **parts)
+
+    def _noted(self, line: str) -> Workload:
+        return replace(self, history=(*self.history, line))
+
+
+_ARRAYS = ("submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
+           "allowed")  # fmt: skip

@@ -1,0 +1,167 @@
+"""What limits count: how much each job takes of what is limited, and how many tasks of an array run together [43].
+
+A job on nodes that hold different numbers of its tasks takes as many of them as its placement makes it [76]: `weight`
+is then the least, by which it is known beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.core.text import one_line
+from fedsched.model.jobs.layout import own_tasks
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, fits_of, most_nodes
+from fedsched.model.machine.limits import bound_by, whose_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+JOBS, NODES, CPUS = "jobs", "nodes", "CPUs"  # what is counted
+_ARRAY = re.compile(r"(.+)%(\d{1,9})")
+
+
+class Counters(NamedTuple):
+    """What limits count: an amount each, and who takes how much of it, a row a job and counter."""
+
+    amount: NDArray[np.int64]
+    counter: NDArray[np.int64]  # in ascending order
+    job: NDArray[np.int64]
+    weight: NDArray[np.int64]  # the least, where it is up to the placement
+    row: NDArray[np.int64]  # then of `of_node`, else -1
+    of_node: NDArray[np.int64]  # row x group: what it takes for each node there
+    names: tuple[str, ...]
+
+    def taken(self, entries: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what runs take on these nodes (entries × groups) of the counters of these entries."""
+        found, row = self.weight[entries], self.row[entries]
+        found[row >= 0] = (counts[row >= 0] * self.of_node[row[row >= 0]]).sum(axis=1)
+        return found
+
+
+def counters_of(workload: Workload, federation: Federation) -> Counters:
+    """Return what binds these jobs; a job that is over a limit all by itself is refused by name."""
+    found = [*_of_limits(workload, federation), *_of_arrays(workload), *_of_partitions(workload, federation)]
+    for name, what, amount, rows, weights in found:
+        for k in np.flatnonzero(weights > amount)[:1]:
+            raise InfeasibleError(
+                f"Job {workload.id[rows[k]]}: its {weights[k]} {what} are over the limit of {amount} of {name}; drop "
+                "it, or give a wider limit."
+            )
+    nobody = np.zeros(0, dtype=np.int64)
+    job = np.concatenate([nobody, *(rows for *_, rows, _ in found)])
+    sizes = [rows.size for *_, rows, _ in found]
+    row, of_node = _by_nodes(workload, federation, job, np.repeat([what for _, what, *_ in found], sizes))
+    return Counters(
+        np.array([amount for _, _, amount, _, _ in found], dtype=np.int64),
+        np.repeat(np.arange(len(found)), sizes),
+        job,
+        np.concatenate([nobody, *(weights for *_, weights in found)]),
+        row,
+        of_node,
+        tuple(name for name, *_ in found),
+    )
+
+
+def someones(workload: Workload, federation: Federation) -> str:
+    """Return whose limit binds some of these jobs, the first one's; '' where none does."""
+    return next(iter(counters_of(workload, federation).names), "")
+
+
+def over_alone(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
+    """Return over which limit a job on these nodes is all by itself, in words; '' where it is over none."""
+    counters = counters_of(workload, federation)
+    entries = np.flatnonzero(counters.job == row)
+    taken = counters.taken(entries, np.tile(counts, (entries.size, 1)))
+    for entry, much in zip(entries.tolist(), taken.tolist(), strict=True):
+        if much > counters.amount[c := counters.counter[entry]]:
+            return f"{much} are over the limit of {counters.amount[c]} of {counters.names[c]}"
+    return ""
+
+
+_Counter = tuple[str, str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
+    parts = _parts(workload)
+    for limit in federation.limits:
+        names, rows_of = _grouped(bound_by(limit, workload, federation))
+        for name, rows in zip(names, rows_of, strict=True):
+            if name:
+                called = f"{limit.of} {one_line(name)!r}"
+                for what, most in limit.most:
+                    if most is not None:
+                        yield called, CPUS if what == "cpus" else what, most, rows, parts[what][rows]
+
+
+def _parts(workload: Workload) -> dict[str, NDArray[np.int64]]:
+    """Return how much of each a job takes while it runs, at least."""
+    cpus = counted_tasks(workload) * _cpus(workload)
+    return {"jobs": np.ones(len(workload), dtype=np.int64), "nodes": workload.tasks, "cpus": cpus}
+
+
+def _cpus(workload: Workload) -> NDArray[np.int64]:
+    """Return the CPUs of each task; of whole nodes, those of all that stand together, but where these differ."""
+    demand = {} if workload.demand is None else workload.demand.columns()
+    one = np.ones(len(workload), dtype=np.int64)
+    return np.maximum(np.asarray(demand.get("cpu", one), dtype=np.int64), 1)
+
+
+def _by_nodes(
+    workload: Workload, federation: Federation, job: NDArray[np.int64], what: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what some of these jobs take for each node that they are given, and who has which row of it."""
+    uneven, fits = fits_of(workload, federation)
+    place, row = np.full(len(workload), -1), np.full(job.size, -1)
+    place[uneven] = np.arange(uneven.size)
+    some = np.flatnonzero((place[job] >= 0) & (what != JOBS))
+    held, cpus = fits[place[job[some]]], _cpus(workload)[job[some], None]
+    each = np.where((what[some] == NODES)[:, None], held > 0, held * cpus)
+    of_node, which = np.unique(each, axis=0, return_inverse=True)
+    row[some] = which.reshape(-1)
+    return row, np.ascontiguousarray(of_node, dtype=np.int64)
+
+
+def _grouped(texts: NDArray[Any]) -> tuple[list[str], list[NDArray[np.int64]]]:
+    """Return the texts that differ, and the rows of each."""
+    names, which = distinct(texts)
+    order = np.argsort(which, kind="stable")
+    return names, np.split(order, np.cumsum(np.bincount(which, minlength=len(names)))[:-1])
+
+
+def _of_arrays(workload: Workload) -> Iterator[_Counter]:
+    if workload.labels is None or "array" not in workload.labels.texts:
+        return
+    limited: dict[str, str] = {}
+    for text, rows in zip(*_grouped(workload.label("array")), strict=True):
+        match = _ARRAY.fullmatch(text)
+        name = text if match is None else match[1]
+        if limited.setdefault(name, text) != text or ("%" in text and (match is None or int(match[2]) < 1)):
+            raise InfeasibleError(
+                f"Array {one_line(name)!r}: {limited[name]!r} and {text!r}; its tasks must say one limit of at least "
+                "1, as 'name%5', or all none."
+            )
+        if match is not None:
+            yield f"array {one_line(name)!r}", JOBS, int(match[2]), rows, np.ones(rows.size, dtype=np.int64)
+
+
+def _of_partitions(workload: Workload, federation: Federation) -> Iterator[_Counter]:
+    """Give a counter of its own to each job that some placement may put on more nodes than its partition lets it."""
+    uneven = are_uneven(workload)
+    most = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
+    if not uneven.any() or not most:
+        return
+    may, of_job = most_nodes(workload, federation, own_tasks(workload)), whose_of(workload, federation, "partition")
+    for row in np.flatnonzero(uneven).tolist():
+        name = str(of_job[row])
+        if name in most and may[row] > most[name] >= workload.tasks[row]:
+            yield f"partition {one_line(name)!r} (max_nodes)", NODES, most[name], np.array([row]), workload.tasks[[row]]

@@ -1,0 +1,493 @@
+"""Node groups, clusters and federations: what the jobs run on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, shortened, unknown_name
+from fedsched.core.text import counted, one_line
+from fedsched.core.values import (
+    LEAST_BYTES,
+    LEAST_SPEED,
+    MOST_BYTES,
+    MOST_SPEED,
+    MOST_WATTS,
+    bytes_a_second,
+    digits_of,
+    is_number,
+)
+from fedsched.model.jobs.assumed import Assumed, are_assumed
+from fedsched.model.jobs.resources import checked_resources
+from fedsched.model.jobs.validation import check_labels
+from fedsched.model.machine.limits import Limit, check_limits
+from fedsched.model.machine.node_features import FEATURE
+from fedsched.model.machine.node_ranges import atoms, check_apart, groups_of_nodes, ranges_text
+from fedsched.model.machine.partition import Partition, check_partitions
+from fedsched.model.power.gears import check_gears, checked_gears
+from fedsched.model.power.power_cap import check_looks
+from fedsched.model.power.switching import PowerSaving, check_states, check_switching
+from fedsched.model.time.downtimes import ALWAYS, Downtime, closures_of, reserved_names
+from fedsched.model.time.reservations import check_reservations
+from fedsched.model.time.signal import Signal, check_signals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+
+# A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
+DEFAULT_BUSY_WATTS = Assumed(135.0)
+DEFAULT_IDLE_WATTS = Assumed(93.7)
+# And the other figures that stand in for ones nobody gave.
+DEFAULT_SPEED = Assumed(1.0)
+UNLIMITED = Assumed(math.inf)
+MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks stay exact
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be.
+
+    Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes that have enough of
+    the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Of equally fast
+    groups of a cluster, jobs take those of the least `weight` first. Where a federation's `power` switches idle nodes
+    off they draw `off_watts` then, and `shutdown_watts` (when not given: idle ones) and `boot_watts` (busy ones) for so
+    many seconds as they go off and come back. `nodes` says which of its cluster's nodes they are ("0-15,20") where
+    they are not the next ones; then all groups of the cluster say it. `gears` are slower ways to run, each the share of
+    the speed and the watts that a node draws then: ((0.8, 160.0), (0.6, 130.0)) are gears 1 and 2.
+    """
+
+    count: int
+    speed: float = DEFAULT_SPEED
+    busy_watts: float = DEFAULT_BUSY_WATTS
+    idle_watts: float = DEFAULT_IDLE_WATTS
+    name: str = ""
+    features: tuple[str, ...] = field(default=(), repr=False)  # as a federation's partitions
+    resources: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    weight: int = field(default=1, repr=False)
+    off_watts: float | None = field(default=None, repr=False)
+    boot_seconds: float = field(default=0.0, repr=False)
+    boot_watts: float | None = field(default=None, repr=False)
+    shutdown_seconds: float = field(default=0.0, repr=False)
+    shutdown_watts: float | None = field(default=None, repr=False)
+    nodes: str | None = field(default=None, repr=False)
+    gears: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, str):
+            raise FederationError(f"NodeGroup: features={self.features!r} is one text; give a sequence of names.")
+        object.__setattr__(self, "features", tuple(self.features))
+        for name in self.features:
+            if not isinstance(name, str) or not FEATURE.fullmatch(name):
+                raise FederationError(f"NodeGroup: feature {name!r} must be a name, without spaces and &|,;[]()*.")
+        object.__setattr__(self, "resources", checked_resources(self.resources))
+        if not is_number(self.weight) or int(self.weight) != self.weight or not 0 <= self.weight <= 2**32:
+            raise FederationError(f"NodeGroup: weight={self.weight!r} must be a whole number of at least 0.")
+        if not is_number(self.count) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
+            raise FederationError(
+                f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
+            )
+        if not (is_number(self.speed) and self.speed > 0):
+            raise FederationError(
+                f"NodeGroup: speed={self.speed!r} must be finite and above 0 (1.0 is the reference node)."
+            )
+        if not LEAST_SPEED <= self.speed <= MOST_SPEED:
+            raise FederationError(
+                f"NodeGroup: speed={self.speed!r} must lie between {LEAST_SPEED:g} and {MOST_SPEED:g} (1.0 is the "
+                "reference node)."
+            )
+        if not (is_number(self.busy_watts) and is_number(self.idle_watts)):
+            raise FederationError(f"NodeGroup: watts {self.busy_watts!r}/{self.idle_watts!r} must be finite.")
+        if not 0 <= self.idle_watts <= self.busy_watts:
+            raise FederationError(
+                f"NodeGroup: idle_watts={self.idle_watts!r} must lie between 0 and busy_watts={self.busy_watts!r}."
+            )
+        if self.busy_watts > MOST_WATTS:
+            raise FederationError(f"NodeGroup: busy_watts={self.busy_watts!r} must be at most {MOST_WATTS:g}.")
+        check_states(self)
+        object.__setattr__(self, "gears", checked_gears(self.gears, self.idle_watts))
+
+    @property
+    def switching(self) -> tuple[float | None, float, float | None, float, float | None]:
+        """Return what nodes draw off, and how long they boot and shut down at how many watts."""
+        return self.off_watts, self.boot_seconds, self.boot_watts, self.shutdown_seconds, self.shutdown_watts
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One or more node groups behind one uplink of `uplink` bytes a second: a number, or a text like "1.25G"."""
+
+    name: str
+    groups: tuple[NodeGroup, ...]
+    uplink: float = UNLIMITED
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise FederationError(f"Cluster: name={shortened(self.name)} must be a text, as Cluster('north', groups).")
+        object.__setattr__(self, "groups", _groups_of(self.name, self.groups))
+        object.__setattr__(self, "uplink", _rate_of(self.name, self.uplink))
+        if not self.groups:
+            raise FederationError(f"Cluster {self.name!r}: it has no node group; give at least one.")
+        if not self.uplink > 0:
+            raise FederationError(
+                f"Cluster {self.name!r}: uplink={self.uplink!r} must be above 0 bytes/s (inf is allowed)."
+            )
+        if not LEAST_BYTES <= self.uplink <= MOST_BYTES and self.uplink != math.inf:
+            raise FederationError(
+                f"Cluster {self.name!r}: uplink={self.uplink!r} must lie between {LEAST_BYTES:g} and {MOST_BYTES:g} "
+                "bytes/s, or be inf."
+            )
+        if any(group.nodes is not None for group in self.groups):
+            self.group_of_node  # noqa: B018 - refuses nodes that two groups say they have
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of nodes of the cluster."""
+        return sum(group.count for group in self.groups)
+
+    @property
+    def group_of_node(self) -> NDArray[np.int64]:
+        """Return which of its groups each node is in, by the nodes' numbers."""
+        return groups_of_nodes(self.name, [(group.count, group.nodes) for group in self.groups])
+
+    @property
+    def first_nodes(self) -> NDArray[np.int64]:
+        """Return the lowest node number of each group."""
+        if self.groups[0].nodes is None:
+            return np.cumsum([0, *(group.count for group in self.groups[:-1])])
+        return np.asarray(np.unique(self.group_of_node, return_index=True)[1], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """So much of something that jobs hold beside their nodes: licences of one kind, gigabytes of a burst buffer.
+
+    It is the federation's, or that of the one `cluster`: then jobs that need any of it run on this cluster's nodes.
+    """
+
+    name: str
+    amount: int
+    cluster: str | None = field(default=None, repr=False)  # as a federation's partitions
+
+    def __post_init__(self) -> None:
+        try:
+            check_labels("Pool: name", (self.name,))
+        except ValueError as error:
+            raise FederationError(str(error)) from None
+        if not is_number(self.amount) or int(self.amount) != self.amount or not 0 <= self.amount <= MOST_NODES:
+            raise FederationError(
+                f"Pool {self.name!r}: amount={self.amount!r} must be a whole number of at least 0 and at most "
+                f"{MOST_NODES}."
+            )
+        if not (self.cluster is None or isinstance(self.cluster, str)):
+            raise FederationError(f"Pool {self.name!r}: cluster={self.cluster!r} must be a cluster's name, or None.")
+
+    def __str__(self) -> str:
+        where = "" if self.cluster is None else f" on {one_line(self.cluster)}"
+        return f"{self.amount:,} of {one_line(self.name)}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes.
+
+    `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout`,
+    `Reserve` or `Planned` there. Where a signal caps its power, `cap` says what of a job must leave room under it: its
+    planned "run" (default), or its start alone ("now").
+    """
+
+    clusters: tuple[Cluster, ...]
+    name: str = "federation"
+    description: str = ""
+    pools: tuple[Pool, ...] = ()
+    # What is saved of a comparison goes by repr, which knows nothing of these.
+    partitions: tuple[Partition, ...] = field(default=(), repr=False)
+    calendar: tuple[Downtime, ...] = field(default=(), repr=False)
+    limits: tuple[Limit, ...] = field(default=(), repr=False)
+    signals: tuple[Signal, ...] = field(default=(), repr=False)
+    power: PowerSaving | None = field(default=None, repr=False)
+    cap: str = field(default="run", repr=False)
+
+    def __post_init__(self) -> None:
+        for several in ("clusters", "pools", "partitions", "calendar", "limits", "signals"):
+            given = getattr(self, several)
+            if not isinstance(given, Iterable) or isinstance(given, str):
+                given = (given,)  # one alone
+            object.__setattr__(self, several, given if isinstance(given, tuple) else tuple(given))  # notes stay
+        if not self.clusters:
+            raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
+        seen: set[str] = set()
+        for cluster in self.clusters:
+            if not isinstance(cluster, Cluster):
+                raise FederationError(
+                    f"Federation: clusters={shortened(repr(cluster))} must be clusters, as (Cluster('north', 64),); "
+                    "of sizes alone: Federation.of(64, 128)."
+                )
+            if cluster.name in seen:
+                raise FederationError(
+                    f"Federation {self.name!r}: two clusters are named {cluster.name!r}; names must differ."
+                )
+            seen.add(cluster.name)
+        names = [pool.name for pool in self.pools]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
+        for pool in self.pools:
+            if pool.cluster is not None and pool.cluster not in seen:
+                raise FederationError(str(unknown_name(f"Pool {pool.name!r}: cluster", pool.cluster, seen)))
+        check_limits(self.name, self.limits)
+        check_signals(self.name, self.signals, [cluster.name for cluster in self.clusters])
+        if self.partitions:
+            check_partitions(self.name, self.partitions)
+        check_switching(self.name, self.power, self.groups)
+        if self.power is not None:
+            for cluster in self.clusters:
+                check_apart(cluster.name, cluster.nodes)
+        check_gears(self.name, self.groups)
+        check_looks(self.name, self.cap)
+        if self.partitions or self.calendar:
+            object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
+            closures_of(self)  # refuses downtimes of no nodes of these
+            check_reservations(self)
+
+    def _split(self, cluster: Cluster) -> Cluster:
+        # A group of which a partition or a downtime has some nodes becomes several, of nodes that are in the same ones.
+        foreseen = [one for one in self.calendar if one.known_from == ALWAYS]
+        unforeseen = [one for one in self.calendar if one.known_from != ALWAYS]
+        sets = np.concatenate([self._members(cluster.name), self._closed(cluster.name, foreseen)])
+        of_node = cluster.group_of_node
+        atom = atoms(of_node, sets, self._closed(cluster.name, unforeseen))
+        count, scattered = np.bincount(atom), bool((np.diff(atom) < 0).any())
+        if count.size == len(cluster.groups):
+            return cluster
+        kinds = of_node[np.unique(atom, return_index=True)[1]]
+        whole = np.bincount(kinds)[kinds] == 1
+        groups: list[NodeGroup] = []
+        for a, kind in enumerate(kinds.tolist()):
+            group, text = cluster.groups[kind], ranges_text(np.flatnonzero(atom == a).tolist())
+            name = group.name if whole[a] or not group.name else f"{group.name}[{_shortened(text, int(count[a]))}]"
+            groups.append(replace(group, count=int(count[a]), name=name, nodes=text if scattered else None))
+        return replace(cluster, groups=tuple(groups))
+
+    def _members(self, cluster: str) -> NDArray[np.bool_]:
+        # Partitions × nodes of a cluster: who is where.
+        sizes = {one.name: one.nodes for one in self.clusters}
+        rows = [partition.members(sizes)[cluster] for partition in self.partitions]
+        return np.array(rows, dtype=np.bool_).reshape(len(rows), sizes[cluster])
+
+    def _closed(self, cluster: str, calendar: Iterable[Downtime]) -> NDArray[np.bool_]:
+        # Downtimes × nodes of their cluster, this one.
+        sizes = {one.name: one.nodes for one in self.clusters}
+        rows = {one.members(sizes).tobytes() for one in calendar if one.cluster == cluster}
+        parts = [np.frombuffer(row, dtype=np.bool_) for row in sorted(rows)]
+        return np.array(parts, dtype=np.bool_).reshape(len(parts), sizes[cluster])
+
+    def groups_of_partitions(self) -> NDArray[np.bool_]:
+        """Return partitions × groups: whether a partition has the nodes of a group."""
+        parts = []
+        for cluster in self.clusters:
+            parts.append(self._members(cluster.name)[:, cluster.first_nodes])
+        return np.concatenate(parts, axis=1)
+
+    @property
+    def turns(self) -> NDArray[np.int64]:
+        """Return when it is each group's turn among equal ones: the least weight first, then the fewest partitions."""
+        weights = np.array([group.weight for group in self.groups], dtype=np.int64)
+        shared = self.groups_of_partitions().sum(axis=0) if self.partitions else np.zeros_like(weights)
+        return np.unique(np.stack([weights, shared]), axis=1, return_inverse=True)[1].reshape(-1)
+
+    @property
+    def binds_by_labels(self) -> bool:
+        """Return whether jobs may use some nodes only by what they ask for."""
+        asked = bool(self.partitions) or self.has_features or bool(reserved_names(self))
+        asked = asked or any(pool.cluster is not None for pool in self.pools)
+        return asked or any(group.resources for group in self.groups)
+
+    @property
+    def has_features(self) -> bool:
+        """Return whether any node has a feature that jobs may ask for; where none has, they bind nobody."""
+        return any(group.features for group in self.groups)
+
+    @property
+    def groups(self) -> tuple[NodeGroup, ...]:
+        """Return every node group, cluster by cluster: the model's index g."""
+        return tuple(group for cluster in self.clusters for group in cluster.groups)
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of nodes of the federation."""
+        return sum(cluster.nodes for cluster in self.clusters)
+
+    @property
+    def group_of_node(self) -> NDArray[np.int64]:
+        """Return which of `groups` each node is in, by the nodes' numbers, which count through the clusters."""
+        first = np.cumsum([0, *(len(cluster.groups) for cluster in self.clusters)]).tolist()
+        return np.concatenate([first[k] + cluster.group_of_node for k, cluster in enumerate(self.clusters)])
+
+    @property
+    def node_order(self) -> NDArray[np.int64] | None:
+        """Return the nodes' numbers, group by group; None where that is their order."""
+        if all(cluster.groups[0].nodes is None for cluster in self.clusters):
+            return None
+        order = np.argsort(self.group_of_node, kind="stable")
+        return None if (np.diff(order) == 1).all() else order
+
+    @property
+    def watts_assumed(self) -> bool:
+        """Return whether nobody gave the watts of some nodes: energy then follows from assumed ones."""
+        return any(are_assumed(group.busy_watts, group.idle_watts) for group in self.groups)
+
+    @property
+    def group_cluster(self) -> tuple[int, ...]:
+        """Return the cluster index of every group, in the order of `groups`."""
+        return tuple(k for k, cluster in enumerate(self.clusters) for _ in cluster.groups)
+
+    def cluster_index(self, name: str) -> int:
+        """Return the index of the cluster with that name."""
+        names = [cluster.name for cluster in self.clusters]
+        if name not in names:
+            raise unknown_name("cluster", name, names)
+        return names.index(name)
+
+    def clusters_of_sites(self, sites: Sequence[str]) -> list[int]:
+        """Return the cluster index of each of a workload's sites.
+
+        Sites are matched by name; sites that are named after a log's partitions 1..K are matched by position.
+        """
+        names = [cluster.name for cluster in self.clusters]
+        if all(site in names for site in sites):
+            return [names.index(site) for site in sites]
+        if self.knows_sites(sites):
+            return [int(site) - 1 for site in sites]
+        stranger = next(site for site in sites if site not in names)
+        raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+
+    def knows_sites(self, sites: Sequence[str]) -> bool:
+        """Return whether each of a workload's sites is one of the clusters: see `clusters_of_sites`."""
+        names = [cluster.name for cluster in self.clusters]
+        numbered = all(1 <= (digits_of(site) or 0) <= len(names) for site in sites)
+        return numbered or all(site in names for site in sites)
+
+    def groups_allowed(self, sites: Sequence[str], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return jobs × groups: whether a job that may use these of a workload's sites may use a group."""
+        of_cluster = np.zeros((len(allowed), len(self.clusters)), dtype=np.bool_)
+        of_cluster[:, self.clusters_of_sites(sites)] = allowed
+        return of_cluster[:, np.array(self.group_cluster)]
+
+    def admits(self, workload: Workload) -> NDArray[np.bool_]:
+        """Return which jobs the partitions take that they ask for, and find nodes with what they ask for there."""
+        from fedsched.model.jobs.admission import refusals
+
+        admitted = np.ones(len(workload), dtype=np.bool_)
+        admitted[list(refusals(workload, self))] = False
+        return admitted
+
+    def default_requests(self, workload: Workload) -> tuple[str, ...]:
+        """Return how many jobs have the default time of their partition for a request, a few words; none for nobody."""
+        if all(one.default_time is None for one in self.partitions):
+            return ()
+        from fedsched.model.jobs.admission import default_times
+
+        jobs = int((~np.isnan(default_times(workload, self))).sum())
+        return (f"the default time of its partition as the request of {counted(jobs, 'job')}",) if jobs else ()
+
+    @classmethod
+    def homogeneous(
+        cls,
+        nodes: int,
+        *,
+        speed: float = DEFAULT_SPEED,
+        busy_watts: float = DEFAULT_BUSY_WATTS,
+        idle_watts: float = DEFAULT_IDLE_WATTS,
+        name: str = "cluster",
+    ) -> Federation:
+        """Return one cluster of identical nodes: the classic machine of a workload log."""
+        group = NodeGroup(nodes, speed, busy_watts, idle_watts)
+        return cls((Cluster(name, (group,)),), name=name)
+
+    @classmethod
+    def of(cls, *sizes: int, uplink: float | str = UNLIMITED, name: str = "federation") -> Federation:
+        """Return a federation of equal-speed clusters with the given node counts."""
+        rate = _rate_of("C1", uplink)
+        clusters = [Cluster(f"C{k + 1}", (NodeGroup(size, 1.0),), rate) for k, size in enumerate(sizes)]
+        return cls(tuple(clusters), name=name)
+
+    @classmethod
+    def example(cls, name: str = "example") -> Federation:
+        """Return a federation that ships with the package: `example`, or a teaching one of the thesis's figures."""
+        from fedsched.io.platforms.toml import read_example_federation
+
+        return read_example_federation(name)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Federation:
+        """Return the federation in a file: see `fedsched.io.read_federation`."""
+        from fedsched.io import read_federation
+
+        return read_federation(path)
+
+    def write(self, path: str | Path) -> None:
+        """Write the federation to a TOML file that `read` gives back unchanged."""
+        from fedsched.io.platforms.toml import write_federation
+
+        write_federation(self, path)
+
+    def __str__(self) -> str:
+        parts = _sizes(self.clusters)
+        pools = "".join(f", {pool}" for pool in self.pools)
+        names = ", ".join(one_line(partition.name) for partition in self.partitions)
+        downtimes = f", {counted(len(self.calendar), 'downtime')}" if self.calendar else ""
+        downtimes += f", {counted(len(self.limits), 'limit')}" if self.limits else ""
+        downtimes += f", {counted(len(self.signals), 'signal')}" if self.signals else ""
+        downtimes += f", power {self.power}" if self.power is not None else ""
+        return (
+            f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
+            f"{pools}{f', partitions {names}' if names else ''}"
+            f"{downtimes}"
+        )
+
+
+def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
+    """Return a cluster's node groups, which may be given as several groups, one group, or a number of nodes."""
+    if isinstance(given, NodeGroup):
+        return (given,)
+    if is_number(given) and not isinstance(given, float):
+        return (NodeGroup(given),)  # type: ignore[arg-type]  # it checks what number it is
+    groups = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for group in groups:
+        if not isinstance(group, NodeGroup):
+            raise FederationError(
+                f"Cluster {name!r}: groups={shortened(given)} must be node groups, as (NodeGroup(64),), or a number of "
+                "nodes."
+            )
+    return groups
+
+
+def _rate_of(name: str, uplink: object) -> float:
+    """Return an uplink's bytes a second; figures that are assumed stay so."""
+    rate = bytes_a_second(uplink) if isinstance(uplink, str) else uplink
+    if isinstance(rate, bool) or not isinstance(rate, Real):
+        raise FederationError(
+            f"Cluster {name!r}: uplink={shortened(repr(uplink))} must be bytes a second, as 1.25e9 or '1.25G' "
+            "(k, M, G, T)."
+        )
+    return cast("float", rate)
+
+
+def _shortened(ranges: str, nodes: int) -> str:
+    """Return ranges of nodes, of many the first and how many they are."""
+    return ranges if ranges.count(",") < 4 else f"{ranges.split(',')[0]}, … {nodes:,} nodes"
+
+
+def _sizes(clusters: Sequence[Cluster]) -> str:
+    shown = ", ".join(f"{one_line(cluster.name)} {cluster.nodes:,}" for cluster in clusters[:6])
+    return shown if len(clusters) <= 6 else f"{shown}, …"

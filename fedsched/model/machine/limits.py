@@ -1,0 +1,150 @@
+"""Limits: how much somebody may have at a time [43]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, shortened, unknown_name
+from fedsched.core.text import one_line
+from fedsched.core.values import is_number
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.validation import check_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+
+COUNTED = ("jobs", "nodes", "cpus")
+WHOSE = ("user", "account", "qos", "partition")
+MOST = 2**31 - 1  # of a limit: sums stay exact
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How much each user, or whoever else, may have at a time; whose limit is full waits without holding up others.
+
+    Parameters
+    ----------
+    of
+        "user" (by the jobs' label "user", else the number `user`), or "account", "qos", "partition" (by their labels).
+        Jobs that say none have no limit.
+    jobs, nodes, cpus
+        The most jobs that run at a time, and the most nodes, and CPUs, that they have together; give at least one. The
+        CPUs of a job are those that it demands of each of its nodes, one where it says nothing of them.
+    names
+        Whose limit it is, users by name or number; none (default) = that of each.
+    """
+
+    of: str
+    jobs: int | None = None
+    nodes: int | None = None
+    names: tuple[str, ...] = ()
+    cpus: int | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.of not in WHOSE:
+            raise FederationError(str(unknown_name("Limit: of", self.of, WHOSE)))
+        if all(value is None for _, value in self.most):
+            raise FederationError(f"{self.where}: it limits nothing; give {'= or '.join(COUNTED)}=.")
+        for counted, value in self.most:
+            if value is not None and (not is_number(value) or int(value) != value or not 1 <= value <= MOST):
+                raise FederationError(
+                    f"{self.where}: {counted}={shortened(repr(value))} must be a whole number of at least 1, and at "
+                    f"most {MOST}."
+                )
+        names = self.names if isinstance(self.names, list | tuple) else (self.names,)
+        object.__setattr__(self, "names", tuple(str(name) for name in names))
+        try:
+            check_labels(f"{self.where}: name", self.names)
+        except ValueError as error:
+            raise FederationError(str(error)) from None
+
+    @property
+    def where(self) -> str:
+        """Return what errors call it."""
+        return f"Limit of {self.of!r}"
+
+    @property
+    def most(self) -> tuple[tuple[str, int | None], ...]:
+        """Return how much of each one may have; None where that is not said."""
+        return tuple((field, getattr(self, field)) for field in COUNTED)
+
+    @property
+    def by_shape(self) -> str:
+        """Return what of it depends on the shapes that jobs have; empty where nothing does."""
+        return "nodes" if self.nodes is not None else "CPUs" if self.cpus is not None else ""
+
+    def __str__(self) -> str:
+        most = [f"{value:,} {'CPUs' if what == 'cpus' else what}" for what, value in self.most if value is not None]
+        whose = ", ".join(map(one_line, self.names)) if self.names else f"each {self.of}"
+        return f"{whose}: at most {' and '.join(most)} at a time"
+
+
+def beside_nodes(federation: Federation) -> Federation:
+    """Return the federation without what its limits say of nodes."""
+    if all(limit.nodes is None for limit in federation.limits):
+        return federation
+    others = (limit for limit in federation.limits if limit.jobs is not None or limit.cpus is not None)
+    return replace(federation, limits=tuple(dict.fromkeys(replace(limit, nodes=None) for limit in others)))
+
+
+def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
+    """Raise where one is no limit, or stands there twice."""
+    for k, limit in enumerate(limits):
+        if not isinstance(limit, Limit):
+            raise FederationError(f"Federation {federation!r}: limits={limit!r} is no Limit.")
+        if limit in limits[:k]:
+            raise FederationError(f"Federation {federation!r}: the limit of {limit} stands there twice.")
+
+
+def users_of(workload: Workload) -> NDArray[np.object_]:
+    """Return who sent each job: its label "user", or else its user's number; "" where nobody knows."""
+    names = workload.label("user")
+    return np.where(names == "", _numbers(workload), names)
+
+
+def _numbers(workload: Workload) -> NDArray[np.object_]:
+    return np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
+
+
+def whose_of(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
+    """Return a text of each job, '' where it says none: whose it is."""
+    if of == "user":
+        return users_of(workload)
+    texts = workload.label(of)
+    usual = next((one.name for one in federation.partitions if one.default), "") if of == "partition" else ""
+    return np.where(texts == "", usual, texts) if usual else texts  # who asks for none is in the default one [37]
+
+
+def bound_by(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
+    """Return whose limit it is of each job, '' of those that it does not bind; users go by name, or by number."""
+    whose = whose_of(workload, federation, limit.of)
+    if not limit.names:
+        return whose
+    bound = _among(whose, limit.names)
+    if limit.of == "user":
+        bound |= _among(_numbers(workload), limit.names)
+    return np.where(bound, whose, "")
+
+
+def _among(texts: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
+    found, which = distinct(texts)
+    return np.array([one in names for one in found], dtype=np.bool_)[which]
+
+
+def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
+    """Return which limits are nobody's of these jobs, a few words each."""
+    said = []
+    for limit in federation.limits:
+        there = set(distinct(whose_of(workload, federation, limit.of))[0]) - {""}
+        numbers = set(distinct(_numbers(workload))[0]) if limit.of == "user" else set()
+        away = [name for name in limit.names if name not in there | numbers]
+        if not there or away:
+            who = ", ".join(map(repr, map(one_line, away[:5]))) if there else f"no job says its {limit.of}"
+            said.append(f"a limit of {limit.of} that binds nobody ({who})")
+    return said

@@ -1,0 +1,105 @@
+"""Nodes of a cluster by their numbers, from 0 on: "all", "0-15,20"; and which group each is in."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import FederationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+ALL = "all"
+MOST_APART = 10_000_000  # nodes of a cluster that are told apart, each with room of its own: no machine has as many
+_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
+
+
+def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
+    """Give the first and last node of each range of a text; of all nodes 0 and -1."""
+    if text.lower() == ALL:
+        yield 0, -1
+        return
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first:
+            raise FederationError(f"{where}: {part!r} must be 'all', or node numbers like 0-15,20.")
+        yield first, last
+
+
+def check_apart(cluster: str, nodes: int) -> None:
+    """Refuse a cluster of more nodes than are told apart, before any room is made for them."""
+    if nodes > MOST_APART:
+        raise FederationError(
+            f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_APART:,} that partitions, downtimes, "
+            "sharing, power saving, searches and policy slurm tell apart; give fewer nodes."
+        )
+
+
+def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str) -> NDArray[np.bool_]:
+    """Return which nodes of a cluster a text names; `clusters` are the numbers of nodes by name."""
+    if cluster not in clusters:
+        raise FederationError(f"{where}: there is no such cluster; known: {', '.join(clusters)}.")
+    check_apart(cluster, nodes := clusters[cluster])
+    found = np.zeros(nodes, dtype=np.bool_)
+    for first, last in ranges_of(text, where):
+        last = nodes - 1 if last < 0 else last
+        if last >= nodes:
+            raise FederationError(f"{where}: node {last} is none of its {nodes}, 0 to {nodes - 1}.")
+        found[first : last + 1] = True
+    return found
+
+
+def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> NDArray[np.int64]:
+    """Return the group of each node of a cluster, whose groups are so many nodes each, the next ones or named ones."""
+    counts = [count for count, _ in groups]
+    check_apart(cluster, sum(counts))
+    if all(text is None for _, text in groups):
+        return np.repeat(np.arange(len(groups)), counts)
+    found = np.full(sum(counts), -1)
+    for g, (count, text) in enumerate(groups):
+        where = f"Cluster {cluster!r}: group {g}"
+        if text is None:
+            raise FederationError(f"{where} does not say which nodes= it has; others do, so give them there as well.")
+        own = named_nodes(cluster, text, {cluster: found.size}, where)
+        if int(own.sum()) != count:
+            raise FederationError(f"{where}: nodes={text!r} are {own.sum()} nodes; its count={count} must say as many.")
+        if (twice := np.flatnonzero(own & (found >= 0))).size:
+            raise FederationError(f"{where}: node {twice[0]} is in group {found[twice[0]]} too; name it in one.")
+        found[own] = g
+    return found
+
+
+def ranges_text(nodes: Iterable[int]) -> str:
+    """Return whole numbers in rising order as text: 0-15,20."""
+    parts = []
+    for _, run in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
+        members = [node for _, node in run]
+        parts.append(f"{members[0]}-{members[-1]}" if len(members) > 1 else f"{members[0]}")
+    return ",".join(parts)
+
+
+def atoms(group: NDArray[np.int64], sets: NDArray[np.bool_], unforeseen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the atom of each node: nodes of one group that are in the same sets, wherever they stand.
+
+    Both are sets × nodes. Of the unforeseen ones nodes must be neighbours too, among nodes alike in all else. Atoms
+    count from 0, group by group and in the order of their lowest nodes.
+    """
+    rows = np.packbits(sets, axis=0)
+    both = np.ascontiguousarray(np.concatenate([group.astype(">i8").view(np.uint8).reshape(-1, 8).T, rows]).T)
+    alike = np.unique(both.view(np.dtype((np.void, both.shape[1]))).reshape(-1), return_inverse=True)[1].reshape(-1)
+    order = np.argsort(alike, kind="stable")
+    alike, ways = alike[order], unforeseen[:, order]
+    begins = np.append(True, (alike[1:] != alike[:-1]) | (ways[:, 1:] != ways[:, :-1]).any(axis=0))
+    first = order[begins]
+    place = np.empty(first.size, dtype=np.int64)
+    place[np.lexsort((first, group[first]))] = np.arange(first.size)
+    found = np.empty_like(group)
+    found[order] = place[np.cumsum(begins) - 1]
+    return found

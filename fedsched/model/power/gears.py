@@ -1,0 +1,155 @@
+"""Gears: a node may run slower, and then draws less; each job runs in one, the same on all of its nodes [77].
+
+Gear 0 is a node's full speed, at its busy watts. What of a job does not compute lasts as long in any gear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, InfeasibleError, shortened
+from fedsched.core.text import counted
+from fedsched.core.values import LEAST_SPEED, MOST_SPEED, MOST_WATTS, is_number
+from fedsched.model.jobs.job_numbers import JobNumbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import NodeGroup
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+FULL_SPEED = 0
+MOST = 2.0**31 - 1
+
+
+class Gear(JobNumbers):
+    """The gear of each job, in which its times are as its columns say them; 0 = full speed."""
+
+    __slots__ = ()
+    NAMES = ("gear",)
+    CELL = int
+    KIND = np.int64
+    NOTHING = FULL_SPEED
+    RANGE = (0.0, MOST)
+    RULE = "a whole number of at least 0"
+
+    def __str__(self) -> str:
+        return f"{counted(self.jobs, 'job')} in a gear below full speed"
+
+
+# ---- of nodes
+
+
+def checked_gears(given: Any, idle_watts: float) -> tuple[tuple[float, float], ...]:
+    """Return a group's gears as pairs of speed and watts, or say what is wrong with them."""
+    try:
+        gears = tuple((float(speed), float(watts)) for speed, watts in given)
+    except (TypeError, ValueError):
+        raise FederationError(
+            f"NodeGroup: gears={shortened(repr(given))} must be pairs of a share of the full speed and watts: "
+            "((0.8, 160.0), (0.6, 130.0))."
+        ) from None
+    for speed, watts in gears:
+        if not (is_number(speed) and speed > 0.0):
+            raise FederationError(f"NodeGroup: gears: the share {speed!r} of the speed must be finite and above 0.")
+        if not LEAST_SPEED <= speed <= MOST_SPEED:
+            raise FederationError(
+                f"NodeGroup: gears: the share {speed!r} of the speed must lie between {LEAST_SPEED:g} and "
+                f"{MOST_SPEED:g}."
+            )
+        if not (is_number(watts) and watts >= idle_watts):
+            raise FederationError(
+                f"NodeGroup: gears: {watts!r} W must be finite and at least idle_watts={idle_watts!r}."
+            )
+        if watts > MOST_WATTS:
+            raise FederationError(f"NodeGroup: gears: {watts!r} W must be at most {MOST_WATTS:g} W.")
+    return gears
+
+
+def check_gears(name: str, groups: Sequence[NodeGroup]) -> None:
+    """Refuse groups that have other gears than the first: a job's nodes run in one."""
+    first = [speed for speed, _ in groups[0].gears]
+    for group in groups:
+        if (own := [speed for speed, _ in group.gears]) != first:
+            raise FederationError(
+                f"Federation {name!r}: its groups must have the same gears, in which jobs run on all of their nodes: "
+                f"one has the speeds {first}, another {own}."
+            )
+
+
+def speeds_of(groups: Sequence[NodeGroup]) -> Floats:
+    """Return the shares of the full speed at which nodes run, gear by gear."""
+    return np.array([1.0, *(speed for speed, _ in groups[0].gears)])
+
+
+def watts_in_gears(groups: Sequence[NodeGroup]) -> Floats:
+    """Return what a node of each group draws under a job, gears x groups."""
+    return np.array([[group.busy_watts, *(watts for _, watts in group.gears)] for group in groups], dtype=np.float64).T
+
+
+# ---- of jobs
+
+
+def gears_of(workload: Workload) -> Ints:
+    """Return the gear of every job."""
+    return np.zeros(len(workload), dtype=np.int64) if workload.gear is None else workload.gear.given
+
+
+def refuse_strange_gears(workload: Workload, groups: Sequence[NodeGroup]) -> None:
+    """Refuse jobs in a gear that the nodes do not have."""
+    if workload.gear is None:
+        return
+    given, last = workload.gear.given, len(groups[0].gears)
+    if (strange := np.flatnonzero(given > last)).size:
+        row = int(strange[0])
+        known = f"gears 0 to {last}" if last else "no gear but full speed"
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: gear={given[row]}, and the nodes have {known}; give NodeGroup gears=, or the job "
+            "another one."
+        )
+
+
+def stretched(workload: Workload, ratio: Floats) -> dict[str, Floats]:
+    """Return times and shares that compute of jobs whose computing lasts so many times as long."""
+    share = workload.compute_fraction
+    longer = share * ratio + (1.0 - share)
+    same = ratio == 1.0
+    return {
+        "runtime": np.where(same, workload.runtime, workload.runtime * longer),
+        "estimate": np.where(same, workload.estimate, workload.estimate * longer),
+        "compute_fraction": np.where(same, share, share * ratio / longer),
+    }
+
+
+def in_gear(workload: Workload, groups: Sequence[NodeGroup], gear: ArrayLike) -> Workload:
+    """Return the jobs in this gear of their nodes, one for all or one each, with the times that they take in it."""
+    refuse_to_shift(workload)
+    own = gears_of(workload)
+    wanted = np.broadcast_to(np.asarray(gear, dtype=np.int64), own.shape)
+    moved = replace(workload, gear=Gear.of(wanted, workload.id))
+    refuse_strange_gears(workload, groups)
+    refuse_strange_gears(moved, groups)
+    speeds = speeds_of(groups)
+    columns: dict[str, Any] = stretched(workload, speeds[own] / speeds[wanted])
+    return replace(moved, **columns)
+
+
+def refuse_to_shift(workload: Workload) -> None:
+    """Refuse to shift jobs that have alternatives, or say what they draw, which nobody knows of another gear."""
+    if workload.alternatives is not None:
+        raise ValueError(
+            "Gears: the jobs have alternatives; leave them out first: dataclasses.replace(workload, alternatives=None)."
+        )
+    if workload.watts is not None:
+        raise ValueError(
+            "Gears: jobs say what their nodes draw (watts), which is not known of other gears; leave that out: "
+            "dataclasses.replace(workload, watts=None)."
+        )

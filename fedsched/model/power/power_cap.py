@@ -1,0 +1,117 @@
+"""Caps on power: what they leave beside idle nodes, and what jobs are planned to draw, in whole milliwatts [70]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, shortened
+from fedsched.model.power.watts import drawn_watts, watts_of
+from fedsched.model.time.signal import CAP, WATTS, Curve, drawn_over
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.time.signal import Signal
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+RUN, NOW = "run", "now"  # what a job must leave under the cap: its planned run, or its start alone
+LOOKS = (RUN, NOW)
+MOST = 2.0**53  # milliwatts
+
+
+class PowerCap(NamedTuple):
+    """A cap: the groups whose power it limits, and what it leaves beside these when they idle, from each time on."""
+
+    signal: Signal
+    covers: NDArray[np.bool_]
+    left: Ints
+
+    @property
+    def period(self) -> float:
+        """Return after how long it comes again; infinite: it does not."""
+        signal = self.signal
+        again = signal.beyond == "repeat" and signal.until is not None and math.isfinite(signal.until)
+        return signal.until - signal.times[0] if again else math.inf  # type: ignore[operator]
+
+
+def milliwatts(watts: float | Floats) -> Ints:
+    """Return watts as caps count them."""
+    return np.rint(np.minimum(1000.0 * np.asarray(watts, dtype=np.float64), MOST)).astype(np.int64)
+
+
+def is_capped(federation: Federation) -> bool:
+    """Return whether the federation has a cap on its power."""
+    return any(signal.kind == CAP for signal in federation.signals)
+
+
+def without_caps(federation: Federation) -> Federation:
+    """Return the federation with as much power as it takes; its peak is told all the same."""
+    return replace(federation, signals=tuple(one for one in federation.signals if one.kind != CAP))
+
+
+def with_caps_alone(federation: Federation) -> Federation:
+    """Return the federation without what energy costs, which is not asked for."""
+    return replace(federation, signals=tuple(one for one in federation.signals if one.kind == CAP))
+
+
+def check_looks(name: str, looks: object) -> None:
+    """Raise where a federation's `cap` says neither that runs are looked at nor that starts are."""
+    if looks not in LOOKS:
+        raise FederationError(f"Federation {name!r}: cap={shortened(repr(looks))} is none of {', '.join(LOOKS)}.")
+
+
+def caps_of(federation: Federation) -> list[PowerCap]:
+    """Return the federation's caps."""
+    groups, of_cluster = federation.groups, federation.group_cluster
+    idle = milliwatts(np.array([group.idle_watts for group in groups])) * [group.count for group in groups]
+    found = []
+    for signal in federation.signals:
+        if signal.kind == CAP:
+            name = signal.cluster
+            covers = np.array([not name or federation.clusters[k].name == name for k in of_cluster])
+            left = milliwatts(np.array(signal.values) * WATTS[signal.unit]) - idle[covers].sum()
+            found.append(PowerCap(signal, covers, left))
+    return found
+
+
+def planned_needs(workload: Workload, federation: Federation) -> Ints:
+    """Return by how much a node of each group is planned to draw more under each job than an idle one: jobs × groups.
+
+    A job that draws less counts as an idle node.
+    """
+    groups = federation.groups
+    drawn = drawn_watts(watts_of(workload, groups), groups, np.arange(len(workload)))
+    idle = milliwatts(np.array([group.idle_watts for group in groups]))
+    return np.asarray(np.maximum(milliwatts(drawn) - idle, 0))
+
+
+def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Floats, Floats]:
+    """Return times from `begin` on, before `end`, and from each on the watts that all may draw together.
+
+    A cluster without a cap of its own counts with what its nodes draw when all are busy. None where nothing is capped.
+    Of very many steps the means of equal parts are told, as they are drawn.
+    """
+    caps = [signal for signal in federation.signals if signal.kind == CAP]
+    if not caps:
+        return np.zeros(0), np.zeros(0)
+    names = [cluster.name for cluster in federation.clusters]
+    most = {name: most_drawn(federation, name) for name in ("", *names)}
+    watts = {cap.cluster: np.minimum(np.array(cap.values) * WATTS[cap.unit], most[cap.cluster]) for cap in caps}
+    curves = [Curve(replace(cap, unit="W", values=tuple(watts[cap.cluster].tolist()))) for cap in caps]
+    times, values = drawn_over(curves, begin, end)
+    drawn = {name: np.full(times.size, most[name]) for name in most} | dict(zip(watts, values, strict=True))
+    return times, np.minimum(drawn[""], np.add.reduce([drawn[name] for name in names]))
+
+
+def most_drawn(federation: Federation, cluster: str = "") -> float:
+    """Return the watts of a cluster, or of all, when all nodes are busy."""
+    chosen = [one for one in federation.clusters if cluster in ("", one.name)]
+    return float(sum(group.count * group.busy_watts for one in chosen for group in one.groups))

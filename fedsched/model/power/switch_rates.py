@@ -1,0 +1,97 @@
+"""How many nodes of a cluster may begin to go off, or to boot, in a minute: so many at once, then one by one [66].
+
+Of any nodes in the order of time the m-th begins no sooner than (m - rate) x 60 / rate seconds after the first. It is
+kept since when how many have begun without a rest in which all that may begin at once came together. Boots that wait
+for a shutdown, or for others, are kept one by one beside: who asks later may come between them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, auto
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import inlined, part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MINUTE = 60.0
+
+
+class Pace(IntEnum):
+    """What nodes begin."""
+
+    OFF = 0
+    BOOT = auto()
+
+
+class Often(IntEnum):
+    """What is kept of those that have begun."""
+
+    SINCE = 0  # the first after a rest; before all -inf
+    NODES = auto()  # how many have begun since
+    TO_COME = auto()  # how many will
+
+
+@inlined
+def _opens(since: float, nodes: float, rate: int) -> float:
+    return since + (nodes + 1.0 - rate) * (MINUTE / rate)
+
+
+@inlined
+def _passed(since: float, nodes: float, rate: int, begun: float) -> tuple[float, float]:
+    if begun >= since + nodes * (MINUTE / rate):
+        return begun, 1.0
+    return since, nodes + 1.0
+
+
+@inlined
+def may_begin(pace: Floats, rate: int) -> float:
+    """Return when the next node may begin."""
+    return _opens(pace[Often.SINCE], pace[Often.NODES], rate)
+
+
+@inlined
+def count(pace: Floats, rate: int, begun: float) -> None:
+    """Count a node that begins."""
+    pace[Often.SINCE], pace[Often.NODES] = _passed(pace[Often.SINCE], pace[Often.NODES], rate, begun)
+
+
+@part
+def book(pace: Floats, to_come: Floats, rate: int, now: float, wanted: float) -> float:
+    """Return when a node begins that can from `wanted` on, so that none that will begin has to wait longer."""
+    past, coming = 0, int(pace[Often.TO_COME])
+    while past < coming and to_come[past] <= now:
+        count(pace, rate, to_come[past])
+        past += 1
+    coming -= past
+    for k in range(coming):
+        to_come[k] = to_come[k + past]
+    since, nodes = pace[Often.SINCE], pace[Often.NODES]
+    begin = max(wanted, _opens(since, nodes, rate))
+    place = 0
+    while place < coming:
+        if begin <= to_come[place] and _is_room(to_come[place:coming], rate, since, nodes, begin):
+            break
+        since, nodes = _passed(since, nodes, rate, to_come[place])
+        begin = max(wanted, _opens(since, nodes, rate))
+        place += 1
+    for k in range(coming, place, -1):
+        to_come[k] = to_come[k - 1]
+    to_come[place] = begin
+    pace[Often.TO_COME] = coming + 1
+    return begin
+
+
+@inlined
+def _is_room(behind: Floats, rate: int, since: float, nodes: float, begin: float) -> bool:
+    # Return whether all behind it may begin when they do although one more begins before them.
+    since, nodes = _passed(since, nodes, rate, begin)
+    for later in behind:
+        if later < _opens(since, nodes, rate):
+            return False
+        since, nodes = _passed(since, nodes, rate, later)
+    return True

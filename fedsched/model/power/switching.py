@@ -1,0 +1,184 @@
+"""Whether idle nodes are switched off, and when: what a machine's power saving does [66]."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from fedsched.core.errors import FederationError, shortened
+from fedsched.core.text import NUMBER, seconds_text
+from fedsched.core.values import MOST_SECONDS, MOST_WATTS, is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.model.machine.federation import NodeGroup
+
+STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # what a group says of them
+_TIMEOUT = re.compile(
+    rf"timeout:({NUMBER})([smh]?)(?::(\d{{1,10}}))?(?::suspend=(\d{{1,10}}))?(?::resume=(\d{{1,10}}))?", re.ASCII
+)
+_RESERVE = re.compile(rf"reserve:(\d{{1,10}})(?::({NUMBER})([smh]?))?", re.ASCII)
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """A node goes off when it has been idle for so many seconds, as by Slurm's SuspendTime.
+
+    Parameters
+    ----------
+    seconds
+        Of idleness; a job that gets the node before has it at once, one that comes later waits for its boot.
+    keep
+        How many idle nodes of each group stay on, however long they idle.
+    suspend_rate
+        How many nodes of a cluster may begin to go off in a minute, as by Slurm's SuspendRate: so many at once, then
+        one each 60 / suspend_rate seconds. None, or 0: as many as there are.
+    resume_rate
+        How many may begin to boot, likewise, as by Slurm's ResumeRate.
+    """
+
+    seconds: float
+    keep: int = 0
+    suspend_rate: int | None = field(default=None, kw_only=True)
+    resume_rate: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", _seconds("Timeout", self.seconds))
+        object.__setattr__(self, "keep", _nodes("Timeout: keep", self.keep))
+        for name, value in (("suspend_rate", self.suspend_rate), ("resume_rate", self.resume_rate)):
+            object.__setattr__(self, name, _nodes(f"Timeout: {name}", 0 if value is None else value) or None)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what must be said of it where results are shown: nothing."""
+        return ()
+
+    def __str__(self) -> str:
+        rates = (("suspend", self.suspend_rate), ("resume", self.resume_rate))
+        paced = "".join(f":{what}={rate}" for what, rate in rates if rate)
+        return f"timeout:{seconds_text(self.seconds)}" + (f":{self.keep}" if self.keep else "") + paced
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """So many idle nodes of each group are kept ready for whoever comes next; others boot when jobs have taken these.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes of each group idle or boot ahead, as long as there are so many without jobs.
+    seconds
+        A node beyond these goes off when it has been idle for so long; when not given, at once.
+    """
+
+    nodes: int
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", _nodes("Reserve: nodes", self.nodes))
+        object.__setattr__(self, "seconds", _seconds("Reserve", self.seconds))
+
+    @property
+    def keep(self) -> int:
+        """Return how many idle nodes of each group stay on, as of a `Timeout`."""
+        return self.nodes
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what must be said of it where results are shown: nothing."""
+        return ()
+
+    def __str__(self) -> str:
+        return f"reserve:{self.nodes}" + (f":{seconds_text(self.seconds)}" if self.seconds else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A node goes off where the gap to its next use is long enough to save energy, and is back on in time.
+
+    Nobody waits for it: it is what power saving could reach at most for these starts, if it knew them beforehand.
+    """
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what must be said of it where results are shown."""
+        return ("power saving that knows the whole schedule beforehand (power=planned)",)
+
+    def __str__(self) -> str:
+        return "planned"
+
+
+Switching: TypeAlias = Timeout | Reserve
+PowerSaving: TypeAlias = Switching | Planned
+
+
+def _seconds(whose: str, value: Any) -> float:
+    if not is_number(value) or value < 0:
+        raise FederationError(f"{whose}: seconds={shortened(repr(value))} must be finite and at least 0.")
+    if value > MOST_SECONDS:
+        raise FederationError(f"{whose}: seconds={value!r} must be at most {MOST_SECONDS:g}.")
+    return float(value)
+
+
+def _nodes(what: str, value: Any) -> int:
+    if not is_number(value) or int(value) != value or not 0 <= value < 2**31:
+        raise FederationError(f"{what}={shortened(repr(value))} must be a whole number of at least 0.")
+    return int(value)
+
+
+def power_saving_named(text: str) -> PowerSaving | None:
+    """Return what a text says: "always" (None), "timeout:10m:4:suspend=20:resume=30", "reserve:4:10m" or "planned"."""
+    if text == "always":
+        return None
+    if text == "planned":
+        return Planned()
+    if found := _TIMEOUT.fullmatch(text):
+        suspend, resume = (int(rate or 0) for rate in (found[4], found[5]))
+        seconds = float(found[1]) * _SECONDS[found[2]]
+        return Timeout(seconds, int(found[3] or 0), suspend_rate=suspend, resume_rate=resume)
+    if found := _RESERVE.fullmatch(text):
+        return Reserve(int(found[1]), float(found[2] or 0) * _SECONDS[found[3] or ""])
+    raise FederationError(
+        f"power={shortened(repr(text))} must be always, planned, timeout:SECONDS[:NODES] (timeout:10m keeps none, "
+        "timeout:10m:4 keeps 4; behind it :suspend=20 and :resume=20 are nodes a minute) or reserve:NODES[:SECONDS]."
+    )
+
+
+def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> None:
+    """Raise where nodes are to be switched off of which nobody says what they draw then."""
+    if saving is None:
+        return
+    if not isinstance(saving, Timeout | Reserve | Planned):
+        said = shortened(repr(saving))
+        raise FederationError(f"Federation {name!r}: power={said} must be a Timeout, Reserve, Planned or None.")
+    if any(group.off_watts is None for group in groups):
+        raise FederationError(
+            f"Federation {name!r}: power={saving} switches nodes off, and a group does not say what these draw then; "
+            "give off_watts= of each NodeGroup."
+        )
+
+
+def check_states(group: NodeGroup) -> None:
+    """Raise where what a group's nodes draw and take when they are off, boot or shut down cannot be."""
+    for name in ("off_watts", "boot_watts", "shutdown_watts", "boot_seconds", "shutdown_seconds"):
+        value, most = getattr(group, name), MOST_WATTS if name.endswith("watts") else MOST_SECONDS
+        if value is None and name.endswith("watts"):
+            continue
+        if not (is_number(value) and value >= 0):
+            raise FederationError(f"NodeGroup: {name}={shortened(repr(value))} must be finite and at least 0.")
+        if value > most:
+            raise FederationError(f"NodeGroup: {name}={value!r} must be at most {most:g}.")
+    if group.off_watts is None and (group.boot_watts, group.shutdown_watts) != (None, None):
+        raise FederationError("NodeGroup: boot_watts and shutdown_watts are of nodes that go off; give off_watts= too.")
+    if group.off_watts is not None and group.off_watts > group.idle_watts:
+        raise FederationError(
+            f"NodeGroup: off_watts={group.off_watts!r} must be at most idle_watts={group.idle_watts!r}."
+        )
+
+
+def is_switching(saving: object) -> TypeGuard[Switching]:
+    """Return whether jobs may have to wait for boots."""
+    return isinstance(saving, Timeout | Reserve)

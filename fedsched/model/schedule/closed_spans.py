@@ -1,0 +1,136 @@
+"""Closed spans: how many nodes of which group each downtime really has, and when, beside a schedule's jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.core.text import counted
+from fedsched.model.schedule.node_numbers import NodeRuns, by_their_numbers, node_runs
+from fedsched.model.schedule.off_spans import off_spans
+from fedsched.model.time.downtimes import RESERVATION, closures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.node_numbers import Intervals
+    from fedsched.model.schedule.off_spans import OffSpans
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.time.downtimes import Closures
+
+JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
+
+
+class Spans(NamedTuple):
+    """Nodes that are closed, as columns like those of jobs."""
+
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]  # infinite where they never come back
+    counts: NDArray[np.int64]  # span × group
+
+
+class Numbered(NamedTuple):
+    """Nodes, none given out twice: of the jobs, of runs that came to nothing, of what is closed and what is off when.
+
+    They are counted through the federation group by group, as charts draw them: see `nodes.by_their_numbers`.
+    """
+
+    jobs: NodeRuns
+    lost: NodeRuns
+    spans: Spans
+    closed: NodeRuns
+    off: OffSpans
+    dark: NodeRuns  # those that are off, or on the way
+
+
+def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
+    """Return which nodes every job has, and which are closed or off."""
+    if getattr(schedule, "shares_nodes", False):  # of schedules whose counts are of tasks
+        raise ScheduleError(
+            "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row), write "
+            "to_csv(path), or simulate without sharing=."
+        )
+    groups = schedule.counts.shape[1]
+    spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))
+    if schedule.federation.calendar:
+        spans = closed_spans(schedule)
+    lost, off = schedule.lost, off_spans(schedule)
+    parts = ((schedule.start, schedule.finish, schedule.counts), (lost.start, lost.end, lost.counts), spans, off[:3])
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    pieces, first, last = node_runs(schedule.federation, *columns, progress=progress)
+    of_part, begin, place, found = [len(part[0]) for part in parts], 0, 0, []
+    for rows in of_part:
+        runs = int(pieces[begin : begin + rows].sum())
+        found.append(NodeRuns(pieces[begin : begin + rows], first[place : place + runs], last[place : place + runs]))
+        begin, place = begin + rows, place + runs
+    return Numbered(found[0], found[1], spans, found[2], off, found[3])
+
+
+def own_numbers(schedule: Schedule) -> list[Intervals]:
+    """Return the nodes of every job by the nodes' own numbers."""
+    return by_their_numbers(numbered(schedule).jobs, schedule.federation.node_order).intervals()
+
+
+def in_words(schedule: Schedule) -> list[str]:
+    """Return how much of the nodes' time was closed until the last job ended, where anything was."""
+    downtimes = sum(one.kind != RESERVATION for one in schedule.federation.calendar)
+    makespan = schedule.makespan
+    if not downtimes or not makespan > 0:
+        return []
+    if getattr(schedule, "shares_nodes", False):
+        return [f"closed by {counted(downtimes, 'downtime')}, of nodes that jobs share: how much is not measured"]
+    spans = closed_spans(schedule)
+    seconds = np.minimum(spans.finish - schedule.t0, makespan) - np.maximum(spans.start - schedule.t0, 0.0)
+    share = float(np.maximum(seconds, 0.0) @ spans.counts.sum(axis=1)) / (makespan * schedule.federation.nodes)
+    return [f"closed by {counted(downtimes, 'downtime')}: {share:.2%} of the nodes' time until the last job ends"]
+
+
+def closed_spans(schedule: Schedule) -> Spans:
+    """Return which nodes are closed when: those that jobs still held as a downtime began, from their ends on [40]."""
+    closures = closures_of(schedule.federation)
+    closures = closures.take(closures.reservation < 0)
+    groups = len(schedule.federation.groups)
+    found = [
+        (begin, end, g, nodes)
+        for g in np.unique(closures.group).tolist()
+        for begin, end, nodes in _spans_of(schedule, closures.take(closures.group == g), g)
+    ]
+    counts = np.zeros((len(found), groups), dtype=np.int64)
+    for span, (_, _, g, nodes) in enumerate(found):
+        counts[span, g] = nodes
+    times = np.array([(begin, end) for begin, end, _, _ in found], dtype=np.float64).reshape(-1, 2)
+    return Spans(times[:, 0], times[:, 1], counts)
+
+
+def _spans_of(schedule: Schedule, here: Closures, g: int) -> Iterator[tuple[float, float, int]]:
+    lost = schedule.lost
+    start, finish = np.concatenate([schedule.start, lost.start]), np.concatenate([schedule.finish, lost.end])
+    counts = np.concatenate([schedule.counts[:, g], lost.counts[:, g]])
+    rows = np.flatnonzero((counts > 0) & ~np.isnan(start))
+    held = counts[rows].tolist()
+    events = [(time, JOB_ENDS, i) for i, time in enumerate(finish[rows].tolist()) if time == time]
+    events += [(time, JOB_STARTS, i) for i, time in enumerate(start[rows].tolist())]
+    events += [(time, OPENS, c) for c, time in enumerate(here.end.tolist())]
+    events += [(time, CLOSES, c) for c, time in enumerate(here.begin.tolist())]
+    free = int(schedule.federation.groups[g].count)
+    owed: dict[int, int] = {}  # of closures that are in force, the oldest first
+    has = dict.fromkeys(range(here.begin.size), 0)
+    for time, kind, which in sorted(events):
+        if kind == JOB_STARTS:
+            free -= held[which]
+        elif kind == CLOSES:
+            owed[which] = int(here.nodes[which])
+        elif kind == OPENS:
+            owed.pop(which, None)
+            free += has[which]
+        else:
+            free += held[which]
+        for c in [c for c, nodes in owed.items() if nodes > 0]:
+            taken = max(0, min(free, owed[c]))
+            if taken:
+                free, owed[c], has[c] = free - taken, owed[c] - taken, has[c] + taken
+                yield time, float(here.end[c]), taken

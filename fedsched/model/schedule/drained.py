@@ -1,0 +1,425 @@
+"""What known downtimes cost: nodes that idle before them while somebody waits who would run there but for them [47].
+
+A finished schedule is gone through once more. What is free at an instant is followed to where it first leaves a waiting
+job too few nodes: if a downtime begins there, the job is kept away by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, constant, inlined, kernel, part
+from fedsched.core.least_tree import NOBODY, next_within, places_for, put
+from fedsched.model.jobs.admission import usable_groups
+from fedsched.model.jobs.pool_demands import needs_on
+from fedsched.model.jobs.uneven import counted_tasks, together_on
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.schedule.eligible import ready_since
+from fedsched.model.schedule.shortest import least_stretch
+from fedsched.model.time.downtimes import closures_of
+from fedsched.model.time.reservations import in_reservations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.constraints.holds import Holds
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.time.downtimes import Closures
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Waits = tuple[Ints, Floats, Floats]  # of which job, from when to when
+
+ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
+STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
+NONE, FIRST = constant(-1), constant(0)
+ABSENT = constant(np.iinfo(np.int64).max)  # tasks at a place where nobody waits
+BLOCK = constant(256)  # events
+
+
+@by_reference
+class Events(NamedTuple):
+    """What happens when, in the order of time; `which` is a run, a closure or a wait."""
+
+    time: Floats
+    kind: Ints
+    which: Ints
+
+
+@by_reference
+class Told(NamedTuple):
+    """What a finished schedule tells."""
+
+    events: Events
+    nodes: Ints  # of each group
+    job: Ints  # of each wait; the first ones are of runs, in their order
+    start: Floats  # of each run
+    counts: Ints  # run × group
+    closing: Ints  # of each closure: its group
+    closed: Ints  # and how many nodes
+    begin: Floats
+    known_from: Floats
+    tasks: Ints  # of each job
+    duration: Floats  # what it is planned to run at least
+    longest: Ints  # the waits of everybody's queue by that, the longest first,
+    rank: Ints  # where each stands there, or -1
+    wanted: Ints  # and how many places, where nodes hold different numbers of its tasks [76]; else nodes
+    places: Ints  # job × group, of a node: one, or as many as tasks; 0: it may not use the group
+    needs: Ints  # job × pool
+    first: Ints  # where a job's parts of limits begin
+    limit: Ints
+    weight: Ints  # at least, and
+    row: Ints  # where that is up to the nodes, of
+    of_node: Ints  # row × group: what it is for each; else -1
+    begins: Ints  # closures by their begins
+    started: Ints  # of each run: where its start stands among the events
+    ended: Ints  # and its end, or -1
+
+
+@by_reference
+class Now(NamedTuple):
+    """What is so at an instant, and room to look ahead in."""
+
+    held: Ints  # of each group
+    closed: Ints
+    pools: Ints  # what is left
+    limits: Ints
+    waiting: Ints  # the tasks of those who wait, by their ranks: the least of them
+    fits: Ints  # those whose nodes are followed
+    least: Ints  # what has stayed free of each group
+    ahead: Ints  # held of each group by then
+    shut: Ints  # closed by then
+    before: Ints  # what stayed free until the instant that is looked at
+    lost: Ints  # of each group, until then
+    first: Ints  # [0]: the first event to come of a closure, or of a run whose job runs or waits now; -1 is none
+    after: Ints  # of each event: the next such
+    to_come: Ints  # 1: it is such an event
+    block: Ints  # how many such events each block of them has
+
+
+OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # of what is so now
+
+
+def drain_loss(schedule: Schedule) -> float:
+    """Return the node-seconds that idled before known downtimes while somebody waited whom they kept away.
+
+    Of nodes that jobs share it is NaN where there are any.
+    """
+    closures = closures_of(schedule.federation)
+    ended = np.flatnonzero(~np.isnan(schedule.start))
+    if not closures.begin.size or not (ended.size + schedule.lost.runs):
+        return 0.0
+    if getattr(schedule, "shares_nodes", False):
+        return np.nan  # whoever counts tasks knows of no idle nodes
+    told, last = _told(schedule, closures, ended)
+    groups, waits = told.nodes.size, told.job.size
+    of_groups = {name: np.zeros(groups, dtype=np.int64) for name in OF_GROUPS}
+    now = Now(
+        pools=np.array([pool.amount for pool in schedule.federation.pools], dtype=np.int64),
+        limits=np.array(counters_of(schedule.workload, schedule.federation).amount, dtype=np.int64),
+        waiting=np.full(2 * places_for(told.longest.size), ABSENT),
+        fits=np.zeros(waits, dtype=np.int64),
+        first=np.full(1, NONE, dtype=np.int64),
+        after=np.full(told.events.time.size, NONE, dtype=np.int64),
+        to_come=np.zeros(told.events.time.size, dtype=np.int64),
+        block=np.zeros(told.events.time.size // BLOCK + 1, dtype=np.int64),
+        **of_groups,
+    )
+    return float(lost_until(told, now, schedule.t0, last))
+
+
+def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, float]:
+    workload, federation, lost = schedule.workload, schedule.federation, schedule.lost
+    job = np.concatenate([begun, lost.job])
+    start, end = np.concatenate([schedule.start[begun], lost.start]), np.concatenate([schedule.finish[begun], lost.end])
+    latest = ready_since(schedule)
+    since = latest[job]
+    for run in np.lexsort((start, job)).tolist() if lost.runs else ():
+        since[run], latest[job[run]] = latest[job[run]], end[run]
+    since = np.fmin(since, start)  # of one that ran before t0 it may not be known
+    last = max(float(np.nanmax(end, initial=schedule.t0)), schedule.t0)
+    gone = np.flatnonzero(schedule.cancelled)
+    left = np.zeros(0) if workload.cancel_at is None else workload.cancel_at.times[gone]
+    waited = latest[gone] < left if gone.size else np.zeros(0, dtype=np.bool_)
+    gone, left = gone[waited], left[waited] if gone.size else left[:0]
+    waited_since = latest[gone]
+    if workload.held is not None:
+        since, gone, waited_since, left = _unless_held(workload.held, (job, since, start), (gone, waited_since, left))
+    runs, known = np.arange(job.size), np.isfinite(closures.known_from)
+    shut, open_ = np.arange(closures.begin.size), np.flatnonzero(np.isfinite(closures.end))
+    parts = [
+        (end, ENDS, runs), (start, STARTS, runs), (np.concatenate([since, waited_since]), WAITS, None),
+        (left, LEAVES, job.size + np.arange(gone.size)), (closures.begin, CLOSES, shut),
+        (closures.end[open_], OPENS, open_), (closures.known_from[known], NOTHING, shut[known]),
+        (np.array([schedule.t0]), NOTHING, np.zeros(1)),
+    ]  # fmt: skip
+    times = np.concatenate([time for time, _, _ in parts])
+    kinds = np.concatenate([np.full(time.size, kind) for time, kind, _ in parts])
+    which = np.concatenate([np.arange(time.size) if rows is None else rows for time, _, rows in parts])
+    order = np.lexsort((kinds, times))
+    order = order[~np.isnan(times[order])]
+    events = Events(times[order], kinds[order].astype(np.int64), which[order].astype(np.int64))
+    started, ended = (_places(events, kind, job.size) for kind in (STARTS, ENDS))
+    jobs = np.concatenate([job, gone])
+    usable = usable_groups(workload, federation)
+    counters = counters_of(workload, federation)
+    by_job = np.argsort(counters.job, kind="stable")
+    planned = np.asarray(schedule.reading.planned(workload) * least_stretch(workload, federation, usable))
+    asked = np.flatnonzero(~in_reservations(workload, federation)[jobs])
+    longest, rank = asked[np.argsort(-planned[jobs[asked]], kind="stable")], np.full(jobs.size, NONE, dtype=np.int64)
+    rank[longest] = np.arange(longest.size)
+    told = Told(
+        events=events,
+        nodes=np.array([group.count for group in federation.groups], dtype=np.int64),
+        job=jobs,
+        start=start,
+        counts=np.ascontiguousarray(np.vstack([schedule.counts[begun], lost.counts])),
+        closing=closures.group,
+        closed=closures.nodes,
+        begin=closures.begin,
+        known_from=closures.known_from,
+        tasks=np.array(workload.tasks, dtype=np.int64),
+        duration=planned.astype(np.float64),
+        longest=longest,
+        rank=rank,
+        wanted=np.array(counted_tasks(workload), dtype=np.int64),
+        places=np.ascontiguousarray(usable * together_on(workload, federation), dtype=np.int64),
+        needs=np.ascontiguousarray(needs_on(workload, federation), dtype=np.int64),
+        first=np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1)),
+        limit=np.array(counters.counter[by_job], dtype=np.int64),
+        weight=np.array(counters.weight[by_job], dtype=np.int64),
+        row=np.array(counters.row[by_job], dtype=np.int64),
+        of_node=np.ascontiguousarray(counters.of_node, dtype=np.int64),
+        begins=np.argsort(closures.begin, kind="stable"),
+        started=started,
+        ended=ended,
+    )
+    return told, last
+
+
+def _unless_held(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, Floats, Floats]:
+    """Return since when the jobs of some runs waited for their starts, and who waited for none from when to when.
+
+    Both are given as if nobody had been held: whoever is does not wait [73].
+    """
+    since, vain = runs[1].copy(), []
+    for k, (row, begin, start) in enumerate(zip(*(column.tolist() for column in runs), strict=True)):
+        *before, (since[k], _) = held.between(row, begin, start)
+        vain += [(row, *one) for one in before]
+    for row, begin, end in zip(*(column.tolist() for column in waits), strict=True):
+        vain += [(row, *one) for one in held.between(row, begin, end)]
+    vain = [one for one in vain if one[1] < one[2]]
+    rows, begins, ends = (np.array([one[k] for one in vain]) for k in range(3))
+    return since, rows.astype(np.int64), begins, ends
+
+
+def _places(events: Events, kind: int, runs: int) -> Ints:
+    # Where the events of a kind stand, by their runs.
+    found = np.full(runs, NONE, dtype=np.int64)
+    at = np.flatnonzero(events.kind == kind)
+    found[events.which[at]] = at
+    return found
+
+
+@kernel
+def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
+    """Return what was lost from t0 until the last end."""
+    time, size = told.events.time, told.events.time.size
+    total, waiting, coming, i = 0.0, 0, 0, 0
+    for e in range(size - 1, -1, -1):
+        if told.events.kind[e] in (CLOSES, OPENS):
+            now.after[e], now.first[0] = now.first[0], e
+            _note(now, e)
+    while i < size and time[i] < last:
+        instant = time[i]
+        while coming < told.begins.size and told.begin[told.begins[coming]] <= instant:
+            coming += 1
+        while i < size and time[i] == instant:
+            if now.first[0] == i:
+                now.first[0] = now.after[i]
+            waiting = _happens(told, now, i, waiting)
+            i += 1
+        if waiting > 0 and i < size and instant >= t0:
+            begin = _next_known(told, instant, coming)
+            if begin < np.inf:
+                total += _lost_now(told, now, instant, begin) * (min(time[i], last) - instant)
+    return total
+
+
+@inlined
+def _taken(told: Told, k: int, run: int) -> int:
+    # What a run takes of a limit.
+    if told.row[k] < 0:
+        return told.weight[k]
+    taken = 0
+    for g in range(told.nodes.size):
+        taken += told.counts[run, g] * told.of_node[told.row[k], g]
+    return taken
+
+
+@inlined
+def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
+    # Takes an event; returns how many wait then.
+    kind, which = told.events.kind[i], told.events.which[i]
+    if kind == WAITS:
+        if told.rank[which] != NONE:
+            put(now.waiting, told.rank[which], told.tasks[told.job[which]])
+        if which < told.start.size:
+            for event in (told.started[which], told.ended[which]):
+                if event > i:  # an end that is a start, too, has been
+                    _is_to_come(now, event)
+        return waiting + 1
+    if kind in (STARTS, LEAVES):
+        if told.rank[which] != NONE:
+            put(now.waiting, told.rank[which], ABSENT)
+        waiting -= 1
+    if kind in (STARTS, ENDS):
+        sign = 1 if kind == STARTS else -1
+        j = told.job[which]
+        for g in range(told.nodes.size):
+            now.held[g] += sign * told.counts[which, g]
+        for p in range(now.pools.size):
+            now.pools[p] -= sign * told.needs[j, p]
+        for k in range(told.first[j], told.first[j + 1]):
+            now.limits[told.limit[k]] -= sign * _taken(told, k, which)
+    if kind in (CLOSES, OPENS):
+        now.closed[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
+    return waiting
+
+
+@inlined
+def _next_known(told: Told, instant: float, coming: int) -> float:
+    # When the next downtime begins that is known; infinite where none does.
+    while coming < told.begins.size and told.known_from[told.begins[coming]] > instant:
+        coming += 1
+    return told.begin[told.begins[coming]] if coming < told.begins.size else np.inf
+
+
+@inlined
+def _is_to_come(now: Now, event: int) -> None:
+    # Puts an event among those that are looked ahead to.
+    before = _last_before(now, event)
+    if before < now.first[0] or now.first[0] == NONE:  # nothing that is still to come
+        now.after[event], now.first[0] = now.first[0], event
+    else:
+        now.after[event], now.after[before] = now.after[before], event
+    _note(now, event)
+
+
+@inlined
+def _note(now: Now, event: int) -> None:
+    now.to_come[event] = 1
+    now.block[event // BLOCK] += 1
+
+
+@inlined
+def _last_before(now: Now, event: int) -> int:
+    # The last event before one that was ever put among those to come; NONE where there is none.
+    e = event - 1
+    while e >= 0 and now.to_come[e] == 0:
+        e -= BLOCK if e % BLOCK == BLOCK - 1 and now.block[e // BLOCK] == 0 else 1
+    return e
+
+
+@part
+def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
+    # How many nodes are lost from now until the next event, where the next known downtime begins then.
+    most = 0
+    for g in range(told.nodes.size):
+        now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
+        now.least[g] = max(0, told.nodes[g] - now.held[g] - now.closed[g])
+        most += now.least[g]
+    fits, until, at = 0, instant, next_within(now.waiting, FIRST, most)
+    while at != NOBODY:
+        w = told.longest[at]
+        j = told.job[w]
+        end = instant + told.duration[j]
+        if end <= begin:
+            break  # and so it is with those who come after
+        if _room(told, now.least, j) and not _held_up(told, now, j):
+            now.fits[fits] = w
+            fits += 1
+            until = max(until, end)
+        at = next_within(now.waiting, at + 1, most)
+    tasks, e = 0, now.first[0]
+    while fits > 0 and e != NONE and told.events.time[e] < until:
+        time, less, closes = told.events.time[e], False, False
+        for g in range(told.nodes.size):
+            now.before[g] = now.least[g]
+        while e != NONE and told.events.time[e] == time and told.events.kind[e] < STARTS:
+            closes = _ahead(told, now, instant, e) or closes
+            e = now.after[e]
+        if closes:
+            less = _lessen(told, now)
+        if less:
+            left = 0
+            for k in range(fits):
+                w = now.fits[k]
+                j = told.job[w]
+                if _room(told, now.least, j):
+                    now.fits[left] = w
+                    left += 1
+                elif time < instant + told.duration[j]:
+                    tasks += told.tasks[j]
+                    for g in range(told.nodes.size):
+                        if told.places[j, g] > 0:
+                            now.lost[g] = max(now.lost[g], now.before[g])
+            fits = left
+        less = False
+        while e != NONE and told.events.time[e] == time:
+            less = _ahead(told, now, instant, e) or less
+            e = now.after[e]
+        if less and _lessen(told, now):
+            left = 0
+            for k in range(fits):
+                if _room(told, now.least, told.job[now.fits[k]]):
+                    now.fits[left] = now.fits[k]
+                    left += 1
+            fits = left
+    return min(tasks, now.lost.sum())
+
+
+@inlined
+def _ahead(told: Told, now: Now, instant: float, e: int) -> bool:
+    # Takes an event to come into what is looked at; returns whether it takes nodes.
+    kind, which = told.events.kind[e], told.events.which[e]
+    if kind in (STARTS, ENDS):
+        for g in range(told.nodes.size):
+            now.ahead[g] += told.counts[which, g] if kind == STARTS else -told.counts[which, g]
+        return kind == STARTS
+    if told.known_from[which] > instant:
+        return False
+    now.shut[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
+    return kind == CLOSES
+
+
+@inlined
+def _lessen(told: Told, now: Now) -> bool:
+    # Sees what is free of each group by then; returns whether of any less is than ever before.
+    less = False
+    for g in range(told.nodes.size):
+        free = max(0, told.nodes[g] - now.ahead[g] - now.shut[g])
+        if free < now.least[g]:
+            now.least[g], less = free, True
+    return less
+
+
+@inlined
+def _room(told: Told, free: Ints, j: int) -> bool:
+    room = 0
+    for g in range(free.size):
+        room += free[g] * told.places[j, g]
+    return room >= told.wanted[j]
+
+
+@inlined
+def _held_up(told: Told, now: Now, j: int) -> bool:
+    # By a limit that is full, or a pool that has too little left.
+    held_up = False
+    for p in range(now.pools.size):
+        held_up = held_up or told.needs[j, p] > now.pools[p]
+    for k in range(told.first[j], told.first[j + 1]):
+        held_up = held_up or told.weight[k] > now.limits[told.limit[k]]
+    return held_up

@@ -1,0 +1,63 @@
+"""Since when the jobs of a schedule were eligible, by the starts and ends of the jobs that they waited for [34]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.constraints.dependencies import Kind, broken_edges, edges_of
+from fedsched.model.schedule.delays import put_off_until
+from fedsched.model.time.reservations import earliest_starts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.schedule import Schedule
+
+
+def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
+    """Return the time from which every job of a schedule might start; NaN where that was not known, or never came.
+
+    Of one that was held it is when it last was not any more [73].
+    """
+    moment, held = ready_since(schedule), schedule.workload.held
+    if held is None:
+        return moment
+    given = schedule.start if schedule.promises is None else schedule.promises.time  # who has his nodes is not waiting
+    until = np.where(np.isnan(schedule.start), last_waited(schedule), given)
+    rows = zip(range(moment.size), moment.tolist(), until.tolist(), strict=True)
+    return np.array([held.since(row, *times) for row, *times in rows], dtype=np.float64)
+
+
+def last_waited(schedule: Schedule) -> NDArray[np.float64]:
+    """Return until when whoever has no start waited: until it was cancelled, else from t0 on for good."""
+    until = np.full(len(schedule), schedule.t0)
+    if schedule.workload.cancel_at is not None:
+        gone = schedule.cancelled
+        until[gone] = schedule.workload.cancel_at.times[gone]
+    return until
+
+
+def ready_since(schedule: Schedule) -> NDArray[np.float64]:
+    """Return the time from which every job might have started, had it not been held later; NaN as above."""
+    workload = schedule.workload
+    alone = workload.after is None and workload.begin is None and workload.feedback is None and workload.held is None
+    if alone and schedule.delays is None and not schedule.federation.calendar:
+        return np.array(workload.submit)
+    moment = np.maximum(workload.submit, put_off_until(schedule))
+    earliest = earliest_starts(workload, schedule.federation)
+    if earliest is not None:
+        moment = np.maximum(moment, earliest)
+    edges = edges_of(workload)
+    begun, over, lost = np.array(schedule.start), np.array(schedule.finish), schedule.lost
+    np.fmin.at(begun, lost.job, lost.start)  # the first of several runs
+    over[lost.killed] = lost.end[~lost.requeued]
+    gone = schedule.cancelled
+    if workload.cancel_at is not None:
+        over[gone] = workload.cancel_at.times[gone]
+    since = np.where(edges.kind == Kind.AFTER, begun[edges.on], over[edges.on]) + edges.lag
+    since[broken_edges(workload, schedule.reading, edges, killed=lost.killed, cancelled=gone, begun=lost.job)] = np.nan
+    with np.errstate(invalid="ignore"):
+        np.maximum.at(moment, edges.job, since)
+    return moment

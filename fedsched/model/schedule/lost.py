@@ -1,0 +1,118 @@
+"""Runs that came to nothing, for a downtime took their nodes [42]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.core.text import counted, first_of
+from fedsched.model.schedule.integrals import Integrals, Wasted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+
+
+class LostRuns(NamedTuple):
+    """Such runs, a row each, in the order in which they ended: of which job (by row), from when to when, on what."""
+
+    job: NDArray[np.int64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    counts: NDArray[np.int64]  # run × group
+    requeued: NDArray[np.bool_]  # whether the job was queued again; else it was killed
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, float, float, Sequence[int], bool]]) -> LostRuns:
+        """Return these runs, at least one, by their columns."""
+        job, start, end, counts, requeued = zip(*rows, strict=True)
+        return cls(
+            np.array(job, dtype=np.int64),
+            np.array(start, dtype=np.float64),
+            np.array(end, dtype=np.float64),
+            np.array(counts, dtype=np.int64),
+            np.array(requeued, dtype=np.bool_),
+        )
+
+    @property
+    def runs(self) -> int:
+        """Return how many there are."""
+        return self.job.size
+
+    @property
+    def killed(self) -> NDArray[np.int64]:
+        """Return the rows of the jobs that were killed."""
+        return self.job[~self.requeued]
+
+    def frozen(self) -> LostRuns:
+        """Return the same, none of whose arrays can be written."""
+        job, start, end, counts, requeued = (
+            np.array(self.job), np.array(self.start), np.array(self.end), np.array(self.counts), np.array(self.requeued)
+        )  # fmt: skip
+        for column in (job, start, end, counts, requeued):
+            column.setflags(write=False)
+        return LostRuns(job, start, end, counts, requeued)
+
+    def of_rows(self, rows: NDArray[np.int64]) -> LostRuns:
+        """Return the runs of some jobs, by the place of their rows in these."""
+        place = {row: k for k, row in enumerate(rows.tolist())}
+        kept = np.array([job in place for job in self.job.tolist()], dtype=np.bool_)
+        job = np.array([place[job] for job in self.job[kept].tolist()], dtype=np.int64)
+        return LostRuns(job, self.start[kept], self.end[kept], self.counts[kept], self.requeued[kept])
+
+    def wasted(self, t0: float) -> Wasted:
+        """Return what they held from t0 on."""
+        seconds = np.zeros(self.counts.shape[1])
+        for counts, lasted in zip(self.counts, self.end - np.maximum(self.start, t0), strict=True):
+            seconds += counts * lasted
+        return Wasted(seconds, float(self.end.max(initial=-np.inf)))
+
+    def added_to(self, known: Integrals, t0: float) -> Integrals:
+        """Return what was added up over a run, with what these cost where nobody summed that up."""
+        if known.requeues != known.requeues:
+            known = known._replace(requeues=float(self.requeued.sum()))
+        if known.wasted_node_seconds != known.wasted_node_seconds:
+            known = known._replace(wasted_node_seconds=float(self.wasted(t0).seconds.sum()))
+        return known
+
+    def in_words(self, workload: Workload) -> list[str]:
+        """Return who lost a run, a line for those who were queued again and one for those who were killed."""
+        said = []
+        for rows, what in ((self.job[self.requeued], "queued again"), (self.killed, "killed")):
+            if rows.size:
+                ids = workload.id[np.unique(rows)]
+                times = f" ({rows.size} times)" if rows.size > ids.size else ""
+                said.append(f"{what} by downtimes: {counted(ids.size, 'job')}{times} ({first_of(ids)})")
+        return said
+
+
+class Held(NamedTuple):
+    """Who held what, a row a run: the runs that came to their ends, then those that came to nothing."""
+
+    job: NDArray[np.int64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    counts: NDArray[Any]  # run x group: nodes, or how much of them was taken where jobs share them
+
+    def and_then(self, other: Held) -> Held:
+        """Return these runs, and the others behind them."""
+        return Held(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+
+
+def held(schedule: Schedule) -> Held:
+    """Return all runs of a schedule that are over."""
+    done, lost = np.flatnonzero(~np.isnan(schedule.finish)), schedule.lost
+    ended = Held(done, schedule.start[done], schedule.finish[done], schedule.counts[done])
+    return ended.and_then(Held(lost.job, lost.start, lost.end, lost.counts))
+
+
+def no_runs(groups: int) -> LostRuns:
+    """Return that no run was lost, on so many groups."""
+    none = np.zeros(0)
+    runs = LostRuns(none.astype(np.int64), none, none, np.zeros((0, groups), dtype=np.int64), none.astype(np.bool_))
+    return runs.frozen()

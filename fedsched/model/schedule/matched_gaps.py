@@ -1,0 +1,124 @@
+"""Gaps between uses of equal nodes, matched at the least energy where the last freed is not best used first [66].
+
+Where a node that goes off and comes back takes less energy than an idle one would in that time, a gap that is just long
+enough costs less than a shorter one, and two gaps of middling length may both be worth going off in where a short and a
+long one are not. Which use then follows which end is a flow of least cost: nodes that idle, and nodes that are off, go
+on from one moment to the next; who goes off pays for both ways, and may be back when both are over.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.power.asleep import watts_off
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import NodeGroup
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Gap = tuple[float, float, int]  # since when off, when the boot begins, and how many nodes
+
+
+def is_concave(group: NodeGroup) -> bool:
+    """Return whether switching takes no less energy than idling for as long: then the last freed is best used first."""
+    _, boot, shutdown = watts_off(group)
+    switching = shutdown * group.shutdown_seconds + boot * group.boot_seconds
+    return switching >= group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
+
+
+def spared(group: NodeGroup, gap: float, *, again: bool) -> float:
+    """Return how much less going off for a gap takes than idling; below 0 where there is no time for it."""
+    off, boot, shutdown = watts_off(group)
+    if again:
+        asleep = gap - group.shutdown_seconds - group.boot_seconds
+        if asleep < 0:
+            return -math.inf
+        return group.idle_watts * gap - (shutdown * group.shutdown_seconds + off * asleep + boot * group.boot_seconds)
+    closing = min(gap, group.shutdown_seconds)
+    return group.idle_watts * gap - (shutdown * closing + off * (gap - closing))
+
+
+def matched_gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> list[Gap]:
+    """Return the gaps to go off in that take the least energy in all, of a group's nodes that are all idle at t0.
+
+    `change` is what a moment frees or, below 0, takes; at one time what is freed is there for who takes.
+    """
+    times = np.unique(np.append(when, t0))
+    place = np.searchsorted(times, when)
+    freed, taken = np.zeros(times.size), np.zeros(times.size)
+    np.add.at(freed, place, np.maximum(change, 0))
+    np.add.at(taken, place, np.maximum(-change, 0))
+    freed[0] += group.count
+    leaving, back, for_good = _cheapest_flow(group, times, freed, taken, last)
+    gaps = [(since, math.inf, count) for since, count in _counted(times, for_good)
+            if spared(group, last - since, again=False) > 0.0]  # fmt: skip
+    for since, until, count in _in_turn(_counted(times, leaving), _counted(times, back)):
+        if spared(group, until - since, again=True) > 0.0:
+            gaps.append((since, until - group.boot_seconds, count))
+    return gaps
+
+
+def _cheapest_flow(
+    group: NodeGroup, times: Floats, freed: Floats, taken: Floats, last: float
+) -> tuple[Ints, Ints, Ints]:
+    """Return how many nodes go off at each time, how many are back then, and how many go off for good."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix
+
+    off, boot, shutdown = watts_off(group)
+    both_ways = group.shutdown_seconds + group.boot_seconds
+    spent = shutdown * group.shutdown_seconds + boot * group.boot_seconds
+    many = times.size
+    # Those that are off, from when they might be back: the moments of that and of uses, one behind the other.
+    ready = times + both_ways
+    moments = np.unique(np.concatenate([ready, times]))
+    joins, leaves = np.searchsorted(moments, ready), np.searchsorted(moments, times)
+    gap = np.maximum(last - times, 0.0)
+    closing = np.minimum(gap, group.shutdown_seconds)
+    # Variables: idle on; go off; are back; go off for good; stay off on. Rows: those on at each time, those off.
+    on, away, home, gone = (k * many + np.arange(many) for k in range(4))
+    stay = 4 * many + np.arange(moments.size - 1)
+    idle = group.idle_watts * np.append(np.diff(times), max(0.0, last - times[-1]))
+    costs = np.concatenate([idle, np.full(many, spent), np.zeros(many), shutdown * closing + off * (gap - closing),
+                            off * np.diff(moments)])  # fmt: skip
+    here, there = np.arange(many), many + np.arange(moments.size)
+    flows = [
+        (here, on, 1.0), (here[1:], on[:-1], -1.0), (here, away, 1.0), (here, home, -1.0), (here, gone, 1.0),
+        (there[joins], away, -1.0), (there[leaves], home, 1.0), (there[:-1], stay, 1.0), (there[1:], stay, -1.0),
+    ]  # fmt: skip
+    rows, columns = (np.concatenate([flow[k] for flow in flows]) for k in (0, 1))
+    signs = np.concatenate([np.full(row.size, sign) for row, _, sign in flows])
+    balance = csr_matrix((signs, (rows, columns)), shape=(many + moments.size, costs.size))
+    right = np.concatenate([freed - taken, np.zeros(moments.size)])
+    scale = float(costs.max()) or 1.0
+    solved = linprog(costs / scale, A_eq=balance, b_eq=right, bounds=(0.0, None), method="highs-ds")
+    if solved.x is None:
+        raise AssertionError("nodes that idle always are a flow")
+    found = np.rint(solved.x).astype(np.int64)
+    return found[away], found[home], found[gone]
+
+
+def _counted(times: Floats, nodes: Ints) -> list[tuple[float, int]]:
+    some = np.flatnonzero(nodes)
+    return list(zip(times[some].tolist(), nodes[some].tolist(), strict=True))
+
+
+def _in_turn(since: list[tuple[float, int]], until: list[tuple[float, int]]) -> Iterator[tuple[float, float, int]]:
+    # Whoever goes off first is back first: in all that is as much energy as any other turn.
+    k, left = 0, since[0][1] if since else 0
+    for time, count in until:
+        while count > 0:
+            some = min(left, count)
+            yield since[k][0], time, some
+            count, left = count - some, left - some
+            if left == 0:
+                k += 1
+                left = since[k][1] if k < len(since) else 0

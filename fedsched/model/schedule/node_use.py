@@ -1,0 +1,380 @@
+"""What each job used on each node, where several may share one, and whether that can be [54, 55].
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.core.text import counted, one_line
+from fedsched.model.jobs.log import UNKNOWN, Demand, LogColumns
+from fedsched.model.jobs.resources import NodeDemands, counted_on
+from fedsched.model.jobs.shares import CORES, GPU, SHARE, gpus_asked
+from fedsched.model.power.taken import node_seconds, node_shares
+from fedsched.model.verify.lost_nodes_check import JOB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
+
+HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
+# Of what jobs may have beside the plain model what is checked here, or asks nothing of nodes and times; jobs with
+# alternatives have one of them.
+CHECKED = ("labels", "demand", "layout", "pools", "alternatives", "watts", "slack", "nice", "gear")
+MOST_TOGETHER = 2**62  # so that sums are exact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeUse:
+    """How many tasks each job had on each node from its start to its finish: one row for a job and a node.
+
+    `start`, `finish` and `alone`, whether it shared its nodes with nobody, are of each job of the workload; `job` is a
+    row of it, and `node` a number that counts through the federation, cluster by cluster. `devices`
+    has a row for each part of a GPU that is known: job, node, device, thousandths; None where nothing is.
+    """
+
+    workload: Workload
+    federation: Federation
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]
+    alone: NDArray[np.bool_]
+    job: NDArray[np.int64]
+    node: NDArray[np.int64]
+    tasks: NDArray[np.int64]
+    devices: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        jobs, rows = (len(self.workload),), np.shape(self.job)
+        of_jobs = {"start": np.float64, "finish": np.float64, "alone": np.bool_}
+        for name, kind in (of_jobs | dict.fromkeys(("job", "node", "tasks"), np.int64)).items():
+            column = _frozen(getattr(self, name), kind)
+            wanted = jobs if name in of_jobs else rows
+            if column.shape != wanted or len(wanted) != 1:
+                raise ScheduleError(f"NodeUse: {name} has shape {column.shape}, but it must be {wanted}.")
+            object.__setattr__(self, name, column)
+        for name, most in (("job", len(self.workload)), ("node", self.federation.nodes)):
+            if ((wrong := getattr(self, name)) < 0).any() or (wrong >= most).any():
+                first = wrong[(wrong < 0) | (wrong >= most)][0]
+                raise ScheduleError(f"NodeUse: {name}={first} must be at least 0 and below {most}.")
+        if self.devices is not None:
+            object.__setattr__(self, "devices", _frozen(np.reshape(self.devices, (-1, 4)), np.int64))
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Return how many tasks each job had on the nodes of each group."""
+        table = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.int64)
+        np.add.at(table, (self.job, self.federation.group_of_node[self.node]), self.tasks)
+        return table
+
+    def amounts(self, resource: str) -> NDArray[np.int64]:
+        """Return how much of a resource each row's tasks held."""
+        of_task = self._of_task(resource)
+        if int(of_task.max(initial=0)) * int(np.abs(self.tasks).sum()) > MOST_TOGETHER:
+            raise ScheduleError(f"NodeUse: so much {resource!r} cannot be added up; count it in larger units.")
+        return np.asarray(self.tasks * of_task[self.job])
+
+    def _of_task(self, resource: str) -> NDArray[np.int64]:
+        demand = self.workload.demand
+        known = {} if demand is None else demand.columns()
+        if resource == GPU:
+            return gpus_asked(self.workload)[0]
+        of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
+        return np.maximum(of_task, 1) if resource == CORES else of_task
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Return how many nodes' worth each job had of each group: by the share of its cores, all of one alone."""
+        whole = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.float64)
+        np.add.at(whole, (self.job, self.federation.group_of_node[self.node]), 1.0)
+        shares = node_shares(self.federation, self._of_task(CORES), self.counts)
+        return np.where(self.alone[:, None], whole, shares)
+
+    def taken_seconds(self, t0: float) -> NDArray[np.float64]:
+        """Return the node-seconds of each group: of each node the share of its cores that is taken, all by one alone.
+
+        Those of jobs that have not finished do not count, nor what was before t0.
+        """
+        return node_seconds(self.shares, self.start, self.finish, t0)
+
+    def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
+        """Return the same of some jobs, by row, which are those of this workload."""
+        new = np.full(len(self.workload), -1)
+        new[rows] = np.arange(len(rows))
+        kept, devices = new[self.job] >= 0, self.devices
+        if devices is not None:
+            devices = devices[new[devices[:, 0]] >= 0]
+            devices = np.column_stack([new[devices[:, 0]], devices[:, 1:]])
+        return NodeUse(
+            workload=workload,
+            federation=self.federation,
+            start=self.start[rows],
+            finish=self.finish[rows],
+            alone=self.alone[rows],
+            job=new[self.job[kept]],
+            node=self.node[kept],
+            tasks=self.tasks[kept],
+            devices=devices,
+        )
+
+    def peaks(self, resource: str = CORES) -> NDArray[np.int64]:
+        """Return the most of a resource that was in use on each node at a time."""
+        event, _, used = self._sweep(self.amounts(resource))
+        most = np.zeros(self.federation.nodes, dtype=np.int64)
+        np.maximum.at(most, self.node[event], used)
+        return most
+
+    def utilisation(self, resource: str = CORES) -> float:
+        """Return which share of a resource was in use from the first submit to the last finish; NaN where none is."""
+        has = sum(dict(group.resources).get(resource, 0) * group.count for group in self.federation.groups)
+        t0 = self.workload.submit.min(initial=np.inf)
+        held = self.amounts(resource) @ (self.finish - self.start)[self.job]
+        there = has * (np.fmax.reduce(self.finish, initial=-np.inf) - t0)
+        return float(held / there) if has and there > 0 else np.nan
+
+    def stranded(self, resource: str = CORES) -> float:
+        """Return which share of a resource was free while another one of its node was all taken; NaN where none is.
+
+        From the first submit to the last finish, as `utilisation`; on nodes of a job that is alone nothing is free.
+        """
+        names, groups = sorted(counted_on(self.federation)), self.federation.groups
+        of_node = self.federation.group_of_node
+        has = {name: np.array([dict(group.resources).get(name, 0) for group in groups])[of_node] for name in names}
+        t0 = self.workload.submit.min(initial=np.inf)
+        last = np.fmax.reduce(self.finish, initial=-np.inf)
+        there = has[resource].sum() * (last - t0) if resource in has else 0
+        if not there > 0 or np.isnan(self.finish[self.job]).any():
+            return np.nan
+        alone = self.alone[self.job]
+        free, short = np.zeros(2 * len(self), dtype=np.int64), np.zeros(2 * len(self), dtype=np.bool_)
+        for name in names:
+            amounts = np.where(alone, has[name][self.node], self.amounts(name))
+            event, time, used = self._sweep(amounts)
+            left = has[name][self.node[event]] - used
+            if name == resource:
+                free = left
+            else:
+                short |= (left == 0) & (has[name][self.node[event]] > 0)
+        node = self.node[event]
+        until = np.append(time[1:], np.inf)
+        until[np.append(node[1:] != node[:-1], True)] = 0.0  # the last job of a node leaves all of it free
+        seconds = np.where(until > time, until - time, 0.0)
+        return float((free * seconds)[short].sum() / there)
+
+    def fragmentation(self, resource: str = CORES) -> float:
+        """Return which share of what was free of a resource was on nodes where somebody was; NaN where none was free.
+
+        From the first submit to the last finish, as `utilisation`: 0, where whoever wants nodes of his own could have
+        had all that was free, to 1, where no node was ever empty.
+        """
+        has = np.array([dict(group.resources).get(resource, 0) for group in self.federation.groups], dtype=np.int64)
+        here = has[self.federation.group_of_node]
+        if not here.any() or np.isnan(self.finish[self.job]).any():
+            return np.nan
+        lasted = np.fmax.reduce(self.finish, initial=-np.inf) - self.workload.submit.min(initial=np.inf)
+        held = np.where(self.alone[self.job], here[self.node], self.amounts(resource))
+        free = here.sum() * lasted - held @ (self.finish - self.start)[self.job]
+        if not free > 0:
+            return np.nan
+        event, time, used = self._sweep(held)
+        _, _, there = self._sweep(np.ones(len(self), dtype=np.int64))
+        node = self.node[event]
+        on = (there[:-1] > 0) & (node[1:] == node[:-1])
+        return float(((here[node] - used)[:-1] * np.diff(time))[on].sum() / free)
+
+    def in_words(self) -> list[str]:
+        """Return how much of each resource was in use, and how much was stranded."""
+        said = []
+        for name in sorted(counted_on(self.federation)):
+            if (used := self.utilisation(name)) == used and used > 0:
+                stranded = self.stranded(name)
+                beside = f", {stranded:.1%} free beside nothing left of another" if stranded > 0 else ""
+                said.append(f"{one_line(name)}: {used:.1%} in use{beside}")
+        return said
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the log holds and this knows nothing of; of how its jobs share nodes it knows."""
+        return unmodelled_when_shared(self.workload, self.federation)
+
+    def violations(self) -> list[str]:
+        """Return everything about it that cannot be, one line each."""
+        self._refuse_what_is_not_checked()
+        return self.broken()
+
+    def broken(self) -> list[str]:
+        """Return what of it cannot be of who is on which node, and of pools and limits beside nodes, one line each.
+
+        Why a job starts when it does, waiting for others or for nodes that close, it does not ask.
+        """
+        found = [*self._jobs()]
+        return found or [*self._capacity(), *self._company(), *self._beside_nodes()]
+
+    def verify(self) -> None:
+        """Raise a ScheduleError that names the first thing that cannot be, if there is one."""
+        found = self.violations()
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            raise ScheduleError(f"{found[0]}{more}")
+
+    def __str__(self) -> str:
+        jobs, rows = counted(len(self.workload), "job"), counted(len(self), "row")
+        nodes, machine = counted(np.unique(self.node).size, "node"), one_line(self.federation.name)
+        return f"{jobs} on {nodes} of {machine}: {rows}"
+
+    def where(self, node: int) -> str:
+        """Return what a node is called: by its cluster, and its number there."""
+        for cluster in self.federation.clusters:
+            if node < cluster.nodes:
+                return f"node {node} of {one_line(cluster.name)!r}"
+            node -= cluster.nodes
+        raise IndexError(node)
+
+    def whose(self, job: int | np.integer[Any]) -> str:
+        """Return what errors call a job; of a workload of runs, whose run it is."""
+        return f"Job {self.workload.label(JOB)[job] or self.workload.id[job]}"
+
+    def _name(self, row: int | np.integer[Any]) -> str:
+        return self.whose(self.job[row])
+
+    def _refuse_what_is_not_checked(self) -> None:
+        federation = self.federation
+        if CORES not in counted_on(federation):
+            raise ScheduleError(
+                f"Federation {one_line(federation.name)!r}: no node tells how many {CORES!r} its jobs may share; give "
+                "its groups resources={'cpu': 40}."
+            )
+        of_machine = ["calendar"] if federation.calendar else []
+        of_jobs = [name for name in self.workload.extras if name not in CHECKED]
+        for noun, names in (("federation", of_machine), ("workload", of_jobs)):
+            if names:
+                raise ScheduleError(
+                    f"NodeUse: where jobs share nodes {names[0]} is not checked; leave it out of the {noun}: "
+                    f"dataclasses.replace({noun}, {names[0]}={'()' if noun == 'federation' else None})."
+                )
+
+    def _jobs(self) -> Iterator[str]:
+        # Each job for itself: its tasks, its times, and whether it may have these nodes.
+        from fedsched.model.verify.placement_check import broken_places
+
+        counts = self.counts
+        for row in np.flatnonzero(self.tasks < 1):
+            yield f"{self._name(row)}: {self.tasks[row]} tasks on {self.where(int(self.node[row]))}; at least 1."
+        order = np.lexsort((self.node, self.job))
+        same = (np.diff(self.job[order]) == 0) & (np.diff(self.node[order]) == 0)
+        for row in order[1:][same]:
+            yield f"{self._name(row)}: {self.where(int(self.node[row]))} stands in two rows of it."
+        for job in np.flatnonzero(counts.sum(axis=1) != self.workload.tasks):
+            has, tasks = int(counts[job].sum()), counted(int(self.workload.tasks[job]), "task")
+            yield f"{self.whose(job)}: it has nodes for {has} of its {tasks}."
+        for job in np.flatnonzero(~(self.start >= self.workload.submit)):
+            submit = self.workload.submit[job]
+            yield f"{self.whose(job)}: it starts at {self.start[job]:.15g}, before its submit at {submit:.15g}."
+        for job in np.flatnonzero(~(self.finish > self.start)):
+            finish, start = self.finish[job], self.start[job]
+            yield f"{self.whose(job)}: it finishes at {finish:.15g}, no later than its start at {start:.15g}."
+        if len(self.workload):
+            yield from broken_places(
+                self._as_schedule(), None, np.bincount(self.job, minlength=len(self.workload))
+            )
+
+    def _as_schedule(self) -> Schedule:
+        # The same jobs, with counts of tasks.
+        from fedsched.model.schedule.schedule import Schedule
+
+        return Schedule(
+            workload=self.workload,
+            federation=self.federation,
+            start=self.start,
+            finish=self.finish,
+            counts=self.counts,
+            t0=float(self.workload.submit.min()),
+        )
+
+    def _beside_nodes(self) -> Iterator[str]:
+        # Pools and limits; of limits those that count nodes count each once, however many share it.
+        from fedsched.model.machine.counters import counters_of
+        from fedsched.model.machine.limits import beside_nodes
+        from fedsched.model.verify.counted_nodes_check import broken_node_limits
+        from fedsched.model.verify.limits_check import broken_limits
+        from fedsched.model.verify.lost_nodes_check import runs_of
+        from fedsched.model.verify.starts_check import broken_pools
+
+        if len(self.workload):
+            schedule, rows = self._as_schedule(), np.arange(len(self.workload))
+            counters = counters_of(self.workload, beside_nodes(self.federation))
+            yield from broken_pools(schedule)
+            yield from broken_limits(schedule, counters, runs_of(schedule, rows, rows[:0]))
+            yield from broken_node_limits(self)
+
+    def _capacity(self) -> Iterator[str]:
+        # What a node's jobs hold together, of each resource that nodes tell of.
+        for resource in sorted(counted_on(self.federation)):
+            has = [dict(group.resources).get(resource, 0) for group in self.federation.groups]
+            there = np.array(has)[self.federation.group_of_node]
+            event, time, used = self._sweep(self.amounts(resource))
+            for at in _first_of_each(np.flatnonzero(used > there[self.node[event]]), self.node[event]):
+                row = event[at]
+                node = int(self.node[row])
+                yield (
+                    f"{self._name(row)}: at {time[at]:.15g} {self.where(node)} has {used[at]} of {resource!r} in use, "
+                    f"but only {there[node]}."
+                )
+
+    def _company(self) -> Iterator[str]:
+        # Nobody else on the nodes of a job that has them for itself.
+        if not self.alone.any():
+            return
+        event, time, jobs = self._sweep(np.ones(len(self), dtype=np.int64))
+        _, _, hermits = self._sweep(self.alone[self.job].astype(np.int64))
+        for at in _first_of_each(np.flatnonzero((hermits > 0) & (jobs > 1)), self.node[event]):
+            when, where = f"{time[at]:.15g}", self.where(int(self.node[event[at]]))
+            together = counted(int(jobs[at]), "job")
+            yield f"{self._name(event[at])}: at {when} {where} has {together}, one of which is to be alone there."
+
+    def _sweep(self, amounts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        # The rows that begin or end, node by node in the order of time, when, and how much is then in use on the node.
+        # At one instant ends come before starts; all that a node's jobs take they give back.
+        rows = np.arange(len(self))
+        row, begins = np.tile(rows, 2), np.repeat([False, True], rows.size)
+        time = np.concatenate([self.finish[self.job], self.start[self.job]])
+        order = np.lexsort((begins, time, np.tile(self.node, 2)))
+        used = np.cumsum(np.concatenate([-amounts, amounts])[order])
+        return row[order], time[order], used
+
+
+def _frozen(values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
+    column = np.array(values, dtype=kind)
+    column.setflags(write=False)
+    return column
+
+
+def _first_of_each(places: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of some places, in order, the first of each of what stands there."""
+    return places[np.sort(np.unique(of[places], return_index=True)[1])]
+
+
+def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[str, ...]:
+    """Return what the jobs' log holds that goes beyond nodes which they share."""
+    from fedsched.model.jobs.unmodelled import unmodelled
+
+    workload = replace(workload, layout=None)
+    if workload.demand is not None and GPU in counted_on(federation):
+        shown = {name: column for name, column in workload.demand.columns().items() if name != SHARE}
+        workload = replace(workload, demand=NodeDemands.of(shown, workload.id))
+    if (log := workload.log) is not None:
+        bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
+        workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
+    return unmodelled(workload, federation, shared=True)

@@ -1,0 +1,454 @@
+"""Schedule: when and where each job runs, with its metrics, its check, its node numbers and its exports."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.core.text import counted, html, one_line
+from fedsched.core.values import MOST_SECONDS, is_number, is_time
+from fedsched.model.reading import UNRECORDED, Read, Reading, in_words
+from fedsched.model.schedule.integrals import NOT_KNOWN, Integrals
+from fedsched.model.schedule.lost import LostRuns, no_runs
+from fedsched.model.schedule.promises import Promises, same_delays, same_promises
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.metrics import Metrics
+    from fedsched.model.schedule.node_numbers import Intervals
+    from fedsched.model.schedule.power_draw import Power
+    from fedsched.model.schedule.workflows import Workflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Schedule(Read):
+    """The answer to a simulation: start, finish and nodes per group of every job of a workload.
+
+    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish; `lost`
+    has the runs that came to nothing, for a downtime took their nodes: a job that was killed has no other. The reading
+    says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
+    as may what the run added up over time. It tells what happened `until` then: to the end, where that is infinite.
+    `promises` says since when jobs had their nodes, where these may have had to boot; `delays` whom a plan put off.
+    """
+
+    workload: Workload
+    federation: Federation
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    t0: float
+    reading: Reading
+    policy: str
+    integrals: Integrals
+    notes: tuple[str, ...]
+    lost: LostRuns
+    until: float
+    promises: Promises | None
+    delays: NDArray[np.float64] | None
+
+    def __init__(
+        self,
+        *,
+        workload: Workload,
+        federation: Federation,
+        start: ArrayLike,
+        finish: ArrayLike,
+        counts: ArrayLike,
+        t0: float,
+        reading: Reading = UNRECORDED,
+        policy: str = "",
+        integrals: Integrals = NOT_KNOWN,
+        loss_of_capacity: float | None = None,
+        saturated_seconds: float | None = None,
+        notes: tuple[str, ...] = (),
+        lost: LostRuns | None = None,
+        until: float = np.inf,
+        promises: Promises | None = None,
+        delays: ArrayLike | None = None,
+        same_time: str | None = None,
+        knowledge: str | None = None,
+        saturation: str | None = None,
+        kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
+    ) -> None:
+        reading = reading.but(
+            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate,
+            alternatives=alternatives,
+        )  # fmt: skip
+        alone = {"loss_of_capacity": loss_of_capacity, "saturated_seconds": saturated_seconds}
+        integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
+        lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()
+        promises = None if promises is None else promises.frozen()
+        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until,
+                 promises, delays)  # fmt: skip
+        for name, value in zip(Schedule.__slots__, given, strict=True):
+            object.__setattr__(self, name, value)
+        jobs, groups = len(workload), len(federation.groups)
+        shapes: dict[str, tuple[int, ...]] = {"start": (jobs,), "finish": (jobs,), "counts": (jobs, groups)}
+        for name, shape in (shapes | ({} if delays is None else {"delays": (jobs,)})).items():
+            dtype = np.int64 if name == "counts" else np.float64
+            array = np.array(getattr(self, name), dtype=dtype, order="C")
+            if array.shape != shape:
+                raise ScheduleError(f"Schedule: {name} has shape {array.shape}, but jobs and groups make it {shape}.")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if not is_number(self.t0):
+            raise ScheduleError(f"Schedule: t0={self.t0!r} must be finite.")
+        if not is_time(self.t0):
+            raise ScheduleError(f"Schedule: t0={self.t0!r} must be at most {MOST_SECONDS:g} s from 0.")
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return (
+            (self.workload, self.federation, self.t0) == (other.workload, other.federation, other.t0)
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name != "counts")
+                for name in ("start", "finish", "counts")
+            )
+            and all(map(np.array_equal, self.lost, other.lost))
+            and same_promises(self.promises, other.promises)
+            and same_delays(self.delays, other.delays)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every job has finished that can start at all and was neither killed nor cancelled."""
+        away = self.hopeless | self.cancelled
+        away[self.lost.killed] = True
+        return not bool((np.isnan(self.finish) & ~away).any())
+
+    @property
+    def hopeless(self) -> NDArray[np.bool_]:
+        """Return which jobs never start, for they wait for what cannot happen, or missed their reservation."""
+        from fedsched.model.constraints.dependencies import never_start
+        from fedsched.model.time.reservations import missed
+
+        killed, begun = self.lost.killed, self.lost.job
+        return never_start(
+            self.workload, self.reading, killed=killed, missed=missed(self), cancelled=self.cancelled, begun=begun
+        )
+
+    @property
+    def cancelled(self) -> NDArray[np.bool_]:
+        """Return which jobs left the queue without a start, at their times to be cancelled."""
+        from fedsched.model.constraints.cancellations import cancelled_in
+
+        return cancelled_in(self)
+
+    @property
+    def eligible(self) -> NDArray[np.float64]:
+        """Return since when every job might start: submitted, and with none of its conditions open."""
+        from fedsched.model.schedule.eligible import eligible_since
+
+        return eligible_since(self)
+
+    @property
+    def submits(self) -> str:
+        """Return "now" if all jobs waited from the begin on, but those that follow others; else "keep"."""
+        leading = np.ones(len(self), dtype=np.bool_)
+        if self.workload.feedback is not None:
+            leading = self.workload.feedback.preceding < 0
+        return "now" if bool((self.workload.submit[leading] <= self.t0).all()) else "keep"
+
+    @property
+    def question(self) -> str:
+        """Return in words which question the schedule answers: when jobs came, and what was known of run times."""
+        return in_words(self.submits, self.reading)
+
+    @property
+    def wait(self) -> NDArray[np.float64]:
+        """Return start − submit of every job."""
+        return self.start - self.workload.submit
+
+    @property
+    def run(self) -> NDArray[np.float64]:
+        """Return finish − start of every job."""
+        return self.finish - self.start
+
+    @property
+    def response(self) -> NDArray[np.float64]:
+        """Return finish − submit of every job."""
+        return self.finish - self.workload.submit
+
+    @property
+    def makespan(self) -> float:
+        """Return the last finish, or end of a run that came to nothing, − t0."""
+        return float(max(np.nanmax(self.finish, initial=self.t0), self.lost.end.max(initial=self.t0))) - self.t0
+
+    @property
+    def saturated_seconds(self) -> float:
+        """Return the seconds of saturated uplink, summed over the uplinks; NaN where they are not known."""
+        return self.integrals.saturated_seconds
+
+    @property
+    def loss_of_capacity(self) -> float:
+        """Return the share of the machine that idled while a job that fits waited; NaN where it is not known."""
+        return self.integrals.loss_of_capacity
+
+    @property
+    def energy(self) -> float:
+        """Return the joules of busy and idle nodes from t0 to the last finish."""
+        return self.metrics(users=False).energy
+
+    @property
+    def coallocated(self) -> NDArray[np.bool_]:
+        """Return which jobs run on more than one cluster."""
+        clusters = np.array(self.federation.group_cluster)
+        used = np.stack([self.counts[:, clusters == k].any(axis=1) for k in range(clusters.max() + 1)])
+        return np.asarray(used.sum(axis=0) > 1)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return who has no end and why, which workflows there are, and how much was closed or kept."""
+        from fedsched.model.schedule.remarks import remarks
+
+        return remarks(self)
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        from fedsched.model.jobs.unmodelled import unmodelled
+
+        return unmodelled(self.workload, self.federation)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Return what is assumed of the machine and of what jobs send, a few words each."""
+        from fedsched.model.jobs.assumed import assumptions
+
+        return assumptions(self.federation, self.workload)
+
+    @property
+    def implausible(self) -> tuple[str, ...]:
+        """Return what no real log or machine has, as a slip of a unit makes it, a few words each."""
+        from fedsched.model.jobs.implausible import implausible
+
+        return implausible(self.workload, self.federation)
+
+    def metrics(self, *, users: bool = True) -> Metrics:
+        """Return the metric row of the jobs that have finished."""
+        from fedsched.model.power.watts import wasted_by
+        from fedsched.model.schedule.drained import drain_loss
+        from fedsched.model.schedule.metrics import measured, metrics_of
+        from fedsched.model.schedule.power_draw import power_measures
+        from fedsched.model.schedule.workflows import measures_of
+
+        row = metrics_of(
+            measured(self.workload, self.federation),
+            self.t0,
+            self.start,
+            self.finish,
+            self.counts,
+            eligible=self.eligible,
+            wasted=wasted_by(self),
+            integrals=self.lost.added_to(self.integrals, self.t0),
+            users=users,
+        )
+        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()), **power_measures(self, row))
+
+    def power(self) -> Power:
+        """Return the watts that each cluster draws over time."""
+        from fedsched.model.schedule.power_draw import power_of
+
+        return power_of(self)
+
+    def workflows(self) -> tuple[Workflow, ...]:
+        """Return the jobs that are tied by conditions, a row a workflow: how long it took, and how long it had to."""
+        from fedsched.model.schedule.workflows import workflows_of
+
+        return workflows_of(self)
+
+    def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
+        """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are of those alone.
+
+        Parameters
+        ----------
+        warmup, cooldown
+            Shares of the period of submissions, at its begin and at its end, whose jobs are left out.
+        """
+        if not 0 <= warmup < 1 or not 0 <= cooldown < 1 or warmup + cooldown >= 1:
+            raise ValueError(f"warmup={warmup}, cooldown={cooldown}: both must be shares, together below 1.")
+        first, last = float(self.workload.submit.min()), float(self.workload.submit.max())
+        begin, end = first + warmup * (last - first), last - cooldown * (last - first)
+        return self.take((self.workload.submit >= begin) & (self.workload.submit <= end)).metrics()
+
+    def take(self, rows: NDArray[Any]) -> Schedule:
+        """Return the schedule of some of the jobs, by mask or by row."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        workload = self.workload.take(rows)
+        return Schedule(
+            workload=workload,
+            federation=self.federation,
+            start=self.start[rows],
+            finish=self.finish[rows],
+            counts=self.counts[rows],
+            t0=float(workload.submit.min()),
+            reading=self.reading,
+            policy=self.policy,
+            notes=(*self.notes, f"{len(rows)} of {counted(len(self), 'job')}"),
+            lost=self.lost.of_rows(rows),
+            until=self.until,
+            promises=None if self.promises is None else self.promises.of_rows(rows),
+            delays=None if self.delays is None else self.delays[rows],
+        )
+
+    def fairness(self) -> dict[int, float]:
+        """Return the mean bounded slowdown of each user's jobs that have finished."""
+        done = ~np.isnan(self.finish)
+        bounded = np.maximum(1.0, self.response[done] / np.maximum(self.run[done], 10.0))
+        users, of_job = np.unique(self.workload.user[done], return_inverse=True)
+        means = np.bincount(of_job, weights=bounded) / np.bincount(of_job)
+        return {int(user): float(mean) for user, mean in zip(users, means, strict=True)}
+
+    def node_numbers(self) -> list[Intervals]:
+        """Return the nodes of every job as intervals of numbers, lowest free first in each group."""
+        from fedsched.model.schedule.closed_spans import own_numbers
+
+        return own_numbers(self)
+
+    def violations(
+        self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
+    ) -> list[str]:
+        """Return everything about the schedule that breaks the model, one line each."""
+        from fedsched.model.verify.verification import violations
+
+        return violations(self, tolerance=tolerance, caps=caps, claimed=claimed)
+
+    def verify(
+        self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
+    ) -> None:
+        """Raise a ScheduleError that names the first violation of the model, if there is one."""
+        if found := self.violations(tolerance=tolerance, caps=caps, claimed=claimed):
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            raise ScheduleError(f"{found[0]}{more}")
+
+    def start_hash(self) -> str:
+        """Return twelve hex digits that name all (id, start) pairs, as the published tables do."""
+        rows = np.argsort(self.workload.id, kind="stable")
+        rows = rows[~np.isnan(self.start[rows])]
+        pairs = zip(self.workload.id[rows].tolist(), self.start[rows].tolist(), strict=True)
+        text = ",".join(f"{job}:{int(start)}" for job, start in pairs)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a job: the workload's columns, start, finish and nodes of each group."""
+        from fedsched.core.errors import pandas_for
+        from fedsched.io.schedules import columns_of
+
+        return pandas_for("Schedule.to_frame").DataFrame(columns_of(self))
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write one row a job, with start, finish and the nodes of each group."""
+        from fedsched.io.schedules import write_csv
+
+        write_csv(self, path)
+
+    def to_swf(self, path: str | PathLike[str]) -> None:
+        """Write the workload as a log in which every job waited and ran as scheduled."""
+        from fedsched.io.schedules import write_swf_of
+
+        write_swf_of(self, path)
+
+    def to_evalys(self, path: str | PathLike[str]) -> None:
+        """Write Batsim's `jobs.csv`, with every job's node numbers, which evalys opens."""
+        from fedsched.io.batsim.evalys import write_jobs
+
+        write_jobs(self, path)
+
+    def to_json(self) -> dict[str, object]:
+        """Return policy, notes and metrics as plain values."""
+        from fedsched.model.jobs.recorded import told_beside
+
+        return {
+            "policy": self.policy,
+            "federation": self.federation.name,
+            "workload": self.workload.name,
+            "jobs": len(self),
+            "complete": self.complete,
+            "reading": {**asdict(self.reading), "words": self.question},
+            "notes": list(self.notes),
+            "never_start": self.workload.id[self.hopeless].tolist(),
+            "cancelled": self.workload.id[self.cancelled].tolist(),
+            "killed": self.workload.id[self.lost.killed].tolist(),
+            "queued_again": self.workload.id[np.unique(self.lost.job[self.lost.requeued])].tolist(),
+            "unfinished_workflows": [one.first for one in self.workflows() if one.unfinished],
+            "not_modelled": list(self.unmodelled),
+            "assumed": list(self.assumed),
+            "implausible": list(self.implausible),
+            "recorded": told_beside(self),
+            "start_hash": self.start_hash() if self.complete else None,
+            "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
+        }
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
+        """Return the schedule that a CSV file gives for this workload on this federation."""
+        from fedsched.io.schedules import read_csv
+
+        return read_csv(path, workload, federation, **options)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Return the axes with the schedule's Gantt chart."""
+        from fedsched.plot.gantt import draw
+
+        return draw(self, ax)
+
+    def gantt(self, path: str | PathLike[str]) -> None:
+        """Write the schedule's Gantt chart as SVG or PNG."""
+        from fedsched.plot.gantt import save
+
+        save(self, path)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        price_per_kwh: float | None = None,
+        co2_per_kwh: float | None = None,
+    ) -> None:
+        """Write one HTML page with the schedule's Gantt chart, its jobs, and what its energy costs.
+
+        Parameters
+        ----------
+        path
+            The page: .html, to be opened from the disk; it needs no network.
+        title
+            The heading; by default what was scheduled where.
+        price_per_kwh, co2_per_kwh
+            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+        """
+        from fedsched.report import of_schedules, write
+
+        write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
+
+    def __str__(self) -> str:
+        from fedsched.model.schedule.printed import printed
+
+        head, rows = printed(self)
+        width = max(18, *(len(name) for name, _ in rows)) if rows else 18
+        return "\n".join([*map(one_line, head), *(f"  {name:<{width}} {value}" for name, value in rows)])
+
+    def _repr_html_(self) -> str:
+        from fedsched.model.schedule.printed import printed
+
+        head, rows = printed(self)
+        notes = "".join(f"<p>{html(one_line(line).strip())}</p>" for line in head)
+        cells = "".join(f"<tr><th>{html(name)}</th><td>{html(value)}</td></tr>" for name, value in rows)
+        return f"<div>{notes}<table>{cells}</table></div>"

@@ -1,0 +1,164 @@
+"""When nodes of a schedule were off: its power saving replayed over its promises and ends [66]."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.core.jit import kernel
+from fedsched.model.power.switching import Reserve, Timeout, is_switching
+from fedsched.model.schedule.matched_gaps import is_concave, matched_gaps, spared
+from fedsched.model.schedule.node_stack import (
+    NodeStacks,
+    Place,
+    Saving,
+    SpanRow,
+    fill,
+    new_stacks,
+    put_back,
+    record,
+    settle,
+    take,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import Federation, NodeGroup
+    from fedsched.model.power.switching import PowerSaving
+    from fedsched.model.schedule.lost import Held
+    from fedsched.model.schedule.promises import Promises
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+class Spans(NamedTuple):
+    """Stretches in which nodes of a group were not on: from when they go off until they are back, if they are."""
+
+    group: Ints
+    off_at: Floats
+    boot_at: Floats  # infinite: never
+    nodes: Ints
+
+
+@kernel
+def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float, stacks: NodeStacks) -> None:
+    """Record who was off when, of nodes that are all idle at t0; `change` is what a moment frees, or takes: below 0."""
+    for g in range(nodes.size):
+        fill(stacks, g, nodes[g], t0)
+    for i in range(when.size):
+        for g in range(nodes.size):
+            if change[i, g] > 0:
+                put_back(saving, stacks, g, change[i, g], when[i])
+            elif change[i, g] < 0:
+                take(saving, stacks, g, -change[i, g], when[i])
+    for g in range(nodes.size):
+        settle(saving, stacks, g, end)
+        for i in range(stacks.place[g, Place.OFF_FIRST], stacks.place[g, Place.OFF_END]):
+            record(stacks, g, stacks.off_since[g, i], np.inf, stacks.off_count[g, i])
+
+
+def saving_of(federation: Federation) -> Saving:
+    """Return the power saving of a federation by group, as kernels know it; without one of no size."""
+    power = federation.power
+    seconds, keep, groups = (power.seconds, power.keep, federation.groups) if is_switching(power) else (0.0, 0, ())
+    saving = Saving(
+        np.full(len(groups), seconds),
+        np.full(len(groups), keep, dtype=np.int64),
+        np.full(len(groups), keep if isinstance(power, Reserve) else 0, dtype=np.int64),
+        np.array([group.boot_seconds for group in groups], dtype=np.float64),
+        np.array([group.shutdown_seconds for group in groups], dtype=np.float64),
+        np.array(federation.group_cluster if groups else (), dtype=np.int64),
+        np.array(_rates_of(power), dtype=np.int64),
+    )
+    for array in saving:
+        array.setflags(write=False)
+    return saving
+
+
+def _rates_of(power: PowerSaving | None) -> tuple[int, ...]:
+    # How many nodes may begin to go off, and to boot; of no size where any may, which costs kernels one look at that.
+    if not isinstance(power, Timeout) or not (power.suspend_rate or power.resume_rate):
+        return ()
+    return power.suspend_rate or 0, power.resume_rate or 0
+
+
+def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: float) -> Spans:
+    """Return who was off when until the last end, of runs that may have been promised their nodes before they began."""
+    power, end = federation.power, float(runs.end.max(initial=t0))
+    if power is None:
+        return _spans([])
+    taken = promises if is_switching(power) else None
+    since, turn = (runs.start, np.arange(runs.job.size)) if taken is None else taken.of_rows(runs.job)
+    when, change = _changes(runs, np.maximum(since, t0), np.where(since < t0, -1, turn))
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    used = -change.cumsum(axis=0)
+    if used.min(initial=0) < 0 or (used.max(axis=0, initial=0) > nodes).any() or np.isnan(when).any():
+        raise ScheduleError(
+            "Schedule: jobs hold more nodes of a group than it has, or end before they have theirs, so nobody can say "
+            "which are off; verify() says whose."
+        )
+    if is_switching(power):
+        return _switched_off(saving_of(federation), nodes, when, change, t0, end)
+    return _spans(
+        [(g, *gap) for g, group in enumerate(federation.groups) for gap in _gaps(group, when, change[:, g], t0, end)]
+    )
+
+
+def _changes(runs: Held, since: Floats, turn: Ints) -> tuple[Floats, Ints]:
+    # When nodes come free, above 0, and are taken; at one instant the ends are first.
+    when, takes = np.concatenate([runs.end, since]), np.repeat([0, 1], since.size)
+    order = np.lexsort((np.concatenate([turn, turn]), takes, when))
+    change = np.concatenate([runs.counts, -runs.counts])[order]
+    return np.ascontiguousarray(when[order], dtype=np.float64), np.ascontiguousarray(change, dtype=np.int64)
+
+
+def _spans(found: list[tuple[int, float, float, int]]) -> Spans:
+    group, off_at, boot_at, nodes = zip(*found, strict=True) if found else ((), (), (), ())
+    return Spans(
+        np.array(group, dtype=np.int64), np.array(off_at, dtype=np.float64), np.array(boot_at, dtype=np.float64),
+        np.array(nodes, dtype=np.int64),
+    )  # fmt: skip
+
+
+def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> Spans:
+    # Replayed twice: how many stretches there are is not known before.
+    most, paced = int(nodes.max()), saving.rate.size > 0
+    counted = new_stacks(nodes.size, most, 0, paced=paced)
+    replay(saving, nodes, when, change, float(t0), end, counted)
+    stacks = new_stacks(nodes.size, most, int(counted.place[0, Place.SPANS]), paced=paced)
+    replay(saving, nodes, when, change, float(t0), end, stacks)
+    span = stacks.span
+    return Spans(
+        span[SpanRow.GROUP].astype(np.int64), span[SpanRow.OFF_AT], span[SpanRow.BOOT_AT],
+        span[SpanRow.NODES].astype(np.int64),
+    )  # fmt: skip
+
+
+def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> Iterator[tuple[float, float, int]]:
+    # The gaps of a group worth going off in. The node that was freed last is used first where that is the best.
+    if not is_concave(group):
+        yield from matched_gaps(group, when, change, t0, last)
+        return
+    idle: list[tuple[float, int]] = [(t0, group.count)]
+    rows = np.flatnonzero(change)
+    for time, nodes in zip(when[rows].tolist(), change[rows].tolist(), strict=True):
+        if nodes > 0:
+            idle.append((time, nodes))
+            continue
+        left = -nodes
+        while left > 0:
+            since, count = idle.pop()
+            some = min(left, count)
+            if count > some:
+                idle.append((since, count - some))
+            if spared(group, time - since, again=True) > 0.0:
+                yield since, time - group.boot_seconds, some
+            left -= some
+    yield from ((since, math.inf, count) for since, count in idle if spared(group, last - since, again=False) > 0.0)

@@ -1,0 +1,133 @@
+"""Workflows: jobs that are tied by their conditions, how long all of one took, and how long it had to [51]."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.text import counted, first_of
+from fedsched.model.constraints.dependencies import Kind, in_order, ties_of
+from fedsched.model.jobs.admission import usable_groups
+from fedsched.model.schedule.shortest import least_stretch
+from fedsched.model.time.reservations import earliest_starts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.constraints.dependencies import Edges
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+
+
+class Workflow(NamedTuple):
+    """Jobs that wait for each other, and what became of them; times that are not known to their end are NaN."""
+
+    first: int  # the id of its first job, in (submit, id) order
+    jobs: int
+    unfinished: int  # of them did not run to their ends
+    submit: float  # its first one
+    makespan: float  # from then to the last end
+    critical_path: float  # what that is at least, on any machine of these nodes
+
+    @property
+    def stretch(self) -> float:
+        """Return how many times as long as it had to it took."""
+        return self.makespan / self.critical_path
+
+
+def workflows_of(schedule: Schedule) -> tuple[Workflow, ...]:
+    """Return the workflows of a schedule, in the order of their first jobs."""
+    workload = schedule.workload
+    edges = ties_of(workload)
+    if not edges.job.size:
+        return ()
+    which = _components(len(workload), edges)
+    order = np.lexsort((workload.id, workload.submit, which))
+    begins = np.flatnonzero(np.diff(which[order], prepend=-1))
+    sizes = np.diff(begins, append=order.size)
+    earliest = _earliest_ends(schedule, edges)[order]
+    submit, over = workload.submit[order][begins], np.isnan(schedule.finish[order])
+    unfinished = np.add.reduceat(over.astype(np.int64), begins)
+    columns = (
+        workload.id[order][begins],
+        sizes,
+        unfinished,
+        submit,
+        np.maximum.reduceat(schedule.finish[order], begins) - submit,
+        np.where(unfinished > 0, np.nan, np.maximum.reduceat(earliest, begins) - submit),
+    )
+    found = [Workflow(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    tied = [one for one in found if one.jobs > 1]
+    return tuple(sorted(tied, key=lambda one: (one.submit, one.first)))
+
+
+def measures_of(workflows: tuple[Workflow, ...]) -> dict[str, float]:
+    """Return the metrics of the workflows that are finished, by name; none where none is."""
+    done = [one for one in workflows if not one.unfinished]
+    if not done:
+        return {}
+    stretches = [one.stretch for one in done]
+    return {
+        "workflow_makespan": float(np.mean([one.makespan for one in done])),
+        "mean_stretch": float(np.mean(stretches)),
+        "max_stretch": max(stretches),
+    }
+
+
+def in_words(schedule: Schedule) -> list[str]:
+    """Return how many workflows there are, and which have jobs that did not run to their ends."""
+    found = schedule.workflows()
+    if not found:
+        return []
+    said = f"{counted(len(found), 'workflow')} of {counted(sum(one.jobs for one in found), 'job')}"
+    if left := [one.first for one in found if one.unfinished]:
+        said += f"; {len(left)} unfinished, which no mean counts (first jobs: {first_of(left)})"
+    return [said]
+
+
+def _components(jobs: int, edges: Edges) -> NDArray[np.int64]:
+    # The least row that each job is tied to, however many conditions away.
+    which = np.arange(jobs)
+    while True:
+        least = which.copy()
+        np.minimum.at(least, edges.job, which[edges.on])
+        np.minimum.at(least, edges.on, which[edges.job])
+        least = least[least]
+        if (least == which).all():
+            return which
+        which = least
+
+
+def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
+    # When each job could have ended, had all that it may use been free: no schedule of these submits is earlier.
+    workload = schedule.workload
+    begin = _earliest_begins(schedule)
+    if workload.held is not None:  # followers too, whose submits are known by now
+        begin = workload.held.released(begin)
+    run = _least_runs(schedule)
+    begins, ends = begin.tolist(), np.maximum(begin + run, np.nextafter(begin, np.inf)).tolist()
+    runs, after, held = run.tolist(), int(Kind.AFTER), workload.held
+    jobs, ons, kinds, lags = (column.tolist() for column in edges)
+    for edge in in_order(workload, edges):
+        job, on = jobs[edge], ons[edge]
+        since = max(begins[job], (begins if kinds[edge] == after else ends)[on] + lags[edge])
+        if held is not None:
+            since = held.since(job, since, since)
+        begins[job] = since
+        ends[job] = max(since + runs[job], math.nextafter(since, math.inf))
+    return np.array(ends)
+
+
+def _earliest_begins(schedule: Schedule) -> NDArray[np.float64]:
+    submit, earliest = schedule.workload.submit, earliest_starts(schedule.workload, schedule.federation)
+    return np.array(submit if earliest is None else np.maximum(submit, earliest), dtype=np.float64)
+
+
+def _least_runs(schedule: Schedule) -> NDArray[np.float64]:
+    # What jobs run at least; of those that ran before t0 no more is known than how long they did.
+    workload: Workload = schedule.workload
+    work = np.minimum(workload.runtime, workload.estimate) if schedule.kill_at_estimate else workload.runtime
+    least = work * least_stretch(workload, schedule.federation, usable_groups(workload, schedule.federation))
+    return np.where(schedule.start < schedule.t0, np.fmin(least, schedule.run), least)

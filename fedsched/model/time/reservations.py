@@ -1,0 +1,232 @@
+"""Reservations: nodes that are kept for the jobs that name them, and who may name them [46]."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.core.text import counted, first_of, one_line
+from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.log import Demand
+from fedsched.model.jobs.texts import distinct
+from fedsched.model.machine.limits import users_of
+from fedsched.model.time.downtimes import RESERVATION, closures_of, reserved_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.node_use import NodeUse
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.time.downtimes import Downtime
+
+NOBODYS = -1
+ONE = ("begin", "end", "known_from", "users", "accounts", "on_running")  # what downtimes of one reservation agree in
+
+
+class Reservation(NamedTuple):
+    """What the downtimes of one name keep."""
+
+    name: str
+    begin: float
+    end: float
+    users: tuple[str, ...]
+    accounts: tuple[str, ...]
+    groups: NDArray[np.bool_]
+
+
+def reservations_of(federation: Federation) -> tuple[Reservation, ...]:
+    """Return the reservations in the order of the calendar."""
+    names = reserved_names(federation)
+    if not names:
+        return ()
+    closures = closures_of(federation)
+    kept = np.zeros((len(names), len(federation.groups)), dtype=np.bool_)
+    mine = closures.reservation != NOBODYS
+    kept[closures.reservation[mine], closures.group[mine]] = True
+    first = {name: next(one for one in federation.calendar if _is(one, name)) for name in names}
+    return tuple(
+        Reservation(name, one.begin, one.end, one.users, one.accounts, kept[r])
+        for r, (name, one) in enumerate(first.items())
+    )
+
+
+def _is(downtime: Downtime, name: str) -> bool:
+    return downtime.kind == RESERVATION and downtime.name == name
+
+
+class Kept(NamedTuple):
+    """Neighbouring nodes that a reservation keeps, counted through the federation group by group."""
+
+    reservation: Reservation
+    first: int
+    nodes: int
+
+
+def kept_nodes(federation: Federation) -> list[Kept]:
+    """Return which nodes are kept by which reservation."""
+    firsts = np.cumsum([0, *(group.count for group in federation.groups)])
+    found: list[Kept] = []
+    for one in reservations_of(federation):
+        edges = np.flatnonzero(np.diff([0, *one.groups.astype(int), 0]))
+        found += [
+            Kept(one, int(firsts[begin]), int(firsts[end] - firsts[begin]))
+            for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        ]
+    return found
+
+
+def in_words(schedule: Schedule) -> list[str]:
+    """Return how much of the nodes' time reservations kept until the last job ended, and how much of it was used."""
+    said, done = [], ~np.isnan(schedule.finish)
+    use: NodeUse | None = getattr(schedule, "use", None)  # where counts are of tasks
+    counts = schedule.counts if use is None else use.shares
+    sizes, inside = np.array([group.count for group in schedule.federation.groups]), None
+    for r, one in enumerate(reservations_of(schedule.federation)):
+        inside = reservation_of_jobs(schedule.workload, schedule.federation) if inside is None else inside
+        seconds = min(one.end, schedule.t0 + schedule.makespan) - max(one.begin, schedule.t0)
+        if not seconds > 0:
+            continue
+        mine = done & (inside == r)
+        held = np.maximum(schedule.finish - np.maximum(schedule.start, schedule.t0), 0.0)
+        used = float(held[mine] @ counts[mine].sum(axis=1))
+        kept = float(sizes[one.groups].sum()) * seconds
+        share = kept / (schedule.makespan * schedule.federation.nodes)
+        said.append(
+            f"kept by reservation {one_line(one.name)}: {share:.2%} of the nodes' time until the last job ends, of "
+            f"which its {counted(int(mine.sum()), 'job')} used {used / kept:.2%}"
+        )
+    if rows := np.flatnonzero(missed(schedule)).tolist():
+        names, jobs = first_of(schedule.workload.id[rows]), counted(len(rows), "job")
+        said.append(f"never started, for their reservation was over or left them no room: {jobs} ({names})")
+    return said
+
+
+def check_reservations(federation: Federation) -> None:
+    """Refuse downtimes of one reservation that do not agree, and nodes that are in two at a time."""
+    for name in reserved_names(federation):
+        first, *others = (one for one in federation.calendar if _is(one, name))
+        for other in others:
+            for field in ONE:
+                given, expected = getattr(other, field), getattr(first, field)
+                if given != expected:
+                    raise FederationError(
+                        f"{other.where}: {field}={given!r} is not the {expected!r} of reservation {name!r}; give "
+                        "another name to what is used otherwise."
+                    )
+    closures = closures_of(federation)
+    rows = np.flatnonzero(closures.reservation != NOBODYS).tolist()
+    rows.sort(key=lambda row: (closures.group[row], closures.begin[row]))
+    for _, several in groupby(rows, key=lambda row: closures.group[row]):
+        last = None
+        for row in several:
+            if last is not None and closures.begin[row] < closures.end[last]:
+                names = reserved_names(federation)
+                one, other = (names[closures.reservation[which]] for which in (last, row))
+                raise FederationError(
+                    f"Federation {federation.name!r}: reservations {one!r} and {other!r} have the same nodes at "
+                    f"{closures.begin[row]:g}; a node is in one at a time."
+                )
+            last = row
+
+
+def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the reservation of every job, by its place; -1 where it names none, or none that the federation has."""
+    place = {name: r for r, name in enumerate(reserved_names(federation))}
+    names, which = distinct(workload.label(RESERVATION))
+    return np.array([place.get(name, NOBODYS) for name in names], dtype=np.int64)[which]
+
+
+def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return which jobs are in one of the federation's reservations."""
+    return np.asarray(reservation_of_jobs(workload, federation) != NOBODYS)
+
+
+def refuse_members(noun: str, workload: Workload, federation: Federation) -> None:
+    """Refuse jobs in reservations where all jobs must be part of what is compared."""
+    for row in np.flatnonzero(in_reservations(workload, federation))[:1]:
+        name = str(workload.label(RESERVATION)[row])
+        raise InfeasibleError(
+            f"{noun}: job {workload.id[row]} is in reservation {name!r}, where jobs may miss their time, and plans "
+            "that lack jobs cannot be compared; leave such jobs out: workload.filter(workload.label('reservation') == "
+            "'')."
+        )
+
+
+def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
+    """Return when each job may start at the earliest, by its own wish, its reservation and holds; None where any may.
+
+    Holds move it where they cover the submit as well, or else those times; who follows another has no submit yet.
+    """
+    earliest = _unless_held(workload, federation)
+    if workload.held is None:
+        return earliest
+    earliest = np.zeros(len(workload)) if earliest is None else earliest
+    moment = np.maximum(workload.submit, earliest)
+    released = workload.held.released(moment)
+    moved = released > moment
+    moved[followers_of(workload)[0]] = False
+    return np.where(moved, released, earliest)
+
+
+def _unless_held(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
+    begin = None if workload.begin is None else workload.begin.begin
+    of_jobs = reservation_of_jobs(workload, federation)
+    if not (of_jobs != NOBODYS).any():
+        return begin
+    begins = np.array([*(one.begin for one in reservations_of(federation)), 0.0])  # the last one is nobody's
+    return np.asarray(begins[of_jobs] if begin is None else np.maximum(begin, begins[of_jobs]))
+
+
+def strangers(workload: Workload, federation: Federation) -> Iterator[tuple[int, str]]:
+    """Give the rows of jobs that may not use the reservation that they name, with the reasons."""
+    reservations = reservations_of(federation)
+    if not reservations:
+        return
+    named, of_jobs = workload.label(RESERVATION), reservation_of_jobs(workload, federation)
+    known = ", ".join(repr(one_line(one.name)) for one in reservations)
+    for row in np.flatnonzero((named != "") & (of_jobs == NOBODYS)).tolist():
+        yield row, f"reservation {str(named[row])!r} is none of the federation's; known: {known}"
+    users, account = users_of(workload), workload.label("account")
+    for r, one in enumerate(reservations):
+        rows = np.flatnonzero(of_jobs == r)
+        for what, texts, may in (("user", users, one.users), ("account", account, one.accounts)):
+            if may and not (what == "user" and unchecked(one, workload)):
+                for row in rows[~np.isin(texts[rows].astype(np.str_), may)].tolist():
+                    yield row, f"{what} {str(texts[row])!r} may not use reservation {one.name!r}"
+
+
+def unchecked(one: Reservation, workload: Workload) -> bool:
+    """Return whether nobody can say who may use a reservation: it has names, and the jobs' users numbers alone."""
+    by_name = any(not user.isdecimal() for user in one.users)
+    return by_name and not (workload.label("user") != "").any()
+
+
+def not_kept(workload: Workload, federation: Federation) -> list[str]:
+    """Return in a few words what reservations ask of jobs that nobody can tell, or how many bind none of this machine.
+
+    Of those that a log counts as well the log says so.
+    """
+    reservations = reservations_of(federation)
+    if not reservations:
+        naming = workload.label(RESERVATION) != ""
+        if workload.log is not None:
+            naming &= (np.maximum(workload.log.demands, 0.0).astype(np.int64) & int(Demand.RESERVATION)) == 0
+        jobs = int(naming.sum())
+        return [f"{counted(jobs, 'job')} in reservations (the machine has none)"] if jobs else []
+    of_jobs = reservation_of_jobs(workload, federation)
+    names = [one_line(one.name) for r, one in enumerate(reservations) if unchecked(one, workload) and r in of_jobs]
+    return [f"who may use {', '.join(names)} (the jobs' users are numbers)"] if names else []
+
+
+def missed(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return which jobs never started, for their reservation was over, or left them no room."""
+    inside = in_reservations(schedule.workload, schedule.federation)
+    inside[schedule.lost.killed] = False
+    return inside & np.isnan(schedule.start) & ~schedule.cancelled

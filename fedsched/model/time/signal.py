@@ -1,0 +1,272 @@
+"""Signals: what a megawatt-hour costs, or how much carbon it stands for, as it changes with time [65]."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, shortened
+from fedsched.core.text import counted, one_line
+from fedsched.core.values import MOST_SECONDS, is_number
+from fedsched.model.jobs.validation import check_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BEYOND = ("refuse", "repeat", "last")
+PRICE, CARBON, CAP = "price", "carbon", "cap"
+KINDS = (PRICE, CARBON, CAP)
+KIND_OF = {"cost": PRICE, "carbon": CARBON}  # the metrics that signals make of energy
+JOULES = {"kWh": 3.6e6, "MWh": 3.6e9}
+KILOGRAMS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
+WATTS = {"W": 1.0, "kW": 1e3, "MW": 1e6}
+MOST_DRAWN = 2000  # steps; curves of more are drawn by the means of so many equal parts
+_UNIT = re.compile(r"([^/\s]+)/(kWh|MWh)")
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A step function of time: each value holds from its time until the next one's.
+
+    Parameters
+    ----------
+    times, values
+        Seconds of the workload's clock, ascending, and as many values, none below 0 but prices.
+    unit
+        "g/kWh", "kg/MWh" and the like make it carbon; any money a kWh or MWh ("EUR/MWh") a price; "W", "kW" or "MW" a
+        cap on the power that is drawn.
+    cluster
+        Whose it is; none (default) = that of all clusters that have none of their own. A cap of no cluster is of all of
+        them together, whatever caps some have of their own.
+    until
+        Where the last step ends: by default it is as long as the one before it, and a single one has no end.
+    beyond
+        What holds where the signal does not reach. "refuse" (default): nothing does, and costs are refused by name.
+        "last": the last value, after the end. "repeat": the signal comes again and again, before and after.
+    held
+        How many steps have no value of their own, and have the one before them.
+    forecast
+        What plans take it for that are made before it is known, a signal of the same unit and cluster; none (default) =
+        they know it beforehand. Figures are of the signal itself, and whoever does not plan sees neither.
+    """
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+    unit: str
+    cluster: str = ""
+    until: float | None = None
+    beyond: str = "refuse"
+    held: int = 0
+    forecast: Signal | None = field(default=None, repr=False)
+    # What was assumed as it was read, a few words each.
+    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("times", "values"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not hasattr(given, "__iter__"):
+                raise FederationError(f"Signal: {name}={shortened(repr(given))} must be a sequence of numbers.")
+            listed = list(given)
+            wrong = next((one for one in listed if not is_number(one)), None)
+            if wrong is not None:
+                raise FederationError(f"Signal: {name} has {shortened(repr(wrong))}; each must be a finite number.")
+            if (wrong := next((one for one in listed if abs(one) > MOST_SECONDS), None)) is not None:
+                raise FederationError(f"Signal: {name} has {wrong!r}; each must be at most {MOST_SECONDS:g} from 0.")
+            object.__setattr__(self, name, tuple(float(one) for one in listed))
+        found = _UNIT.fullmatch(self.unit) if isinstance(self.unit, str) else None
+        if found is None and self.unit not in WATTS:
+            raise FederationError(
+                f"Signal: unit={shortened(repr(self.unit))} must be a price like 'EUR/MWh', carbon like 'g/kWh', or W, "
+                "kW or MW of a cap."
+            )
+        if not self.times or len(self.times) != len(self.values):
+            raise FederationError(
+                f"{self.where}: {counted(len(self.times), 'time')} and {counted(len(self.values), 'value')}; give at "
+                "least one time, and a value for each."
+            )
+        for before, after in pairwise(self.times):
+            if after <= before:
+                raise FederationError(f"{self.where}: time {after!r} must be after {before!r}, the one before it.")
+        if self.kind != PRICE and min(self.values) < 0:
+            raise FederationError(f"{self.where}: value {min(self.values)!r} must be at least 0.")
+        if self.beyond not in BEYOND:
+            raise FederationError(f"{self.where}: beyond={self.beyond!r} is none of {', '.join(BEYOND)}.")
+        object.__setattr__(self, "notes", tuple(map(str, self.notes)))
+        if not isinstance(self.held, int) or isinstance(self.held, bool) or self.held < 0:
+            raise FederationError(f"{self.where}: held={self.held!r} must be a whole number of at least 0.")
+        if self.cluster:
+            try:
+                check_labels("Signal: cluster", (self.cluster,))
+            except ValueError as error:
+                raise FederationError(str(error)) from None
+        last = self.times[-1]
+        until = self.until
+        if until is None:
+            until = last + (last - self.times[-2]) if len(self.times) > 1 else math.inf
+        if not (is_number(until) or until == math.inf) or not until > last:
+            raise FederationError(f"{self.where}: until={until!r} must be after its last time, {last!r}.")
+        if MOST_SECONDS < until < math.inf:
+            raise FederationError(f"{self.where}: until={until!r} must be at most {MOST_SECONDS:g} s.")
+        if self.beyond == "repeat" and until == math.inf and len(self.times) > 1:
+            raise FederationError(f"{self.where}: beyond='repeat' needs an end to begin anew after; give until=.")
+        object.__setattr__(self, "until", float(until))
+        if self.forecast is not None:
+            self._check_forecast(self.forecast)
+
+    def _check_forecast(self, forecast: object) -> None:
+        if not isinstance(forecast, Signal):
+            raise FederationError(f"{self.where}: forecast={shortened(repr(forecast))} must be a Signal, or None.")
+        if self.kind == CAP:
+            raise FederationError(f"{self.where} has a forecast, but caps are known to all beforehand; leave it out.")
+        for name in ("unit", "cluster"):
+            own, its = getattr(self, name), getattr(forecast, name)
+            if own != its:
+                raise FederationError(f"{self.where}: its forecast is of {name} {its!r}, and itself of {own!r}.")
+        if forecast.forecast is not None:
+            raise FederationError(f"{self.where}: its forecast has a forecast; give one that has none.")
+
+    @property
+    def kind(self) -> str:
+        """Return "price", "carbon" or "cap"."""
+        if self.unit in WATTS:
+            return CAP
+        return CARBON if self.unit.partition("/")[0] in KILOGRAMS else PRICE
+
+    @property
+    def where(self) -> str:
+        """Return what errors and reports call it."""
+        whose = f" of {one_line(self.cluster)}" if self.cluster else ""
+        return f"The power cap{whose}" if self.kind == CAP else f"The {self.kind} signal{whose}"
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what was assumed of it, a few words each."""
+        held = f"the value before it for {counted(self.held, 'step')} without one, in {self.called}"
+        last = f"the last value of {self.called} after its end"
+        ahead = [f"{self.called} known to all beforehand"] * (self.kind == CAP and self.constant is None)
+        again = f"{self.called} again and again beyond its {self.until - self.times[0]:,.10g} s"  # type: ignore[operator]
+        beyond = {"last": [last], "repeat": [again], "refuse": []}[self.beyond if self.until != math.inf else "refuse"]
+        return (*self.notes, *ahead, *([held] if self.held else []), *beyond)
+
+    @property
+    def known(self) -> Signal:
+        """Return what plans take it for."""
+        return self if self.forecast is None else self.forecast
+
+    @property
+    def called(self) -> str:
+        """Return what sentences call it."""
+        return self.where[0].lower() + self.where[1:]
+
+    def priced(self, joules: float) -> float:
+        """Return what joules times values come to, in money or in kilograms of CO2."""
+        what, _, energy = self.unit.partition("/")
+        return joules * KILOGRAMS.get(what, 1.0) / JOULES[energy]
+
+    @property
+    def constant(self) -> float | None:
+        """Return the one value that it has wherever it reaches; None where it has several."""
+        return self.values[0] if len(set(self.values)) == 1 else None
+
+    def check_reach(self, begin: float, end: float) -> None:
+        """Raise where the signal does not hold from begin to end."""
+        assert self.until is not None
+        if self.beyond == "repeat":
+            return
+        if begin < self.times[0]:
+            raise FederationError(
+                f"{self.where} begins at {self.times[0]:g} s, after the schedule's begin at {begin:g} s; give one that "
+                "reaches back, or beyond='repeat' (fedsched: --beyond repeat)."
+            )
+        if self.beyond == "refuse" and end > self.until:
+            raise FederationError(
+                f"{self.where} ends at {self.until:g} s, before the schedule does at {end:g} s; give a longer one, or "
+                "beyond='repeat' or 'last' (fedsched: --beyond)."
+            )
+
+
+class Curve:
+    """A signal's values and their integral over time, asked for many times at once."""
+
+    def __init__(self, signal: Signal) -> None:
+        assert signal.until is not None
+        self.signal = signal
+        self.times, self.values = np.array(signal.times), np.array(signal.values)
+        self._before = np.concatenate([[0.0], np.cumsum(self.values[:-1] * np.diff(self.times))])
+        self.period = signal.until - signal.times[0] if signal.beyond == "repeat" else math.inf
+        self._whole = 0.0
+        if math.isfinite(self.period):
+            self._whole = float(self._before[-1] + self.values[-1] * (signal.until - signal.times[-1]))
+
+    def _folded(self, times: Floats) -> tuple[Floats, Floats]:
+        # How many whole periods have passed, and the moment in the first one.
+        if not math.isfinite(self.period):
+            return np.zeros_like(times), times
+        first = self.times[0]
+        periods = np.floor((times - first) / self.period)
+        return periods, np.clip(times - periods * self.period, first, first + self.period)
+
+    def integral(self, times: Floats) -> Floats:
+        """Return the integral from the first time up to each of these."""
+        periods, within = self._folded(np.asarray(times, dtype=np.float64))
+        step = np.maximum(np.searchsorted(self.times, within, side="right") - 1, 0)
+        return np.asarray(periods * self._whole + self._before[step] + self.values[step] * (within - self.times[step]))
+
+    def at(self, times: Floats) -> Floats:
+        """Return the value at each of these times."""
+        within = self._folded(np.asarray(times, dtype=np.float64))[1]
+        return np.asarray(self.values[np.maximum(np.searchsorted(self.times, within, side="right") - 1, 0)])
+
+    def count(self, begin: float, end: float) -> float:
+        """Return about how many steps begin at most between two times, without listing them."""
+        return self.times.size * (1.0 + (end - begin) / self.period)
+
+    def changes(self, begin: float, end: float) -> Floats:
+        """Return the times after begin and before end at which a step begins."""
+        times = self.times
+        if math.isfinite(self.period):
+            first, last = (math.floor((time - times[0]) / self.period) for time in (begin, end))
+            times = np.concatenate([times + n * self.period for n in range(first, last + 1)])
+        return times[(times > begin) & (times < end)]
+
+
+def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Floats, list[Floats]]:
+    """Return times from `begin` on, before `end`, and from each on every curve's value; of many steps parts' means."""
+    if all(curve.times.size * ((end - begin) / curve.period) <= MOST_DRAWN for curve in curves):
+        times = np.unique(np.concatenate([[begin], *(curve.changes(begin, end) for curve in curves)]))
+        if times.size <= MOST_DRAWN:
+            return times, [curve.at(times) for curve in curves]
+    edges = np.linspace(begin, end, MOST_DRAWN + 1)
+    return edges[:-1], [np.diff(curve.integral(edges)) / np.diff(edges) for curve in curves]
+
+
+def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str]) -> None:
+    """Raise where signals are of no cluster of the federation, or one has two of a kind, or none where others do."""
+    for kind in KINDS:
+        whose = [signal.cluster for signal in signals if signal.kind == kind]
+        for one in whose:
+            if one and one not in clusters:
+                raise FederationError(f"Federation {name!r}: a {kind} signal is of {one!r}, which is no cluster of it.")
+            if whose.count(one) > 1:
+                raise FederationError(f"Federation {name!r}: two {kind} signals of {one or 'all clusters'}; give one.")
+        lacking = [one for one in clusters if whose and kind != CAP and "" not in whose and one not in whose]
+        if lacking:
+            raise FederationError(f"Federation {name!r}: cluster {lacking[0]!r} has no {kind} signal, but others have.")
+        units = sorted({signal.unit for signal in signals if signal.kind == PRICE == kind})
+        if len({unit.partition("/")[0] for unit in units}) > 1:
+            raise FederationError(f"Federation {name!r}: prices in {' and '.join(units)}; give all in one money.")
+
+
+def signals_of(signals: Iterable[Signal], kind: str, clusters: Sequence[str]) -> list[Signal]:
+    """Return each cluster's signal of a kind; none where there is none of it."""
+    found = {signal.cluster: signal for signal in signals if signal.kind == kind}
+    return [found.get(cluster, found.get("")) for cluster in clusters] if found else []  # type: ignore[misc]

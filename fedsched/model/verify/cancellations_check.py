@@ -1,0 +1,58 @@
+"""Whether jobs left the queue as reading 44 has it.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.verify.lost_nodes_check import whose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.schedule import Schedule
+
+
+def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return who did not run to its end and was not killed, and had a time at which to leave the queue.
+
+    Whoever ran at that time and lost its nodes later stays in the queue; if it names a reservation, it may miss that.
+    """
+    gone = np.zeros(len(schedule), dtype=np.bool_)
+    if schedule.workload.cancel_at is not None:
+        gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.cancel_at >= 0.0)
+        gone[schedule.lost.killed] = False
+        gone &= ~(_spared(schedule) & (schedule.workload.label("reservation") != ""))
+    return gone
+
+
+def _spared(schedule: Schedule) -> NDArray[np.bool_]:
+    # Who ran when it was to be cancelled, in a run that came to nothing.
+    lost, at = schedule.lost, schedule.workload.cancel_at.cancel_at[schedule.lost.job]  # type: ignore[union-attr]
+    spared = np.zeros(len(schedule), dtype=np.bool_)
+    spared[lost.job[(lost.start < at) & (at <= lost.end)]] = True
+    return spared
+
+
+def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
+    """Give each job that started though it was gone, or did not though it ran at its time and so was spared."""
+    if schedule.workload.cancel_at is None:
+        return
+    lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
+    at, spared = times[lost.job], _spared(schedule)
+    since = schedule.start if schedule.promises is None else schedule.promises.time  # who has his nodes is not waiting
+    for row in np.flatnonzero((times >= 0.0) & (since >= times) & ~np.isnan(schedule.start) & ~spared):
+        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
+    for run in np.flatnonzero((at >= 0.0) & (lost.start >= at) & ~spared[lost.job]):
+        job = whose(schedule, lost.job[run])
+        yield f"{job}: its run from {lost.start[run]:g} begins when it was cancelled, at {at[run]:g}."
+    for row in np.flatnonzero(gone & spared):
+        yield f"{whose(schedule, row)}: it was never started again, though it ran when it was to be cancelled."
+    for row in np.flatnonzero(gone & (times > schedule.until)):
+        yield f"{whose(schedule, row)}: it was never started."

@@ -1,0 +1,287 @@
+"""What is claimed of nodes that go off: each node followed by itself, and what becomes of the energy [66].
+
+It shares no code with what claims it. Of nodes that are off by plan, where the last freed is not best used first, the
+claimed turn is taken if there is no better one (`claimed_turns.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.model.power.switching import Planned, Reserve, Timeout, is_switching
+from fedsched.model.verify.claimed_turns import best_nights
+from fedsched.model.verify.lost_nodes_check import whose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import NodeGroup
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.verify.lost_nodes_check import Runs
+
+
+class Stretch(NamedTuple):
+    """A time in which a node of a cluster draws so many watts more than an idle one; less where that is below 0."""
+
+    cluster: int
+    begin: float
+    end: float
+    watts: float
+
+
+class Nights(NamedTuple):
+    """How nodes were off: what they drew then, how often one went off, and when each run's nodes were ready."""
+
+    stretches: list[Stretch]
+    switches: int
+    ready: list[float]
+    short: list[int]  # runs that found too few nodes
+    promised: NDArray[np.float64]  # since when each run had its nodes
+
+
+def nights_of(runs: Runs, schedule: Schedule) -> Nights:
+    """Return who was off when, node by node; nobody where all are always on."""
+    federation, of_all = schedule.federation, runs.all
+    since = of_all.start if schedule.promises is None else schedule.promises.time[runs.job]
+    promised = since
+    since = np.maximum(since, schedule.t0).tolist()
+    found = Nights([], 0, list(since), [], promised)
+    if federation.power is None or not since:
+        return found
+    turn = list(range(len(since))) if schedule.promises is None else schedule.promises.turn[runs.job].tolist()
+    last = float(of_all.finish.max())
+    switches = 0
+    for cluster in range(len(federation.clusters)):
+        inside = [g for g, its in enumerate(federation.group_cluster) if its == cluster]
+        follow = _Cluster([federation.groups[g] for g in inside], federation.power, schedule.t0, last)
+        counts = of_all.counts[:, inside]
+        mine = np.flatnonzero(counts.any(axis=1)).tolist()
+        events = [(float(of_all.finish[i]), 0, 0, i) for i in mine]
+        events += [(since[i], 1, -1 if of_all.start[i] < schedule.t0 else turn[i], i) for i in mine]
+        for time, begins, _, i in sorted(events):
+            nodes = counts[i].tolist()
+            if begins and not follow.can_take(nodes):
+                found.short.append(i)
+                return found
+            if begins:
+                found.ready[i] = max(found.ready[i], follow.take(nodes, time))
+            else:
+                follow.free(nodes, time)
+        follow.end()
+        for g, one in zip(inside, follow.groups, strict=True):
+            if isinstance(federation.power, Planned) and one.spares_more_than_it_takes:
+                one.nights = best_nights(one.group, one.freed, one.used, last, one.nights, _claimed(schedule, g))
+        switches += sum(len(one.nights) for one in follow.groups)
+        for one in follow.groups:
+            found.stretches.extend(_drawn(one.group, cluster, one.nights, last))
+    return found._replace(switches=switches)
+
+
+def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
+    # When nodes of a group are claimed to have gone off and to have begun to boot.
+    from fedsched.model.schedule.lost import held
+    from fedsched.model.schedule.switched import spans_of
+
+    spans = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
+    own = np.flatnonzero(spans.group == g)
+    return [(float(spans.off_at[i]), float(spans.boot_at[i])) for i in own.tolist() for _ in range(spans.nodes[i])]
+
+
+class _Gate:
+    # So many nodes may pass at once, then one each 60 / rate seconds; where there is no rate, all at once.
+
+    def __init__(self, rate: int | None) -> None:
+        self.rate, self.first, self.passed = rate, -math.inf, 0
+        self.to_come: list[float] = []
+
+    def opens(self) -> float:
+        return self.first + (self.passed + 1 - self.rate) * (60.0 / self.rate) if self.rate else -math.inf
+
+    def let(self, at: float) -> float:
+        if self.rate:
+            if at >= self.first + self.passed * (60.0 / self.rate):
+                self.first, self.passed = at, 0
+            self.passed += 1
+        return at
+
+    def admit(self, now: float, wanted: float) -> float:
+        """Let one more pass at the first time from `wanted` on at which none that is to come is held up."""
+        if not self.rate:
+            return wanted
+        while self.to_come and self.to_come[0] <= now:
+            self.let(self.to_come.pop(0))
+        ahead = copy(self)
+        for k in range(len(self.to_come) + 1):
+            at, behind = max(wanted, ahead.opens()), self.to_come[k:]
+            trial = copy(ahead)
+            if at <= min(behind, default=at) and all(begin >= trial.opens() for begin in _after(trial, at, behind)):
+                break
+            ahead.let(behind[0])
+        self.to_come.insert(k, at)
+        return at
+
+
+def _after(gate: _Gate, at: float, behind: list[float]) -> Iterator[float]:
+    for before, begin in zip([at, *behind], behind, strict=False):
+        gate.let(before)
+        yield begin
+
+
+class _Cluster:
+    # The groups of a cluster, whose nodes go off and boot by the cluster's rates.
+
+    def __init__(self, groups: list[NodeGroup], power: object, t0: float, last: float) -> None:
+        self.power, self.last, self.changed = power, last, t0
+        rates = (power.suspend_rate, power.resume_rate) if isinstance(power, Timeout) else (None, None)
+        self.off_gate, boots = map(_Gate, rates)
+        self.groups = [_Followed(group, power, t0, boots) for group in groups]
+
+    def can_take(self, nodes: list[int]) -> bool:
+        return all(group.can_take(some) for group, some in zip(self.groups, nodes, strict=True))
+
+    def free(self, nodes: list[int], now: float) -> None:
+        self._doze(now)
+        for group, some in zip(self.groups, nodes, strict=True):
+            group.idle += [now] * some
+            group.freed += [now] * some
+
+    def take(self, nodes: list[int], now: float) -> float:
+        self._doze(now)
+        return max([now, *(group.take(some, now) for group, some in zip(self.groups, nodes, strict=True) if some)])
+
+    def end(self) -> None:
+        self._doze(self.last)
+        for group in self.groups:
+            group.end(self.last)
+
+    def _doze(self, now: float) -> None:
+        power = self.power
+        for group in self.groups:
+            group.come(now)
+        if is_switching(power):
+            while waiting := [(one.idle[0], k) for k, one in enumerate(self.groups) if one.awake() > power.keep]:
+                since, k = min(waiting)
+                due = max(since + power.seconds, self.changed, self.off_gate.opens())
+                if due >= now:
+                    break
+                self.groups[k].idle.pop(0)
+                self.groups[k].off.append(self.off_gate.let(due))
+        self.changed = now
+
+
+class _Followed:
+    # The idle nodes of a group: when each became so; those that are off: when each began to be; and those that boot for
+    # nobody yet: when each is on.
+
+    def __init__(self, group: NodeGroup, power: object, t0: float, boots: _Gate) -> None:
+        self.group, self.power, self.boots = group, power, boots
+        self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
+        self.nights: list[tuple[float, float]] = []  # of a node: it goes off, it begins to boot
+        self.freed, self.used = [t0] * group.count, list[float]()
+
+    @property
+    def spares_more_than_it_takes(self) -> bool:
+        """Return whether going off and coming back takes less energy than idling for as long."""
+        group = self.group
+        both_ways = _closing(group) * group.shutdown_seconds + _booting(group) * group.boot_seconds
+        return both_ways < group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
+
+    def can_take(self, nodes: int) -> bool:
+        return nodes <= len(self.idle) + len(self.off) + len(self.coming)
+
+    def awake(self) -> int:
+        return len(self.idle) + len(self.coming)
+
+    def come(self, now: float) -> None:
+        while self.coming and self.coming[0] <= now:
+            insort(self.idle, self.coming.pop(0))
+
+    def take(self, nodes: int, now: float) -> float:
+        ready = now
+        self.used += [now] * nodes
+        for _ in range(nodes):
+            if self.idle:
+                self._used(self.idle.pop(), now)
+                continue
+            ready = max(ready, self.coming.pop(0) if self.coming else self._boot(now))
+        while isinstance(self.power, Reserve) and self.off and self.awake() < self.power.nodes:
+            self.coming.append(self._boot(now))
+        return ready
+
+    def _boot(self, now: float) -> float:
+        went = self.off.pop(0)
+        boot = self.boots.admit(now, max(now, went + self.group.shutdown_seconds))
+        self.nights.append((went, boot))
+        return boot + self.group.boot_seconds
+
+    def _used(self, since: float, now: float) -> None:
+        group = self.group
+        if is_switching(self.power):
+            return
+        asleep = now - since - group.shutdown_seconds - group.boot_seconds
+        closing, boot = _closing(group) * group.shutdown_seconds, _booting(group) * group.boot_seconds
+        if asleep >= 0 and closing + boot + _off(group) * asleep < group.idle_watts * (now - since):
+            self.nights.append((since, now - group.boot_seconds))
+
+    def end(self, last: float) -> None:
+        self.nights += [(went, math.inf) for went in self.off]
+        if is_switching(self.power):
+            return
+        for since in self.idle:
+            gap, closing = last - since, min(last - since, self.group.shutdown_seconds)
+            if _closing(self.group) * closing + _off(self.group) * (gap - closing) < self.group.idle_watts * gap:
+                self.nights.append((since, math.inf))
+
+
+def _off(group: NodeGroup) -> float:
+    return group.idle_watts if group.off_watts is None else group.off_watts
+
+
+def _booting(group: NodeGroup) -> float:
+    return group.busy_watts if group.boot_watts is None else group.boot_watts
+
+
+def _closing(group: NodeGroup) -> float:
+    return group.idle_watts if group.shutdown_watts is None else group.shutdown_watts
+
+
+def _drawn(group: NodeGroup, cluster: int, nights: list[tuple[float, float]], last: float) -> Iterator[Stretch]:
+    for went, boot in nights:
+        down = went + group.shutdown_seconds
+        up = boot + group.boot_seconds
+        states = ((went, down, _closing(group)), (down, boot, _off(group)), (boot, up, _booting(group)))
+        for begin, end, watts in states:
+            if begin < min(end, last):
+                yield Stretch(cluster, begin, min(end, last), watts - group.idle_watts)
+
+
+def broken_boots(runs: Runs, schedule: Schedule, nights: Nights) -> Iterator[str]:
+    """Return which jobs start before their nodes are on, or later than they are, a line each."""
+    if schedule.federation.power is None:
+        return
+    for i in nights.short:
+        yield f"{whose(schedule, runs.job[i])}: it is promised more nodes than are left, with those that are off."
+    if nights.short:
+        return
+    start, promises = runs.all.start, schedule.promises
+    for i in np.flatnonzero(np.maximum(start, schedule.t0) != np.array(nights.ready)).tolist():
+        who, ready = whose(schedule, runs.job[i]), nights.ready[i]
+        yield f"{who}: it starts at {start[i]:.17g}, but its nodes are on at {ready:.17g}."
+    if promises is not None:
+        for row in np.flatnonzero(promises.time < schedule.workload.submit).tolist():
+            yield f"{whose(schedule, row)}: it is promised nodes at {promises.time[row]:g}, before its submit."
+
+
+def switching_measures(runs: Runs, schedule: Schedule, nights: Nights) -> dict[str, float]:
+    """Return how often nodes went off, and how long jobs waited for that; nothing where all are always on."""
+    if schedule.federation.power is None:
+        return {}
+    since = runs.all.start if schedule.promises is None else schedule.promises.time[runs.job]
+    return {"switches": float(nights.switches), "boot_wait": float((runs.all.start - since).mean())}

@@ -1,0 +1,70 @@
+"""Whether a schedule keeps to limits, and who waited for them and not for nodes [43].
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fedsched.model.machine.counters import Counters
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.verify.lost_nodes_check import Runs
+
+
+def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterator[str]:
+    """Give each limit that is exceeded, at the first start that does so."""
+    of_job = np.argsort(runs.job, kind="stable")
+    firsts = np.searchsorted(runs.job[of_job], counters.job, side="left")
+    lasts = np.searchsorted(runs.job[of_job], counters.job, side="right")
+    begins = np.searchsorted(counters.counter, np.arange(len(counters.names) + 1))
+    for c, name in enumerate(counters.names):
+        mine = slice(begins[c], begins[c + 1])
+        several = lasts[mine] - firsts[mine]  # runs of each job
+        rows = of_job[np.repeat(lasts[mine] - np.cumsum(several), several) + np.arange(several.sum())]
+        entries = np.repeat(np.arange(begins[c], begins[c + 1]), several)
+        part = counters.taken(entries, runs.all.counts[rows])
+        start, end = runs.all.start[rows], runs.all.finish[rows]
+        times, kind = np.concatenate([end, start]), np.repeat([0, 1], rows.size)
+        order = np.lexsort((kind, times))  # ends come before starts
+        held = np.cumsum(np.concatenate([-part, part])[order])
+        over = np.flatnonzero(held > counters.amount[c])
+        if over.size:
+            event = order[over[0]]
+            job = schedule.workload.id[runs.job[rows[event % rows.size]]]
+            yield (
+                f"Job {job}: at {times[event]:g} {int(held[over[0]])} are in use under the limit of "
+                f"{counters.amount[c]} of {name}."
+            )
+
+
+class Shares:
+    """What is left of limits as time goes by."""
+
+    def __init__(self, counters: Counters) -> None:
+        self._left = counters.amount.tolist()
+        self._parts: dict[int, list[tuple[int, int, list[int]]]] = {}
+        of_node = [[], *counters.of_node.tolist()]
+        columns = (counters.job.tolist(), counters.counter.tolist(), counters.weight.tolist(), counters.row.tolist())
+        for job, counter, weight, row in zip(*columns, strict=True):
+            self._parts.setdefault(job, []).append((counter, weight, of_node[row + 1]))
+
+    def like(self, job: int, tasks: int) -> tuple[tuple[int, int, int], ...]:
+        """Return what jobs have in common of which the one of fewer tasks takes no more of any limit."""
+        parts = [(c, weight) for c, weight, _ in self._parts.get(job, ())]
+        return tuple((c, 0, w // tasks) if w > 1 and w % tasks == 0 else (c, w, 0) for c, w in parts)
+
+    def give(self, job: int, counts: Sequence[int], times: int) -> None:
+        """Let a job on these nodes have its parts, or with times = -1 give them back."""
+        for counter, weight, each in self._parts.get(job, ()):
+            taken = sum(n * of_node for n, of_node in zip(counts, each, strict=True)) if each else weight
+            self._left[counter] -= times * taken
+
+    def full_for(self, job: int) -> bool:
+        """Return whether a job would take more than is left, at least."""
+        return any(weight > self._left[counter] for counter, weight, _ in self._parts.get(job, ()))

@@ -1,0 +1,181 @@
+"""Whether jobs lost their nodes as readings 42 and 67 have it, and all runs of a schedule, lost ones too.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.schedule.eligible import ready_since
+from fedsched.model.schedule.lost import no_runs
+from fedsched.model.time.downtimes import ON_RUNNING, RECORDED, VICTIMS, closures_of
+from fedsched.model.time.reservations import in_reservations
+from fedsched.model.verify.tasks_per_node_check import of_different_numbers, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.schedule import Schedule
+
+JOB = "job of this run"  # the label by which a run tells whose it is
+# What each run has of its job; and what says when a job may start, which is asked of the jobs themselves.
+COLUMNS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth", "origin", "user")
+WAITS = ("after", "begin", "held", "cancel_at", "feedback", "alternatives", "slack", "log")
+REQUEUE, KILL = ON_RUNNING.index("requeue"), ON_RUNNING.index("kill")
+
+
+class Runs(NamedTuple):
+    """The jobs that ran to their ends, as if there had been no others, and beside them the runs that were cut."""
+
+    ended: Schedule
+    all: Schedule  # a row a run
+    job: NDArray[np.int64]  # of each run: the row of its job in the whole schedule
+    since: NDArray[np.float64]  # of each run: from when its job waited for it
+    cut: NDArray[np.float64]  # when it lost its nodes; infinite where it did not
+    requeues: int
+    in_vain: Waits
+
+
+class Waits(NamedTuple):
+    """Who waited in the queue and left it without a start [44]: which rows, from when to when."""
+
+    job: NDArray[np.int64]
+    since: NDArray[np.float64]
+    until: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+
+
+def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64]) -> Runs:
+    """Return the runs of a schedule of which these rows ran to their ends, and these left the queue without a start."""
+    lost, groups = schedule.lost, schedule.counts.shape[1]
+    columns = {name: getattr(schedule, name)[ended] for name in ("start", "finish", "counts")}
+    whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), delays=None, **columns)
+    job = np.concatenate([ended, lost.job])
+    start, end = np.concatenate([whole.start, lost.start]), np.concatenate([whole.finish, lost.end])
+    latest = np.array(ready_since(schedule))
+    since = latest[job]
+    for run in np.lexsort((start, job)).tolist() if lost.runs else ():
+        since[run], latest[job[run]] = latest[job[run]], end[run]
+    given = start if schedule.promises is None else schedule.promises.time[job]  # who has his nodes is not waiting
+    since, held_up = _not_held(schedule, job, since, given)
+    cut = np.concatenate([np.full(ended.size, np.inf), lost.end])
+    every = whole
+    if lost.runs:
+        counts = np.vstack([whole.counts, lost.counts])
+        workload = runs_apart(schedule.workload, job)
+        every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
+    in_vain = _joined(schedule.workload, [*held_up, *_in_vain(schedule, left, latest[left])])
+    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), in_vain)
+
+
+def _not_held(
+    schedule: Schedule, job: NDArray[np.int64], since: NDArray[np.float64], given: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], list[tuple[int, float, float]]]:
+    # Whoever waits and is held has left, and waits anew when it is not (reading 73); of everybody's queue.
+    held = schedule.workload.held
+    if held is None:
+        return since, []
+    latest, left = since.copy(), []
+    inside = in_reservations(schedule.workload, schedule.federation)
+    for run, row in enumerate(job.tolist()):
+        for hold in held.holds(row):
+            if latest[run] < hold.end <= given[run]:
+                if not inside[row]:
+                    left.append((row, float(latest[run]), hold.begin))
+                latest[run] = hold.end
+    return latest, left
+
+
+def _in_vain(
+    schedule: Schedule, rows: NDArray[np.int64], since: NDArray[np.float64]
+) -> Iterator[tuple[int, float, float]]:
+    if schedule.workload.cancel_at is None:
+        return
+    held = schedule.workload.held
+    for row, begin, end in zip(rows, since, schedule.workload.cancel_at.cancel_at[rows], strict=True):
+        for hold in () if held is None else held.holds(row):
+            if hold.end > begin and hold.begin < end:
+                yield int(row), float(begin), hold.begin
+                begin = hold.end
+        yield int(row), float(begin), float(end)
+
+
+def _joined(workload: Workload, waits: list[tuple[int, float, float]]) -> Waits:
+    rows, since, until = (np.array([one[k] for one in waits if one[1] < one[2]]) for k in range(3))
+    rows = rows.astype(np.int64)
+    return Waits(rows, since, until, workload.tasks[rows])
+
+
+def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
+    """Return these rows, some of which may stand there twice, as jobs with ids of their own; a label says whose."""
+    nothing: dict[str, Any] = dict.fromkeys(WAITS)
+    without = replace(workload, **nothing)
+    columns = {name: getattr(workload, name)[rows] for name in COLUMNS}
+    parts: dict[str, Any] = {name: part.take(rows) for name, part in without.optional.items()}
+    known = {} if workload.labels is None else {name: of[rows] for name, of in workload.labels.columns().items()}
+    parts["labels"] = Labels(known | {JOB: workload.id[rows].astype(np.str_)})
+    allowed = None if workload.allowed is None else workload.allowed[rows]
+    return replace(without, id=np.arange(rows.size), allowed=allowed, **columns, **parts)
+
+
+def whose(schedule: Schedule, run: int | np.integer[Any]) -> str:
+    """Return what errors call the job of a run."""
+    workload = schedule.workload
+    return f"Job {workload.label(JOB)[run] or workload.id[run]}"
+
+
+def broken_losses(schedule: Schedule) -> Iterator[str]:
+    """Give what is wrong with the runs that came to nothing, and which downtimes did not take what they needed."""
+    lost, workload, closures = schedule.lost, schedule.workload, closures_of(schedule.federation)
+    if not lost.runs and not (closures.on_running != 0).any():
+        return
+    last = {row: float(start) for row, start in enumerate(schedule.start.tolist()) if start == start}
+    uneven = {*of_different_numbers(workload).tolist()}
+    for run in np.lexsort((-lost.start, lost.job)).tolist():
+        row, name = int(lost.job[run]), f"Job {workload.id[lost.job[run]]}: its run from {lost.start[run]:g}"
+        becomes = REQUEUE if lost.requeued[run] else KILL
+        taking = (closures.begin == lost.end[run]) & (closures.on_running == becomes)
+        if not (taking & (lost.counts[run][closures.group] > 0)).any():
+            yield f"{name} is cut at {lost.end[run]:g}, where no downtime takes nodes from it in that way."
+        if row in uneven:
+            if reason := why_not(workload, schedule.federation, row, lost.counts[run]):
+                yield f"{name}: {reason}."
+        elif lost.counts[run].sum() != workload.tasks[row]:
+            yield f"{name} has {lost.counts[run].sum()} nodes for {workload.tasks[row]} tasks."
+        if not workload.submit[row] <= lost.start[run] < lost.end[run] <= last.get(row, np.inf):
+            yield f"{name} to {lost.end[run]:g} is not between its submit and what follows."
+        if not lost.requeued[run] and row in last:
+            yield f"{name} is cut for good at {lost.end[run]:g}, but it starts at {last[row]:g} again."
+        last[row] = float(lost.start[run])
+    start, end = np.concatenate([schedule.start, lost.start]), np.concatenate([schedule.finish, lost.end])
+    counts = np.vstack([schedule.counts, lost.counts])
+    whose_run = np.concatenate([np.arange(len(schedule)), lost.job])
+    for c in np.flatnonzero((closures.on_running != 0) & (closures.begin > schedule.t0)).tolist():
+        begin, g, size = closures.begin[c], closures.group[c], schedule.federation.groups[closures.group[c]].count
+        running = (start < begin) & (end >= begin)
+        cut = np.concatenate([np.zeros(len(schedule), dtype=bool), lost.end == begin])
+        # Who ends just then is no victim, and what it held is free.
+        stays = running & (end > begin) & (counts[:, g] > 0)
+        used, kept = counts[running & (cut | (end > begin)), g].sum(), counts[stays, g].sum()
+        if closures.victims[c] == VICTIMS.index(RECORDED):
+            for row in whose_run[stays]:
+                yield f"Job {workload.id[row]}: it goes on at {begin:g} on nodes of group {g} that a downtime names."
+        elif kept > size - closures.nodes[c]:
+            yield (
+                f"Downtime at {begin:g}: it takes {closures.nodes[c]} of the {size} nodes of group {g}, but jobs hold "
+                f"{kept} on."
+            )
+        here = (closures.group == g) & (closures.begin <= begin) & (begin < closures.end)
+        here &= (closures.reservation < 0) | (np.arange(here.size) == c)
+        at_random = (closures.victims[here & (closures.begin == begin)] == VICTIMS.index("random")).any()
+        others = ((closures.on_running != 0) & (closures.begin == begin) & ~here).any()
+        if used > kept and used + closures.nodes[here].sum() <= size and not at_random and not others:
+            yield f"Downtime at {begin:g}: jobs lose {used - kept} nodes of group {g}, where enough are free."

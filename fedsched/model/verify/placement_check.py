@@ -1,0 +1,154 @@
+"""Whether jobs have only nodes that they may have, in every run: by caps, sites, partitions, features, demands, pools.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.tasks_per_node_check import most_together, of_different_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.schedule import Schedule
+
+
+def broken_places(
+    schedule: Schedule, caps: NDArray[np.int64] | None, nodes: NDArray[np.int64] | None = None
+) -> Iterator[str]:
+    """Give each job that has nodes which it may not have, in its last run or in one that came to nothing.
+
+    `nodes` is on how many each job is, where several of its tasks may be on one.
+    """
+    job, counts = np.arange(len(schedule)), schedule.counts
+    if schedule.lost.runs:
+        job, counts = np.concatenate([job, schedule.lost.job]), np.vstack([counts, schedule.lost.counts])
+    if caps is not None:
+        for run, g in np.argwhere(counts > caps[job]):
+            cap = caps[job[run], g]
+            yield f"{whose(schedule, job[run])}: {counts[run, g]} nodes of group {g} exceed its cap of {cap}."
+    used = counts > 0
+    yield from _partitions(schedule, job, used, nodes)
+    yield from _features(schedule, job, used)
+    yield from _demands(schedule, job, used)
+    yield from _pools(schedule, job, used)
+    if nodes is None:
+        yield from _whole_nodes(schedule, job, counts)
+    yield from _sites(schedule, job, used)
+
+
+def _partitions(
+    schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_], nodes: NDArray[np.int64] | None
+) -> Iterator[str]:
+    # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
+    federation, workload = schedule.federation, schedule.workload
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    usual = next((one.name for one in federation.partitions if one.default), "")
+    asked = np.where(workload.partition == "", usual, workload.partition)
+    for partition in federation.partitions:
+        members = partition.members(sizes)
+        inside = []
+        for cluster in federation.clusters:
+            here, of_node = members[cluster.name], cluster.group_of_node
+            inside += [bool(here[of_node == g].all()) for g in range(len(cluster.groups))]
+        outside = used[:, ~np.array(inside)].any(axis=1) & (asked[job] == partition.name)
+        for row in job[outside]:
+            yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
+        room = int(sum(those.sum() for those in members.values()))
+        rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
+        account, qos = workload.label("account")[rows], workload.label("qos")[rows]
+        many, called = (workload.tasks.copy(), "tasks") if nodes is None else (nodes, "nodes")
+        if nodes is None:
+            uneven = of_different_numbers(workload)  # as many as it has
+            many[uneven] = schedule.counts[uneven].sum(axis=1)
+        refused = partition.refusals(many[rows], workload.estimate[rows], account, qos, room, called=called)
+        for i, reason in refused.items():
+            yield f"{whose(schedule, rows[i])}: {reason}."
+
+
+def _features(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Every node has all of one of the sets of features that its job asks for (reading 41).
+    groups = schedule.federation.groups
+    if not schedule.federation.has_features:
+        return
+    asked = schedule.workload.label("features")[job]
+    for run, g in np.argwhere(used & (asked != "")[:, None]):
+        sets = [set(one.replace(" ", "").split("&")) for one in asked[run].split("|")]
+        if not any(one <= set(groups[g].features) for one in sets):
+            wants = f"the features {str(asked[run])!r}"
+            yield f"{whose(schedule, job[run])}: it has nodes of group {g} without {wants}."
+
+
+def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Every node has as much as its job demands of each, of what the federation's nodes tell at all (reading 50).
+    if schedule.workload.demand is None:
+        return
+    has = [dict(group.resources) for group in schedule.federation.groups]
+    for name, column in schedule.workload.demand.columns().items():
+        if any(name in resources for resources in has):
+            for run, g in np.argwhere(used & (column[job] > 0)[:, None]):
+                if (there := has[g].get(name, 0)) < (must := column[job[run]]):
+                    what = f"{there} of {name!r}, not the {must} that it demands"
+                    yield f"{whose(schedule, job[run])}: nodes of group {g} have {what}."
+
+
+def _pools(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Who needs any of a cluster's pool has no nodes elsewhere (reading 30).
+    needs, federation = schedule.workload.pools, schedule.federation
+    of_group = [cluster.name for cluster in federation.clusters for _ in cluster.groups]
+    for pool in federation.pools:
+        if needs is None or pool.cluster is None or pool.name not in needs.names:
+            continue
+        need = needs.amounts[:, needs.names.index(pool.name)]
+        elsewhere = used[:, np.array(of_group) != pool.cluster].any(axis=1)
+        for row in job[elsewhere & (need[job] > 0)]:
+            yield f"{whose(schedule, row)}: it needs pool {pool.name!r} of cluster {pool.cluster!r} and runs elsewhere."
+
+
+def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[str]:
+    # As many nodes as tasks need that stand so many to a node; a job that is alone fills its nodes (reading 76).
+    workload = schedule.workload
+    if workload.layout is None:
+        return
+    none = np.zeros(len(workload), dtype=np.int64)
+    columns = workload.layout.columns()
+    each, told = columns.get("tasks_per_node", none), columns.get("tasks_on_nodes", none)
+    tasks = np.where(told > 0, told, workload.tasks)
+    for run, row in enumerate(job.tolist()):
+        nodes, fit = int(counts[run].sum()), int(each[row])
+        if not nodes:
+            continue
+        if told[row] > 0 and fit == 0:
+            continue  # nodes hold different numbers of its tasks: see verification.py
+        if fit == 0 and columns.get("exclusive", none)[row] and nodes > 1:
+            used = np.flatnonzero(counts[run]).tolist()
+            fit = min(most_together(workload, schedule.federation, row, g) for g in used)
+        if fit > 0 and nodes != -(-int(tasks[row]) // fit):
+            yield f"{whose(schedule, row)}: it has {nodes} nodes for {tasks[row]} tasks, {fit} to a node."
+
+
+def _sites(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    allowed = schedule.workload.allowed
+    if allowed is None:
+        return
+    group_cluster = np.array(schedule.federation.group_cluster)
+    for site, cluster in enumerate(_cluster_of_site(schedule)):
+        there = used[:, group_cluster == cluster].any(axis=1)
+        for row in job[there & ~allowed[job, site]]:
+            name = schedule.federation.clusters[cluster].name
+            yield f"{whose(schedule, row)}: it runs on cluster {name!r}, which it may not use."
+
+
+def _cluster_of_site(schedule: Schedule) -> list[int]:
+    names = [cluster.name for cluster in schedule.federation.clusters]
+    sites = schedule.workload.sites
+    if all(site in names for site in sites):
+        return [names.index(site) for site in sites]
+    return [int(site) - 1 for site in sites]

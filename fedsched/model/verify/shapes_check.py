@@ -1,0 +1,51 @@
+"""Whether jobs have the shapes that the reading lets them choose, written out once more for `verify()` [49]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.tasks_per_node_check import fewest_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.model.jobs.alternatives import Shape
+    from fedsched.model.reading import Reading
+    from fedsched.model.schedule.schedule import Schedule
+
+
+def broken_shapes(schedule: Schedule) -> Iterator[str]:
+    """Return who has a shape that is none of its own, or not the one that the rule chooses, a line each."""
+    workload, reading = schedule.workload, schedule.reading
+    if workload.alternatives is None:
+        return
+    none = np.zeros(len(workload), dtype=np.int64)
+    layout = {} if workload.layout is None else workload.layout.columns()
+    told, together = layout.get("tasks_on_nodes", none), layout.get("tasks_per_node", none)
+    for row in range(len(workload)):
+        listed = workload.alternatives.shapes(row)
+        each = int(together[row]) if told[row] else 1  # a job in whole nodes: its shapes are of tasks (reading 76)
+        now = (
+            int(told[row] or workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]),
+            0 if workload.gear is None else int(workload.gear.given[row]),
+            # A share below 0 in the shapes is the job's own, whatever that is (reading 77).
+            float(workload.compute_fraction[row]) if listed and listed[0].compute_fraction >= 0 else -1.0,
+        )  # fmt: skip
+        if listed and now not in listed:
+            yield f"{whose(schedule, row)}: its shape is none of its {len(listed)} alternatives."
+        elif listed and reading.alternatives == "fixed" and now != listed[0]:
+            yield f"{whose(schedule, row)}: its shape is not the recorded one, {listed[0]}."
+        elif listed and reading.alternatives == "smallest_area":
+            nodes = [-(-one.tasks // each) if each else fewest_nodes(schedule, row, one.tasks) for one in listed]
+            areas = [(x * _planned(one, reading), x) for x, one in zip(nodes, listed, strict=True)]
+            best = listed[areas.index(min(areas))]
+            if now != best:
+                yield f"{whose(schedule, row)}: its shape is not the one of least area, {best}."
+
+
+def _planned(shape: Shape, reading: Reading) -> float:
+    run = min(shape.runtime, shape.estimate) if reading.kill_at_estimate else shape.runtime
+    return run if reading.knowledge == "runtime" else shape.estimate

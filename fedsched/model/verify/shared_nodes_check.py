@@ -1,0 +1,236 @@
+"""The independent check of schedules on nodes that jobs share: what is on which node when, ends and metrics [55].
+
+It shares no code with the loop that makes them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.model.constraints.holds import broken_holds
+from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE
+from fedsched.model.jobs.shares import GPU, WHOLE, gpus_asked
+from fedsched.model.power.watts import drawn_watts, watts_of
+from fedsched.model.time.reservations import reservation_of_jobs
+from fedsched.model.verify.cancellations_check import broken_cancellations, unstarted
+from fedsched.model.verify.claimed_costs import cost_measures
+from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
+from fedsched.model.verify.feedback_check import broken_submits
+from fedsched.model.verify.lost_nodes_check import broken_losses, whose
+from fedsched.model.verify.shared_runs import every_run
+from fedsched.model.verify.starts_check import broken_conditions, broken_starts, hopeless_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.metrics import Metrics
+    from fedsched.model.schedule.node_use import NodeUse
+    from fedsched.model.schedule.schedule import Schedule
+
+
+def violations(
+    schedule: Schedule, use: NodeUse, lost: NodeUse | None, *, tolerance: float, claimed: Metrics | None
+) -> list[str]:
+    """Return what breaks the model, one line each."""
+    gone = unstarted(schedule)
+    away = hopeless_in(schedule, gone) & ~gone
+    found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]
+    found += [*broken_submits(schedule, gone), *broken_conditions(schedule), *broken_holds(schedule)]
+    found += broken_losses(schedule)
+    if found:
+        return found
+    columns = {"start": schedule.start, "finish": schedule.finish, "counts": schedule.counts}
+    found, t0 = [*_same(use, columns), *_same_lost(schedule, lost)], schedule.t0
+    if found:
+        return found
+    away |= gone
+    away[schedule.lost.killed] = True
+    rows = np.flatnonzero(~away)
+    runs = None if lost is None else every_run(schedule, use, lost, rows)
+    if away.any() and rows.size:
+        schedule = schedule.take(rows)
+        use = use.take(rows, schedule.workload)
+    every, of_all = (schedule, use) if runs is None else runs
+    if not len(every) or np.isnan(every.start).all():
+        return found  # nobody ran
+    found += [*_layout(of_all), *of_all.broken(), *_calendar(every, t0)]
+    found = found or [*_devices(of_all), *_finishes(every, tolerance, rows.size)]
+    if found or not rows.size:
+        return found
+    costs = cost_measures(every, (), _above_idle(of_all), t0)
+    return [*_claims(schedule, use, lost, claimed, t0, tolerance, costs)]
+
+
+def _same(use: NodeUse, columns: dict[str, NDArray[Any]]) -> Iterator[str]:
+    # What stands in the schedule is what stands on its nodes.
+    for name, given in columns.items():
+        there = getattr(use, name)
+        differs = (given != there) & ~(np.isnan(given) & np.isnan(there))  # who never starts has neither
+        odd = np.flatnonzero(differs.reshape(len(given), -1).any(axis=1))
+        for row in odd[:1]:
+            yield f"{use.whose(row)}: its {name} is another one on its nodes."
+
+
+def _same_lost(schedule: Schedule, lost: NodeUse | None) -> Iterator[str]:
+    runs = schedule.lost
+    if lost is None or len(lost.workload) != runs.runs:
+        if runs.runs:
+            yield f"Schedule: of its {runs.runs} lost runs it is not known who was on which node."
+        return
+    yield from _same(lost, {"start": runs.start, "finish": runs.end, "counts": runs.counts})
+
+
+def _layout(use: NodeUse) -> Iterator[str]:
+    # So many tasks on each node but one, and nobody else where a job asked for that.
+    workload = use.workload
+    none = np.zeros(len(workload), dtype=np.int64)
+    columns = {} if workload.layout is None else workload.layout.columns()
+    for row in np.flatnonzero((columns.get(EXCLUSIVE, none) == 1) & ~use.alone)[:1]:
+        yield f"{use.whose(row)}: it asked for nodes of its own."
+    each = columns.get(PER_NODE, none)
+    for row in np.flatnonzero(each > 0):
+        tasks = sorted(use.tasks[use.job == row].tolist(), reverse=True)
+        wanted = [int(each[row])] * (int(workload.tasks[row]) // int(each[row]))
+        rest = int(workload.tasks[row]) % int(each[row])
+        if tasks != [*wanted, *([rest] if rest else [])]:
+            yield f"{use.whose(row)}: it has {tasks} tasks on its nodes, with {PER_NODE}={each[row]}."
+
+
+def _devices(use: NodeUse) -> Iterator[str]:
+    # Each task has its part of one device, or whole ones, and no device more jobs than there is of it.
+    if use.devices is None:
+        return
+    whole, share = gpus_asked(use.workload)
+    groups = use.federation.groups
+    has = np.array([dict(group.resources).get(GPU, 0) for group in groups])[use.federation.group_of_node]
+    if not has.any():
+        return
+    given = Counter((job, node, amount) for job, node, _, amount in use.devices.tolist())
+    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
+        if use.alone[job]:
+            continue
+        for part, amount in ((int(whole[job]) * tasks, WHOLE), (tasks * bool(share[job]), int(share[job]))):
+            if part != given.pop((job, node, amount), 0) and part:
+                what = f"{part} times {amount}/1000 of a GPU"
+                yield f"{use.whose(job)}: {use.where(node)} does not give it {what}."
+    for job, node, _ in given:
+        yield f"{use.whose(job)}: {use.where(node)} gives it a GPU that it did not ask for."
+    held: Counter[tuple[int, int]] = Counter()
+    events = [(use.finish[job], 0, node, device, -amount, job) for job, node, device, amount in use.devices.tolist()]
+    events += [(use.start[job], 1, node, device, amount, job) for job, node, device, amount in use.devices.tolist()]
+    for time, _, node, device, amount, job in sorted(events):
+        held[node, device] += amount
+        if held[node, device] > WHOLE or not 0 <= device < has[node]:
+            yield (
+                f"{use.whose(job)}: at {time:.15g} GPU {device} of {use.where(node)} has "
+                f"{held[node, device]}/1000 in use."
+            )
+
+
+def _calendar(schedule: Schedule, t0: float) -> Iterator[str]:
+    # Nobody starts on closed groups, nor on those known to close before his planned end: where all nodes of a group are
+    # closed, as here, there is room for no more tasks than for nodes.
+    if schedule.federation.calendar:
+        planned_end = _ends(schedule, schedule.reading.planned(schedule.workload))
+        reserved = reservation_of_jobs(schedule.workload, schedule.federation)
+        yield from broken_closures(schedule, schedule.start >= t0, planned_end)
+        yield from broken_reservations(schedule, reserved, schedule.start >= t0, planned_end)
+
+
+def _ends(schedule: Schedule, seconds: np.ndarray) -> np.ndarray:
+    slow = np.array([1.0 / group.speed for group in schedule.federation.groups])  # eq. 1.1
+    processing = np.where(schedule.counts > 0, slow, 0.0).max(axis=1)
+    sigma, start = schedule.workload.compute_fraction, schedule.start
+    ends = start + seconds * (sigma * processing + (1.0 - sigma))
+    return np.asarray(np.maximum(ends, np.nextafter(start, np.inf)))
+
+
+def _finishes(schedule: Schedule, tolerance: float, ended: int) -> Iterator[str]:
+    # So many runs ended by themselves; those behind them were cut before they did.
+    ends = _ends(schedule, schedule.reading.runtime(schedule.workload))
+    slack = tolerance * np.maximum(1.0, np.abs(ends))
+    cut = np.arange(len(schedule)) >= ended
+    for row in np.flatnonzero(~cut & ~(np.abs(schedule.finish - ends) <= slack)):
+        given, wanted = schedule.finish[row], ends[row]
+        yield f"{whose(schedule, row)}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
+    for row in np.flatnonzero(cut & (schedule.finish > ends + slack)):
+        given, wanted = schedule.finish[row], ends[row]
+        yield f"{whose(schedule, row)}: it loses its nodes at {given:.15g}, but was over at {wanted:.15g}."
+
+
+def _claims(
+    schedule: Schedule,
+    use: NodeUse,
+    lost: NodeUse | None,
+    claimed: Metrics | None,
+    t0: float,
+    tolerance: float,
+    costs: dict[str, float],
+) -> Iterator[str]:
+    # What nodes were busy, one row after the other, lost runs' too; the means of waits, and what signals made of it.
+    if claimed is None:
+        return
+    groups, last = schedule.federation.groups, [schedule.finish] if lost is None else [schedule.finish, lost.finish]
+    clock = max(float(finish.max()) for finish in last) - t0
+    of_node = [groups[g] for g in schedule.federation.group_of_node.tolist()]
+    wasted = _node_seconds(lost, t0) if lost is not None else [0.0 for _ in of_node]
+    seconds = [mine + other for mine, other in zip(_node_seconds(use, t0), wasted, strict=True)]
+    busy = _joules(use, t0) + (0.0 if lost is None else _joules(lost, t0))
+    idle = sum(group.idle_watts * (clock - taken) for group, taken in zip(of_node, seconds, strict=True))
+    wait = schedule.start - schedule.workload.submit
+    expected = {
+        "makespan": clock, "utilisation": sum(seconds) / (len(of_node) * clock), "busy_energy": busy,
+        "energy": busy + idle, "idle_energy": idle, "mean_wait": float(wait.mean()), "max_wait": float(wait.max()),
+        "flow": float((schedule.finish - schedule.workload.submit).sum()), "wasted_node_seconds": sum(wasted),
+    }  # fmt: skip
+    for name, value in (expected | costs).items():
+        given, scale = getattr(claimed, name), abs(busy + idle) * (name == "idle_energy")
+        if not abs(given - value) <= 1e3 * tolerance * max(1.0, abs(value), scale):
+            yield f"Schedule: {name} is given as {given:.9g}, but start times and nodes make it {value:.9g}."
+
+
+def _node_seconds(use: NodeUse, t0: float) -> list[float]:
+    # How long each node was busy, by the share of its cores that was taken.
+    seconds = [0.0] * use.federation.nodes
+    for job, node, share in _shares(use):
+        seconds[node] += share * float(use.finish[job] - max(use.start[job], t0))
+    return seconds
+
+
+def _joules(use: NodeUse, t0: float) -> float:
+    # What jobs, or runs, took of their nodes: so much as is drawn under each, by the share of cores that it had.
+    of_node, drawn = use.federation.group_of_node.tolist(), _drawn(use)
+    return sum(
+        share * float(use.finish[job] - max(use.start[job], t0)) * float(drawn[job, of_node[node]])
+        for job, node, share in _shares(use)
+    )
+
+
+def _drawn(use: NodeUse) -> NDArray[np.float64]:
+    # What a node of each group draws under each job, or run, that has all of it.
+    groups = use.federation.groups
+    return drawn_watts(watts_of(use.workload, groups), groups, np.arange(len(use.workload)))
+
+
+def _above_idle(use: NodeUse) -> NDArray[np.float64]:
+    # By how many watts each job, or run, makes the nodes of each group draw more than idle ones.
+    groups, of_node = use.federation.groups, use.federation.group_of_node.tolist()
+    above, drawn = np.zeros((len(use.workload), len(groups))), _drawn(use)
+    for job, node, share in _shares(use):
+        g = of_node[node]
+        above[job, g] += share * (drawn[job, g] - groups[g].idle_watts)
+    return above
+
+
+def _shares(use: NodeUse) -> Iterator[tuple[int, int, float]]:
+    # Of each row the job, the node, and the share of its cores that is taken.
+    of_node = [use.federation.groups[g] for g in use.federation.group_of_node.tolist()]
+    cores = None if use.workload.demand is None else use.workload.demand.columns().get("cpu")
+    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
+        each = 1 if cores is None else max(1, int(cores[job]))
+        yield job, node, 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]

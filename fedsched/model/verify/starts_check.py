@@ -1,0 +1,158 @@
+"""Who starts in a schedule, when at the earliest, with which pools: readings 30, 34, 35 and 44 written out once more.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.constraints.dependencies import Condition, Kind, conditions_of
+from fedsched.model.constraints.holds import not_held_since
+from fedsched.model.time.downtimes import RESERVATION
+from fedsched.model.verify.cancellations_check import unstarted
+from fedsched.model.verify.feedback_check import followed
+from fedsched.model.verify.lost_nodes_check import whose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.schedule import Schedule
+
+
+def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: NDArray[np.bool_]) -> Iterator[str]:
+    """Give each job that starts though it cannot, or does not though it can, or has no finish."""
+    ids, times = np.unique(schedule.workload.id, return_counts=True)
+    for job in ids[times > 1]:
+        yield f"Job {job}: its id stands in more than one row."
+    for row in np.flatnonzero(hopeless & ~np.isnan(schedule.start)):
+        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
+    killed = np.isin(np.arange(len(schedule)), schedule.lost.killed)
+    for row in np.flatnonzero(killed & ~np.isnan(schedule.start)):
+        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
+    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless & ~killed & ~cancelled):
+        yield f"{whose(schedule, row)}: it was never started."
+    for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
+        yield f"{whose(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
+    for row in np.flatnonzero(np.isinf(schedule.start) | np.isinf(schedule.finish)):
+        yield f"{whose(schedule, row)}: start or finish is not finite."
+
+
+def hopeless_in(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return who never starts: who waits for an end that does not come, or for such a job, or missed a reservation.
+
+    Readings 35 and 46; who is cancelled is none of these (44).
+    """
+    workload = schedule.workload
+    names = [one.name for one in schedule.federation.calendar if one.kind == RESERVATION]
+    hopeless = np.isin(workload.label(RESERVATION).astype(np.str_), names) & np.isnan(schedule.start)
+    hopeless[schedule.lost.killed] = False
+    waits = list(_waits(schedule))
+    status = np.full(len(workload), 1.0) if workload.log is None else np.asarray(workload.log.status)
+    cancelled, badly = status == 5.0, status == 0.0
+    if schedule.kill_at_estimate:
+        badly = badly | ((workload.estimate < workload.runtime) & ~cancelled)
+    badly[schedule.lost.killed], cancelled[schedule.lost.killed] = True, False
+    cancelled, badly = cancelled | gone, badly & ~gone
+    unseen = gone & ~np.isin(np.arange(len(workload)), schedule.lost.job)
+    for row, condition, others in waits:
+        unmet = {
+            Kind.AFTER: unseen, Kind.AFTEROK: badly | cancelled, Kind.AFTERNOTOK: ~badly | cancelled
+        }.get(condition.kind)  # fmt: skip
+        hopeless[row] |= unmet is not None and bool(unmet[others].any())
+    known = -1
+    while known < (known := int(hopeless.sum())):
+        for row, _, others in waits:
+            hopeless[row] |= bool((hopeless & ~gone)[others].any())
+    return hopeless
+
+
+def broken_conditions(schedule: Schedule) -> Iterator[str]:
+    """Give each job that starts before it is to begin, or before a condition of its holds [34]."""
+    (start, finish), workload = _begun_and_over(schedule), schedule.workload
+    if workload.begin is not None:
+        begin = workload.begin.begin
+        for early in np.flatnonzero(start < begin):
+            yield f"{whose(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
+    for row, condition, others in _waits(schedule):
+        for other in others:
+            since = (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag
+            if start[row] < since:
+                yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
+
+
+def eligible_in(schedule: Schedule) -> NDArray[np.float64]:
+    """Return since when each job may start [34, 46, 51]."""
+    (start, finish), workload = _begun_and_over(schedule), schedule.workload
+    since = np.array(workload.submit)
+    if workload.begin is not None:
+        since = np.maximum(since, workload.begin.begin)
+    if schedule.delays is not None:
+        put_off = schedule.delays > 0.0
+        since[put_off] = np.maximum(since, schedule.t0)[put_off] + schedule.delays[put_off]
+    begins = {one.name: one.begin for one in schedule.federation.calendar if one.kind == RESERVATION}
+    for row, name in enumerate(workload.label(RESERVATION).tolist() if begins else ()):
+        since[row] = max(since[row], begins.get(name, since[row]))
+    for row, condition, others in _waits(schedule):
+        for other in others:
+            since[row] = max(since[row], (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag)
+    return not_held_since(schedule, since)
+
+
+def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
+    # Each condition of each job with the rows of whom it is about (reading 34).
+    workload = schedule.workload
+    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
+    for row, on, think in followed(workload):
+        yield row, Condition(Kind.AFTERANY, int(workload.id[on]), think), [on]
+    if workload.after is None:
+        return
+    names = workload.label("name").tolist()
+    alike: dict[tuple[int, str], list[int]] = {}
+    for row in range(len(workload)):
+        alike.setdefault((int(workload.user[row]), names[row]), []).append(row)
+    key_of = {row: key for key, rows in alike.items() for row in rows}
+    for row, text in enumerate(workload.after.texts.tolist()):
+        for condition in conditions_of(text):
+            if condition.kind is not Kind.SINGLETON:
+                yield row, condition, [row_of[condition.on]] if condition.on in row_of else []
+                continue
+            mine = (workload.submit[row], workload.id[row])
+            before = [i for i in alike[key_of[row]] if (workload.submit[i], workload.id[i]) < mine]
+            yield row, condition, before
+
+
+def _begun_and_over(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # A job that lost its nodes has started, and a killed or a cancelled one has ended (readings 42 and 44).
+    start, finish, workload, lost = schedule.start.copy(), schedule.finish.copy(), schedule.workload, schedule.lost
+    np.fmin.at(start, lost.job, lost.start)
+    finish[lost.killed] = lost.end[~lost.requeued]
+    if workload.cancel_at is not None:
+        gone = unstarted(schedule)
+        finish[gone] = workload.cancel_at.cancel_at[gone]
+    return start, finish
+
+
+def broken_pools(schedule: Schedule) -> Iterator[str]:
+    """Give each pool of which more is in use than there is, at the first start that does so [30]."""
+    start, finish, needs = schedule.start, schedule.finish, schedule.workload.pools
+    if needs is None:
+        return
+    times, kind = np.concatenate([finish, start]), np.repeat([0, 1], len(start))
+    order = np.lexsort((kind, times))
+    for pool in schedule.federation.pools:
+        if pool.name not in needs.names:
+            continue
+        need = needs.amounts[:, needs.names.index(pool.name)]
+        held = np.cumsum(np.concatenate([-need, need])[order])
+        over = np.flatnonzero(held > pool.amount)
+        if over.size:
+            event = order[over[0]]
+            yield (
+                f"{whose(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
+                f"{pool.name!r} are in use, but there are only {pool.amount}."
+            )

@@ -1,0 +1,390 @@
+"""The independent check behind `Schedule.verify()`: finishes recomputed from start times and node counts.
+
+It shares no code with the engine; the model's formulas are written out once more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import compress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.constraints.holds import broken_holds
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.schedule.delays import broken_delays
+from fedsched.model.schedule.promises import broken_turns
+from fedsched.model.time.reservations import reservation_of_jobs
+from fedsched.model.verify.cancellations_check import broken_cancellations, unstarted
+from fedsched.model.verify.claimed_caps import broken_caps
+from fedsched.model.verify.claimed_costs import cost_measures
+from fedsched.model.verify.claimed_drains import drain_loss
+from fedsched.model.verify.claimed_switching import broken_boots, nights_of, switching_measures
+from fedsched.model.verify.claimed_workflows import workflow_measures
+from fedsched.model.verify.claims import broken_claims
+from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
+from fedsched.model.verify.feedback_check import broken_submits
+from fedsched.model.verify.limits_check import Shares, broken_limits
+from fedsched.model.verify.lost_nodes_check import broken_losses, runs_of, whose
+from fedsched.model.verify.placement_check import broken_places
+from fedsched.model.verify.shapes_check import broken_shapes
+from fedsched.model.verify.starts_check import broken_conditions, broken_pools, broken_starts, eligible_in, hopeless_in
+from fedsched.model.verify.tasks_per_node_check import of_different_numbers, tasks_by_cluster, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.schedule.metrics import Metrics
+    from fedsched.model.schedule.node_numbers import Intervals
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.model.verify.lost_nodes_check import Runs
+
+    Floats = NDArray[np.float64]
+
+TICKS = 1000  # steps of the clock by which a replayed finish may differ: rounding, times what contention makes of it
+
+
+def violations(
+    schedule: Schedule,
+    *,
+    tolerance: float,
+    caps: NDArray[np.int64] | None,
+    claimed: Metrics | None,
+    nodes: Sequence[Intervals] | None = None,
+) -> list[str]:
+    """Return what breaks the model, one line each, the gravest kinds first."""
+    gone = unstarted(schedule)
+    stuck = hopeless_in(schedule, gone)
+    away = stuck & ~gone
+    found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
+    found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
+    found += [*broken_conditions(schedule), *broken_delays(schedule), *broken_holds(schedule)]
+    found += [*broken_losses(schedule), *broken_shapes(schedule), *broken_turns(schedule)]
+    if found:
+        return found  # the rest would only echo these
+    away |= gone
+    away[schedule.lost.killed] = True
+    runs = runs_of(schedule, np.flatnonzero(~away), np.flatnonzero(gone & ~stuck))
+    counters = counters_of(schedule.workload, schedule.federation)
+    reserved = reservation_of_jobs(schedule.workload, schedule.federation)[runs.job]
+    found += [*_capacity(runs.all), *broken_pools(runs.all), *_calendar(runs.all, reserved)]
+    found += [*broken_limits(schedule, counters, runs), *broken_caps(runs, schedule)]
+    if nodes is not None:
+        found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
+    found += _rates(runs, tolerance)
+    nights = nights_of(runs, schedule)
+    found += broken_boots(runs, schedule, nights)
+    eligible = eligible_in(schedule)[~away]
+    of_all = {}
+    if claimed is not None and runs.job.size:
+        inside = reservation_of_jobs(schedule.workload, schedule.federation) >= 0
+        of_all = {"drain_loss": drain_loss(schedule, runs, Shares(counters), inside)}
+        of_all |= workflow_measures(schedule) | cost_measures(runs.all, nights.stretches)
+        of_all |= switching_measures(runs, schedule, nights)
+    found += broken_claims(
+        runs, Shares(counters), _demand(runs.all), reserved, eligible, of_all, nights, claimed, tolerance
+    )
+    return found
+
+
+def _nodes_per_job(schedule: Schedule) -> Iterator[str]:
+    counts, tasks = schedule.counts, schedule.workload.tasks
+    sizes = np.array([group.count for group in schedule.federation.groups])
+    for row, g in np.argwhere(counts < 0):
+        yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
+    alike, uneven = np.ones(len(schedule), dtype=np.bool_), of_different_numbers(schedule.workload)
+    alike[uneven] = False
+    for row in np.flatnonzero((counts.sum(axis=1) != tasks) & ~np.isnan(schedule.start) & alike):
+        yield f"{whose(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
+    for row in uneven[~np.isnan(schedule.start[uneven])].tolist():
+        if reason := why_not(schedule.workload, schedule.federation, row, counts[row]):
+            yield f"{whose(schedule, row)}: {reason}."
+    for row, g in np.argwhere(counts > sizes):
+        yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
+
+
+def _times(schedule: Schedule) -> Iterator[str]:
+    start, finish, submit = schedule.start, schedule.finish, schedule.workload.submit
+    for row in np.flatnonzero(start < submit):
+        yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
+    for row in np.flatnonzero(finish < start):
+        yield f"{whose(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
+
+
+def _capacity(schedule: Schedule) -> Iterator[str]:
+    # At one instant ends come before starts: a node may be handed over.
+    start, finish = schedule.start, schedule.finish
+    times = np.concatenate([finish, start])
+    kind = np.repeat([0, 1], len(start))
+    order = np.lexsort((kind, times))
+    for g, group in enumerate(schedule.federation.groups):
+        change = np.concatenate([-schedule.counts[:, g], schedule.counts[:, g]])[order]
+        # a job that ends as it starts has given its nodes back before it took them
+        over = np.flatnonzero(np.cumsum(change) > group.count)
+        if over.size:
+            event = order[over[0]]
+            used = int(np.cumsum(change)[over[0]])
+            row = int(event % len(start))
+            yield (
+                f"{whose(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
+                f"but only {group.count} nodes."
+            )
+
+
+def _calendar(schedule: Schedule, reserved: NDArray[np.int64]) -> Iterator[str]:
+    # Uplinks may move the planned ends of jobs that communicate (reading 5): of those nothing is concluded.
+    if not schedule.federation.calendar:
+        return
+    sigma = schedule.workload.compute_fraction
+    planned = schedule.reading.planned(schedule.workload) * (sigma * _processing(schedule) + (1.0 - sigma))
+    steady = ~_demand(schedule).any(axis=1) & (schedule.start >= schedule.t0)
+    planned_end = _ends(schedule.start + planned, schedule.start)
+    yield from broken_closures(schedule, steady, planned_end)
+    yield from broken_reservations(schedule, reserved, steady, planned_end)
+
+
+def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[str]:
+    for row, intervals in enumerate(nodes):
+        held = sum(last - first + 1 for first, last in intervals)
+        if held != schedule.counts[row].sum():
+            yield f"{whose(schedule, row)}: it is given {held} node numbers for its tasks."
+    # The runs of nodes that are held as time goes by, by their first nodes, none overlapping: runs are few, nodes many.
+    # At one instant ends come before starts.
+    start, finish = schedule.start.tolist(), schedule.finish.tolist()
+    runs = [(row, (first, last, row)) for row, intervals in enumerate(nodes) for first, last in intervals]
+    events = [(start[row], 1, run) for row, run in runs] + [(finish[row], 0, run) for row, run in runs]
+    taken: list[tuple[int, ...]] = []
+    for _, begins, run in sorted(events):
+        first, last, row = run
+        place = bisect_left(taken, run)
+        if not begins:
+            del taken[place : place + (run in taken[place : place + 1])]
+            continue
+        near = taken[max(place - 1, 0) : bisect_left(taken, (last + 1,))]
+        clashes = [one for one in near if one[1] >= first]
+        for begin, _, other in clashes:
+            yield f"{whose(schedule, row)}: node {max(first, begin)} is still used by {whose(schedule, other).lower()}."
+        if not clashes and start[row] < finish[row]:
+            taken.insert(place, run)
+
+
+# ------------------------------------------------------------------------------------------------- rates
+
+
+def _processing(schedule: Schedule) -> NDArray[np.float64]:
+    slow = np.array([1.0 / group.speed for group in schedule.federation.groups])  # eq. 1.1
+    return np.asarray(np.where(schedule.counts > 0, slow, 0.0).max(axis=1))
+
+
+def _demand(schedule: Schedule) -> NDArray[np.float64]:
+    # eq. 1.2, jobs × clusters; of tasks, were there several to a node: all nodes are full but the last (reading 76)
+    clusters = np.array(schedule.federation.group_cluster)
+    here = np.stack([schedule.counts[:, clusters == k].sum(axis=1) for k in range(clusters.max() + 1)], axis=1)
+    tasks = schedule.workload.tasks[:, None]
+    layout = {} if schedule.workload.layout is None else schedule.workload.layout.columns()
+    if "tasks_on_nodes" in layout:
+        told = layout["tasks_on_nodes"][:, None]
+        each = layout.get("tasks_per_node", np.zeros(len(schedule), dtype=np.int64))[:, None]
+        tasks = np.where(told > 0, told, tasks)
+        full = here * np.where(told > 0, each, 1)
+        behind = np.cumsum(here[:, ::-1], axis=1)[:, ::-1] - here  # nodes in later clusters
+        lacking = np.where((here > 0) & (behind == 0), full.sum(axis=1, keepdims=True) - tasks, 0)
+        here = full - np.where(told > 0, lacking, 0)
+        for row in of_different_numbers(schedule.workload).tolist():
+            if schedule.counts[row].any():
+                here[row] = tasks_by_cluster(schedule.workload, schedule.federation, row, schedule.counts[row])
+    bandwidth = schedule.workload.task_bandwidth[:, None]
+    demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
+    return np.asarray(np.where((here > 0) & (here < tasks), demand, 0.0))
+
+
+def _work(schedule: Schedule) -> NDArray[np.float64]:
+    runtime = schedule.workload.runtime
+    return np.minimum(runtime, schedule.workload.estimate) if schedule.kill_at_estimate else runtime
+
+
+def _ends(end: ArrayLike, begin: ArrayLike) -> NDArray[np.float64]:
+    # An end is later than what it is the end of, were it by no more than the clock can tell (reading 0).
+    return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
+
+
+def _rates(runs: Runs, tolerance: float) -> Iterator[str]:
+    schedule, workload = runs.all, runs.all.workload
+    sigma, work, processing = workload.compute_fraction, _work(schedule), _processing(schedule)
+    early = _ends(schedule.start + work * (sigma * processing + (1.0 - sigma)), schedule.start)
+    late = early.copy()
+    demand = _demand(schedule)
+    talks = demand.any(axis=1)
+    talking = np.flatnonzero(talks)
+    given = schedule.start < schedule.t0  # ran before t0: how fast until then is not known here
+    loose = given.copy()
+
+    def slack(end: Floats, start: Floats) -> Floats:
+        return np.asarray(tolerance * np.maximum(1.0, end - start) + TICKS * np.spacing(np.abs(end)))
+
+    if talking.size:
+        uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
+        if schedule.saturation == "static":
+            _static_finishes(schedule, runs.cut, talking, demand, uplink, slack, early, late)
+        elif not given[talking].any():
+            early[talking] = late[talking] = _dynamic_finishes(schedule, talking, demand[talking], uplink, runs.cut)
+        else:
+            loose |= talks
+    for row in np.flatnonzero(loose).tolist():
+        late[row] = _latest(schedule, row, talking, demand)
+    cut = np.isfinite(runs.cut)
+    start, finish = schedule.start, schedule.finish
+    wrong = (finish < early - slack(early, start)) & ~cut
+    wrong |= np.isfinite(late) & (finish > late + slack(np.where(np.isfinite(late), late, finish), start))
+    for row in np.flatnonzero(wrong).tolist():
+        end = early[row] if finish[row] < early[row] else late[row]
+        yield f"{whose(schedule, row)}: it finishes at {finish[row]:.9g}; its rates make it {end:.9g}."
+
+
+def _latest(schedule: Schedule, row: int, talking: NDArray[np.int64], demand: NDArray[np.float64]) -> float:
+    # When a job ends that has done nothing before t0, and since then all whom it meets at some time slow it at once.
+    sigma, processing = float(schedule.workload.compute_fraction[row]), float(_processing(schedule)[row])
+    since, slowdown = max(float(schedule.start[row]), schedule.t0), 1.0
+    if demand[row].any():
+        if schedule.saturation == "static" and since > schedule.start[row]:
+            return float("inf")  # those who slowed it may have ended before t0
+        met = talking[(schedule.start[talking] < schedule.finish[row]) & (schedule.finish[talking] > since)]
+        met = np.union1d(met, [row])
+        uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
+        load, own = demand[met].sum(axis=0), demand[row]
+        if schedule.saturation == "fair":  # no link is full before all who send there have come to its part of them
+            load = (demand[met] / demand[met].max(axis=1, keepdims=True)).sum(axis=0) * own.max()
+        slowdown = _communication(load, own, uplink)
+    return since + float(_work(schedule)[row]) * (sigma * processing + (1.0 - sigma) * slowdown)
+
+
+def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> float:
+    used = demand > 0.0
+    return max(1.0, float((load[used] / uplink[used]).max(initial=1.0)))  # eqs. 1.4, 1.5
+
+
+def _fair_shares(demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> NDArray[np.float64]:
+    # What all send rises alike from 0 (reading 59): next a job sends all that it would, or a link is full.
+    most = demand.max(axis=1, initial=0.0)
+    level = np.zeros(len(demand))
+    rising = np.ones(len(demand), dtype=np.bool_)
+    while rising.any():
+        slope = (demand[rising] / most[rising, None]).sum(axis=0)
+        used = slope > 0.0
+        room = uplink - (demand / most[:, None] * level[:, None]).sum(axis=0)
+        now = level[rising].max()
+        steps = np.append(room[used] / slope[used], most[rising].min() - now)
+        level[rising] = now + max(0.0, steps.min())
+        full = np.zeros(uplink.size, dtype=np.bool_)
+        full[used] = room[used] / slope[used] <= steps.min() * (1.0 + 1e-12) + 1e-12 * now
+        rising &= (level < most * (1.0 - 1e-12)) & ~(demand[:, full] > 0.0).any(axis=1)
+    return np.asarray(np.minimum(level / most, 1.0))
+
+
+def _dynamic_finishes(
+    schedule: Schedule,
+    rows: NDArray[np.int64],
+    demand: NDArray[np.float64],
+    uplink: NDArray[np.float64],
+    cut: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    # Replays the communicating jobs alone: only they can change one another's rates. One that is cut ends then.
+    start = schedule.start[rows]
+    sigma = schedule.workload.compute_fraction[rows]
+    fixed = sigma * _processing(schedule)[rows]
+    left = _work(schedule)[rows].astype(float).copy()
+    finish = np.full(rows.size, np.nan)
+    cost = np.ones(rows.size)
+    since = start.copy()
+    due, last = np.full(rows.size, np.inf), cut[rows]
+    coming = np.argsort(start, kind="stable").tolist()[::-1]
+    running: list[int] = []
+    while coming or running:
+        now = min([due[j] for j in running] + ([start[coming[-1]]] if coming else []))
+        for j in [j for j in running if due[j] <= now]:
+            finish[j] = due[j]
+            running.remove(j)
+        fresh = []
+        while coming and start[coming[-1]] <= now:
+            fresh.append(coming.pop())
+        running += fresh
+        load = demand[running].sum(axis=0)
+        shares = _fair_shares(demand[running], uplink) if schedule.saturation == "fair" else None
+        for place, j in enumerate(running):
+            slowdown = _communication(load, demand[j], uplink) if shares is None else 1.0 / shares[place]
+            rate = fixed[j] + (1.0 - sigma[j]) * slowdown
+            if j in fresh or rate != cost[j]:
+                left[j] = max(0.0, left[j] - (now - since[j]) / cost[j])
+                cost[j], since[j], due[j] = rate, now, min(_ends(now + left[j] * rate, now), last[j])
+    return finish
+
+
+def _static_finishes(
+    schedule: Schedule,
+    cut: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    demand: NDArray[np.float64],
+    uplink: NDArray[np.float64],
+    slack: Callable[[Floats, Floats], Floats],
+    early: NDArray[np.float64],
+    late: NDArray[np.float64],
+) -> None:
+    # A job's rate is set once, after the pass that starts it (reading 6), by all jobs that run then: also by those that
+    # start at the same instant.
+    start, finish = schedule.start, schedule.finish
+    sigma, processing, work = schedule.workload.compute_fraction, _processing(schedule), _work(schedule)
+
+    def ends(row: int, loads: Floats) -> list[float]:
+        costs = [_communication(load, demand[row], uplink) for load in loads]
+        costs = [sigma[row] * processing[row] + (1 - sigma[row]) * cost for cost in costs]
+        return [float(_ends(start[row] + work[row] * cost, start[row])) for cost in costs]
+
+    def agrees(row: int) -> bool:
+        soon, then = (float(slack(end[row], start[row])) for end in (early, late))
+        return bool(finish[row] <= late[row] + then) and bool(finish[row] >= early[row] - soon or np.isfinite(cut[row]))
+
+    for now in np.unique(start[rows][start[rows] >= schedule.t0]).tolist():
+        begins = rows[start[rows] == now].tolist()
+        runs_on = demand[rows[(start[rows] < now) & (finish[rows] > now)]].sum(axis=0)
+        ending = rows[(start[rows] < now) & (finish[rows] == now)].tolist()
+        if schedule.same_time == "batch":
+            for row in begins:
+                early[row] = late[row] = ends(row, (runs_on + demand[begins].sum(axis=0))[None])[0]
+            continue
+        # In one of several passes: of those whose pass is not known yet, those of the last one see all others, and of
+        # those who end now, and of those who start behind them, none or some.
+        left, perhaps = list(begins), ending
+        while left:
+            loads = runs_on + demand[left].sum(axis=0) + _sums(demand[perhaps])
+            for row in left:
+                possible = ends(row, loads)
+                exact = len(perhaps) <= MANY and not np.isfinite(cut[row])  # one that is cut ends before its end
+                early[row], late[row] = _nearest(possible, finish[row], exact)
+            fitting = [row for row in left if agrees(row)]
+            if not fitting:
+                break
+            left, perhaps = [row for row in left if row not in fitting], perhaps + fitting
+
+
+MANY = 8  # whose demands may count or not: of more, all between none and all is taken for possible
+
+
+def _sums(demand: Floats) -> Floats:
+    # The sums of the demands of some of these, a row for each choice; of many, of none and of all.
+    sums = np.zeros((1, demand.shape[1]))
+    if len(demand) > MANY:
+        return np.vstack([sums, demand.sum(axis=0)])
+    for own in demand:
+        sums = np.vstack([sums, sums + own])
+    return sums
+
+
+def _nearest(ends: list[float], finish: float, exact: bool) -> tuple[float, float]:
+    # The end of these that is nearest, twice; or the first and the last of them.
+    if not exact:
+        return min(ends), max(ends)
+    nearest = min(ends, key=lambda end: abs(end - finish))
+    return nearest, nearest

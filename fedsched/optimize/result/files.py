@@ -1,0 +1,283 @@
+"""Results as JSON files: everything in them, so that a Result can be looked at and repeated anywhere.
+
+Version 2 holds the jobs that ran at the begin. A file of version 1 is read where it is complete without them: where its
+plans and baselines, on the empty federation, have the values that it gives.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import FedschedError, TraceError, shortened
+from fedsched.engine.sharing import NodeSharing
+from fedsched.model.jobs.job import OPTIONAL
+from fedsched.model.jobs.log import CleaningReport
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.reading import CLAIRVOYANT
+from fedsched.model.schedule.integrals import Integrals
+from fedsched.model.schedule.lost import LostRuns
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.simulate import RunningJobs
+
+FORMAT = "fedsched result 2"
+WORDS = ("knowledge", "saturation", "kill_at_estimate", "alternatives")  # of the reading; a search's instants are whole
+WITHOUT_RUNNING = "fedsched result 1"
+COLUMNS = (
+    "submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
+)  # fmt: skip
+
+
+def write_result(result: Result, path: str | PathLike[str]) -> None:
+    """Write a Result as JSON."""
+    from fedsched.io.atomic import atomic_text
+
+    with atomic_text(path) as stream:
+        json.dump(as_data(result), stream)
+
+
+def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
+    """Return the Result in a file, found to be what its jobs and plans give; what cannot be is `unverified`."""
+    from fedsched.io.files import read_json
+    from fedsched.optimize.result.verifying import DeniedError, verified
+
+    if not Path(path).is_file():
+        raise TraceError(f"{path}: there is no such file; check the path.")
+    try:
+        data = read_json(path)
+    except TraceError as error:
+        raise TraceError(f"{error} A saved result is JSON; save it again.") from None
+    if not isinstance(data, dict) or data.get("format") not in (FORMAT, WITHOUT_RUNNING):
+        raise TraceError(f"{path}: not a saved result: its format is neither {FORMAT!r} nor {WITHOUT_RUNNING!r}.")
+    try:
+        result = of_data(data)
+        return replace(result, unverified=verified(result, baselines=baselines)).keep(result.problem)
+    except DeniedError as error:
+        raise TraceError(f"{path}: a saved result, but not a true one: {error}{_why(data)}; search again.") from None
+    except (FedschedError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+        raise TraceError(
+            f"{path}: a saved result, but damaged ({type(error).__name__}: {shortened(str(error), 200)})."
+        ) from None
+
+
+def _why(data: dict[str, Any]) -> str:
+    # What may be behind it, other than somebody's hand.
+    import fedsched
+
+    reasons = []
+    if data["format"] == WITHOUT_RUNNING and data["settings"].get("submits") == "keep":
+        reasons.append("jobs may have run at its begin, which files of this old format do not hold")
+    if (saved_by := data["versions"].get("fedsched")) != fedsched.__version__:
+        reasons.append(f"it was saved by fedsched {shortened(str(saved_by), 20)}, this is {fedsched.__version__}")
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def as_data(result: Result) -> dict[str, Any]:
+    """Return a Result as what JSON can hold."""
+    from fedsched.io.platforms.toml import federation_text
+
+    w = result.workload
+    return {
+        "format": FORMAT,
+        "workload": {
+            **{name: getattr(w, name).tolist() for name in COLUMNS},
+            "allowed": None if w.allowed is None else w.allowed.tolist(),
+            "sites": list(w.sites),
+            "name": w.name,
+            "nodes": w.nodes,
+            "cleaning": None if w.cleaning is None else asdict(w.cleaning),
+            "history": list(w.history),
+            "header": [list(pair) for pair in w.header],
+            **{field: None if (part := getattr(w, field)) is None else part.data() for field in OPTIONAL},
+        },
+        "federation": federation_text(result.federation),
+        "settings": _settings_data(result.settings),
+        "method": result.method,
+        "seed": result.seed,
+        "objectives": list(result.objectives),
+        "weights": list(result.weights),
+        "front": _front_data(result.front),
+        "baselines": [asdict(baseline) for baseline in result.baselines],
+        "lower_bounds": {name: _or_none(value) for name, value in result.lower_bounds.items()},
+        "bound_front": result.bound_front.tolist(),
+        "energy_penalty": _or_none(result.energy_penalty),
+        "history": [asdict(moment) for moment in result.history],
+        "evaluations": result.evaluations,
+        "seconds": result.seconds,
+        "stop_reason": result.stop_reason,
+        "versions": result.versions,
+        "packages": result.packages,
+        "islands": result.islands,
+        "running": None if result.running is None else _running_data(result.running),
+        "left_out": list(result.left_out),
+        "refused": result.refused,
+        "warm_up": result.warm_up,
+    }
+
+
+def of_data(data: dict[str, Any]) -> Result:
+    """Return the Result that `as_data` took apart."""
+    from fedsched.io.platforms.toml import federation_of_data
+    from fedsched.search.run.run import Moment
+
+    jobs = data["workload"]
+    workload = Workload(
+        **{name: jobs[name] for name in COLUMNS},
+        allowed=None if jobs["allowed"] is None else np.array(jobs["allowed"], dtype=np.bool_),
+        sites=tuple(jobs["sites"]),
+        name=jobs["name"],
+        nodes=jobs["nodes"],
+        cleaning=CleaningReport(**jobs["cleaning"]) if jobs.get("cleaning") else None,
+        history=tuple(jobs["history"]),
+        header=[(label, text) for label, text in jobs.get("header", ())],
+        **{field: jobs.get(field) for field in OPTIONAL},
+    )
+    federation = federation_of_data(tomllib.loads(data["federation"]), source="saved result", name="federation")
+    objectives = tuple(data["objectives"])
+    values = np.array(data["front"]["values"], dtype=np.float64).reshape(-1, len(objectives))
+    plans = tuple(_plan_of(plan, workload, federation) for plan in data["front"]["plans"])
+    return Result(
+        workload=workload,
+        federation=federation,
+        settings=_settings_of(data["settings"]),
+        method=data["method"],
+        seed=data["seed"],
+        objectives=objectives,
+        weights=tuple(data["weights"]),
+        front=Front(objectives, values, plans, _planned_of(data["front"]), tuple(data["front"].get("missing", ()))),
+        baselines=tuple(
+            Baseline(
+                one["policy"],
+                tuple(one["values"]),
+                tuple(one["planned"]) if one.get("planned") is not None else None,  # none in files of before
+                one.get("missing", 0),
+                one.get("late", 0.0),
+            )
+            for one in data["baselines"]
+        ),
+        lower_bounds={name: _or_nan(value) for name, value in data["lower_bounds"].items()},
+        bound_front=np.array(data["bound_front"], dtype=np.float64).reshape(-1, 2),
+        energy_penalty=_or_nan(data["energy_penalty"]),
+        history=tuple(
+            Moment(one["evaluations"], one["seconds"], tuple(one["best"]), one["hypervolume"])
+            for one in data["history"]
+        ),
+        evaluations=data["evaluations"],
+        seconds=data["seconds"],
+        stop_reason=data["stop_reason"],
+        versions=data["versions"],
+        packages=data["packages"],
+        islands=data["islands"],
+        running=_running_of(data["running"]) if data.get("running") is not None else None,
+        left_out=tuple(str(name) for name in data.get("left_out", ())),  # none of the three is in files of version 1
+        refused={str(name): str(why) for name, why in data.get("refused", {}).items()},
+        warm_up=float(data.get("warm_up", 0.0)),
+    )
+
+
+def _front_data(front: Front) -> dict[str, Any]:
+    data: dict[str, Any] = {"values": front.values.tolist(), "plans": [_plan_data(plan) for plan in front.plans]}
+    planned = {} if front.planned is None else {"planned": front.planned.tolist()}
+    return {**data, **planned, **({"missing": list(front.missing)} if front.missing else {})}
+
+
+def _planned_of(front: dict[str, Any]) -> NDArray[np.float64] | None:
+    planned = front.get("planned")
+    return None if planned is None else np.array(planned, dtype=np.float64).reshape(np.shape(front["values"]))
+
+
+def _settings_data(settings: Settings) -> dict[str, Any]:
+    data = asdict(settings)
+    return data | {word: value for word, value in data.pop("reading").items() if word in WORDS}
+
+
+def _settings_of(data: dict[str, Any]) -> Settings:
+    words = {word: data[word] for word in WORDS if word in data}
+    others = {name: data[name] for name in data if name not in WORDS}
+    if others.get("sharing") is not None:
+        others["sharing"] = NodeSharing(**others["sharing"])
+    return Settings(reading=CLAIRVOYANT.but(**words), **others)
+
+
+def _running_data(running: RunningJobs) -> dict[str, Any]:
+    columns = running._asdict()
+    return {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+
+
+def _running_of(data: dict[str, Any]) -> RunningJobs:
+    from fedsched.simulate import RunningJobs
+
+    floats = ("start", "finish", "planned_end", "tc", "work_left", "estimate_left", "since")
+    return RunningJobs(
+        time=float(data["time"]),
+        rows=np.array(data["rows"], dtype=np.int64),
+        counts=np.array(data["counts"], dtype=np.int64),
+        **{name: np.array(data[name], dtype=np.float64) for name in floats},
+    )
+
+
+def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
+    if plan.schedule is not None:
+        s = plan.schedule
+        return {
+            "start": s.start.tolist(), "finish": s.finish.tolist(), "counts": s.counts.tolist(), "t0": s.t0,
+            "policy": s.policy, **asdict(s.reading),
+            **{name: _or_none(value) for name, value in s.integrals._asdict().items()},
+            "notes": list(s.notes),
+            **({"lost": [column.tolist() for column in s.lost]} if s.lost.runs else {}),
+        }  # fmt: skip
+    if plan.order is None:
+        return {"policy": plan.policy}
+    caps = None if plan.caps is None else plan.caps.tolist()
+    shapes = {} if plan.alternatives is None else {"alternatives": plan.alternatives.tolist()}
+    return {
+        "order": plan.order.tolist(), "caps": caps, "dispatch": plan.dispatch, "placement": plan.placement, **shapes,
+        **({} if plan.delays is None else {"delays": plan.delays.tolist()}),
+    }  # fmt: skip
+
+
+def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -> PlannedQueue:
+    if "start" in data:
+        schedule = Schedule(
+            workload=workload,
+            federation=federation,
+            integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # not all are in old files
+            **{
+                **{name: value for name, value in data.items() if name not in Integrals._fields},
+                "start": np.array(data["start"], dtype=np.float64),
+                "finish": np.array(data["finish"], dtype=np.float64),
+                "counts": np.array(data["counts"], dtype=np.int64),
+                "notes": tuple(data.get("notes", ())),  # none in files of version 1
+                "lost": LostRuns.of(list(zip(*data["lost"], strict=True))) if "lost" in data else None,
+            },
+        )
+        return PlannedQueue(schedule=schedule)
+    if "policy" in data:
+        return PlannedQueue(policy=data["policy"])
+    caps = None if data["caps"] is None else np.array(data["caps"], dtype=np.int64)
+    order = np.array(data["order"], dtype=np.int64)
+    shapes = np.array(data["alternatives"], dtype=np.int64) if "alternatives" in data else None
+    rules = {"dispatch": data["dispatch"], "placement": data["placement"]}
+    delays = np.array(data["delays"], dtype=np.int64) if "delays" in data else None
+    return PlannedQueue(order=order, caps=caps, alternatives=shapes, delays=delays, **rules)
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value

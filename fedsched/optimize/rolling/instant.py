@@ -1,0 +1,122 @@
+"""What is known at one instant, as a search problem: the jobs that wait, beside those that run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.optional_features.moldable import in_each_shape
+from fedsched.engine.pack.foresight import foreseen
+from fedsched.engine.pack.problem import extras_of, frozen
+from fedsched.engine.rules import needs_of
+from fedsched.search.problem.packed import PackedProblem, usable_placements
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, RunningJobs, State
+    from fedsched.engine.run.simulation import Simulation
+    from fedsched.engine.sharing.run import SharedRun
+    from fedsched.search.problem.objectives import Objectives
+
+PER_JOB = ("tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # what a problem has of each job
+KEPT = 64  # workspaces: long queues come in thousands of sizes
+OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least expected to need yet
+
+
+class Workspaces:
+    """The arrays that simulations of so many jobs need, those used last kept for the next instant that is as large."""
+
+    def __init__(self) -> None:
+        self._states: dict[tuple[int, ...], State] = {}
+
+    def of(self, problem: Problem, *, separate_backfill: bool = False) -> State:
+        """Return a state for the problem."""
+        closing = (0, 0)  # as much as is known, which becomes more and less
+        if problem.extras is not None:
+            closing = problem.extras.calendar.lookout.size, problem.extras.calendar.change.size
+        key = (problem.submit.size, *closing, int(separate_backfill))
+        state = self._states.pop(key, None)
+        if state is None:
+            state = new_state(problem, needs=needs_of(Dispatch.EASY), separate_backfill=separate_backfill)
+        self._states[key] = state
+        if len(self._states) > KEPT:
+            del self._states[next(iter(self._states))]  # not used for longest
+        return state
+
+
+class Instant(PackedProblem):
+    """A run at this instant as its planner sees it: nothing here depends on a true run time.
+
+    The waiting jobs come first, in the order of their arrival, and rows plan them alone; the running ones follow.
+    Everybody takes as long as estimated.
+    """
+
+    def __init__(
+        self,
+        run: Simulation | SharedRun,
+        waiting: Ints,
+        objectives: Objectives,
+        *,
+        placements: Ints,
+        spaces: Workspaces,
+    ) -> None:
+        self.jobs, problem, running = seen_now(run, waiting)
+        super().__init__(
+            problem,
+            limits=run.limits(waiting),
+            placements=placements,
+            dispatches=(Dispatch.EASY,),
+            objectives=objectives,
+            ids=run.workload.id[self.jobs],
+            running=running,
+            states=[spaces.of(problem)],
+        )
+
+    def default_rules(self) -> tuple[int, int]:
+        """Return EASY dispatch, which goes on well when jobs come or end earlier than planned, and a placement."""
+        return int(Dispatch.EASY), super().default_rules()[1]
+
+
+def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
+    """Return the jobs that wait and then those that run, as a problem of what is known now, and how the latter run."""
+    now, whole = run.time, run.problem
+    running = run.running()
+    rows = np.concatenate([waiting, running.rows])
+    count, jobs = waiting.size, rows.size
+    of_jobs = {name: getattr(whole, name)[rows] for name in PER_JOB} | {"submit": run.submits(rows)}
+    of_jobs["watts"] = whole.watts[rows] if whole.watts.size else whole.watts
+    true = whole._replace(
+        **of_jobs,
+        runtime=of_jobs["estimate"],
+        arrival=np.arange(count),
+        arrival_rank=np.arange(jobs),
+        running=np.arange(count, jobs),
+        t0=now,
+        extras=extras_of(whole, rows, now),
+    )
+    end = _expected_end(now, running.start, running.planned_end)
+    left = running.estimate_left + (end - running.planned_end) / running.tc
+    known = running._replace(finish=end, planned_end=end, work_left=left, estimate_left=left)
+    return rows, frozen(foreseen(true, now)), known
+
+
+def placements_for_all(run: Simulation) -> Ints:
+    """Return the placement rules under which every job of a run fits somewhere on the empty federation, in any shape.
+
+    So whoever comes while a plan lasts can be placed under it.
+    """
+    groups = run.problem.groups
+    if groups.nodes.size == 1:
+        return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
+    plan = run.unplanned()
+    nodes = np.minimum(plan.caps, groups.nodes)[plan.cap_row]
+    usable = [usable_placements(problem, plan) for problem in in_each_shape(run.problem, nodes)]
+    return np.array(sorted(set.intersection(*({*rules.tolist()} for rules in usable))), dtype=np.int64)
+
+
+def _expected_end(now: float, start: Floats, planned_end: Floats) -> Floats:
+    # A job past its estimate is expected to go on for as long again as it has outrun it.
+    late = now - planned_end
+    return np.where(late >= 0.0, now + np.maximum(late, OVERRUN_SECONDS), planned_end)

@@ -1,0 +1,188 @@
+"""The planner of one run: when to plan anew, from what a search begins, and which plan the run goes on with."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.random import begin_stream
+from fedsched.engine.codes import Dispatch, Placement, SameTime
+from fedsched.engine.numbers import Counter
+from fedsched.engine.pack.limit_classes import by_their_nodes
+from fedsched.engine.pack.power_state_refusals import refuse_boots
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.sharing.counting import are_counted
+from fedsched.engine.sharing.run import SharedRun
+from fedsched.optimize.rolling.checkpoint import RunFile
+from fedsched.optimize.rolling.incumbents import incumbents
+from fedsched.optimize.rolling.instant import Instant, Workspaces, placements_for_all
+from fedsched.optimize.rolling.shared_instant import SharedInstant
+from fedsched.search.methods.methods import method_named
+from fedsched.search.problem.objectives import Objectives
+from fedsched.search.run.driver import INTERRUPTED, drive
+from fedsched.search.run.run import Run
+from fedsched.search.run.stopping import MaxEvaluations
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Ints
+    from fedsched.engine.run.simulation import Simulation
+    from fedsched.optimize.rolling.policy import Rolling
+    from fedsched.search.methods.methods import MethodInfo
+
+ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
+ENOUGH = 200  # evaluations for each waiting job: more find next to nothing in a short queue
+
+
+class RollingPlanner:
+    """Plans anew whenever its policy says so, and counts what that took."""
+
+    def __init__(self, policy: Rolling, run: Simulation) -> None:
+        if run.problem.same_time != SameTime.BATCH:
+            raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
+        refuse_boots("Rolling", run.federation)
+        self.policy = policy
+        self.replans = 0  # searches so far
+        self.evaluations = 0
+        self._shared = run if isinstance(run, SharedRun) else None
+        self._info = method_named(policy.method)
+        if self._shared is not None:
+            self._info = refuse_on_shared(policy)
+        self._objectives = Objectives.of(policy.objective)
+        self._due = -np.inf  # no new plan before
+        self._joined = 0  # so many jobs have joined the queue, and stand where they belong
+        self._spaces = Workspaces()
+        # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
+        self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
+        self._one_group = run.problem.groups.nodes.size == 1
+        # Of whom limits count the nodes that they are given: caps that make these more might keep them for ever.
+        self._uncapped = np.zeros(0, dtype=np.bool_)
+        if run.problem.extras is not None:
+            self._uncapped = by_their_nodes(run.problem.extras.limits)
+        if self._shared is not None:
+            self._uncapped = are_counted(self._shared.nodes.counted, run.problem.submit.size)
+        run.consult(self, jobs=min(policy.window, run.problem.submit.size))
+        if policy.placement is not None:
+            self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
+        elif self._shared is not None:
+            self._placements = self._shared.placements()
+        else:
+            self._placements = placements_for_all(run)
+        self._file = RunFile(policy, run)
+        memory = self._file.resume(run)
+        if memory is None:
+            self._file.save(run, self._memory())  # a path that cannot be written is better known now
+        else:
+            self.replans, self.evaluations = int(memory["replans"]), int(memory["evaluations"])
+            self._due, self._joined = memory["due"], int(memory["joined"])
+
+    def _memory(self) -> dict[str, float]:
+        return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due, "joined": self._joined}
+
+    def replan(self, run: Simulation) -> None:
+        """Let the run follow a new plan, where one is due."""
+        before = self._memory()
+        self._file.save_sometimes(run, before)
+        if run.workload.feedback is not None:
+            self._let_join(run)
+        if run.time < self._due:
+            return
+        queued = run.queued()
+        if not queued.size:
+            return  # who waits does so in a reservation's queue
+        all_fit = self._shared is None and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
+        if self._one_group and all_fit and not run.federation.calendar:
+            return  # all of them start, whatever the plan
+        planned, behind = queued[: self.policy.window], queued[self.policy.window :]
+        try:
+            instant = self._instant(run, planned)
+            row = self._best(instant, self._plan_at_hand(run, instant, planned))
+            order, caps, dispatch, placement = unpacked(instant.layout, row)
+            if self._uncapped.size:
+                caps = np.where(self._uncapped[planned, None], instant.space.limits, caps)
+        except KeyboardInterrupt:
+            self._file.save(run, before)
+            raise
+        run.follow(planned[order], caps[order], behind, dispatch=dispatch, placement=placement)
+        self._due = run.time + self.policy.seconds
+
+    def _instant(self, run: Simulation, planned: Ints) -> Instant:
+        how: dict[str, Any] = {"placements": self._placements, "spaces": self._spaces}
+        if self._shared is not None:
+            return SharedInstant(self._shared, planned, self._objectives, **how)
+        return Instant(run, planned, self._objectives, **how)
+
+    def _let_join(self, run: Simulation) -> None:
+        """Put whoever has joined the queue since the last time behind those who were there [45].
+
+        Places are those of recorded submits; where these move, a job that comes late may have an early one.
+        """
+        queued, joined = run.queued(), run.joined()
+        came = np.isin(queued, joined[self._joined :])
+        self._joined = joined.size
+        if came.any() and not came.all():
+            run.line_up(np.concatenate([run.in_queue_order(queued[~came]), queued[came]]))
+
+    def _plan_at_hand(self, run: Simulation, instant: Instant, planned: Ints) -> Ints:
+        """Return what the run would do without a new plan: the last plan, newly arrived jobs behind."""
+        order = np.argsort(run.state.queue.position[planned], kind="stable")
+        caps = np.minimum(run.plan.caps[run.plan.cap_row[planned]], instant.space.limits)
+        rules = np.array([[run.plan.dispatch, run.plan.placement]])
+        return instant.repaired(instant.layout.pack(order[None], caps[None], rules))[0]
+
+    def _best(self, instant: Instant, at_hand: Ints) -> Ints:
+        count = instant.layout.jobs
+        if self._one_group and count <= ALL_PLANS and _orders(count) <= self.policy.evaluations:
+            rows = _all_plans(instant, self._own_dispatch)
+            best = int(np.argmin(instant.values(rows)[:, 0]))
+            self.replans += 1
+            self.evaluations += len(rows)
+            return rows[best]
+        seeds = np.concatenate([at_hand[None], incumbents(instant, self._spaces, by_starts=self._own_dispatch)])
+        strict = (int(Dispatch.STRICT), instant.default_rules()[1])
+        # Whoever has no place on what stays open would keep all others waiting.
+        first_come = instant.row(np.arange(count), rules=None if instant.may_miss else strict)
+        reference = instant.values(first_come[None])[0]
+        search = Run(
+            problem=instant,
+            seed=self._seed(),
+            stop=(MaxEvaluations(min(self.policy.evaluations, ENOUGH * count)),),
+            reference=np.where(reference == 0.0, 1.0, reference),
+            seeds=seeds,
+            bounds=np.zeros(1),
+        )
+        if drive(search, self._info.make(search)) == INTERRUPTED:
+            raise KeyboardInterrupt
+        self.replans += 1
+        self.evaluations += search.evaluations
+        return search.archive.rows()[0]
+
+    def _seed(self) -> int:
+        # Of this plan's search, from the run's seed and how many plans there were.
+        stream = np.zeros(1, dtype=np.uint64)
+        begin_stream(stream, self.policy.seed, self.replans, 0)
+        return int(stream[0]) >> 2
+
+
+def refuse_on_shared(policy: Rolling) -> MethodInfo:
+    """Return the method that plans on nodes that jobs share, or refuse by name what does not go with these."""
+    info = method_named(policy.method)
+    if not info.shares_nodes:
+        raise ValueError(
+            f"Rolling: method={policy.method!r} plans whole nodes; where jobs share them take 'ga' or 'moga' "
+            "(fedsched: --method ga)."
+        )
+    return info
+
+
+def _orders(count: int) -> int:
+    return int(np.prod(np.arange(1, count + 1)))
+
+
+def _all_plans(instant: Instant, dispatch: Dispatch) -> Ints:
+    """Return all orders under one rule: on equal nodes, one of the strict ones gives the best of all schedules."""
+    orders = np.array(list(permutations(range(instant.layout.jobs))), dtype=np.int64)
+    caps = np.broadcast_to(instant.space.limits, (len(orders), *instant.space.limits.shape))
+    rules = np.tile(np.array([[dispatch, instant.space.placements[0]]], dtype=np.int64), (len(orders), 1))
+    return instant.layout.pack(orders, caps, rules)

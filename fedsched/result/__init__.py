@@ -1,5 +1,0 @@
-"""What a search found: the record, how it prints, and its files."""
-
-from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
-
-__all__ = ["Baseline", "Front", "PlannedQueue", "Result", "Settings"]

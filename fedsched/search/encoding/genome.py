@@ -1,0 +1,125 @@
+"""What every search needs of plans as rows of whole numbers: decoding and repair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference, inlined, kernel, part
+from fedsched.engine.codes import Placement
+from fedsched.engine.optional_features import limits
+from fedsched.engine.pack.shape_arrays import shape_job, tasks_in
+from fedsched.engine.placement.node_choice import place
+from fedsched.engine.placement.tasks_per_node import is_uneven
+from fedsched.engine.run.evaluate import Common, plan_of
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
+
+ROUNDING = 1e-9
+ANY_NODES = tuple(int(x) for x in (Placement.FASTEST, Placement.BEST_FIT, Placement.EFFICIENT, Placement.POWERFUL))
+
+
+@by_reference
+class Space(NamedTuple):
+    """What the search kernels know beside the Problem."""
+
+    common: Common
+    limits: Ints  # jobs × groups: the caps that forbid nothing; the jobs of a row are the problem's first
+    nodes: Ints  # nodes of every group: the empty federation
+    no_load: Floats
+    placements: Ints  # rules under which every job fits on the empty federation
+    dispatches: Ints
+
+
+@part
+def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State) -> bool:
+    shape_job(space.common.shapes, space.limits.shape[1], row, j)
+    plan = plan_of(space.common.shared, space.limits.shape[0], space.limits.shape[1], row)
+    placed = place(problem, plan, j, space.nodes, space.no_load, state)
+    return placed and limits.suffice_alone(problem.extras, j, state.scratch.chosen)
+
+
+@inlined
+def takes_any_nodes(placement: int) -> bool:
+    """Return whether a rule places every job for which enough nodes are allowed, wherever these are."""
+    return placement in ANY_NODES
+
+
+@inlined
+def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
+    """Do as `make_placeable` for caps within their limits: most need no more than this look at their sums."""
+    jobs, groups = space.limits.shape
+    base = jobs + j * groups
+    tasks = tasks_in(space.common.shapes, problem, groups, row, j)
+    placement = row[jobs * (1 + groups) + 1]
+    if is_uneven(problem.extras, j):  # whose nodes are not known by their number
+        make_placeable(problem, space, row, j, state)
+        return
+    begin = problem.groups.cluster_begin
+    allowed = 0
+    for k in range(begin.size - 1):
+        here = 0
+        for g in range(begin[k], begin[k + 1]):
+            here += row[base + g]
+        if here >= tasks and placement != Placement.HOME:
+            return  # one cluster can hold it, and that is enough for every other rule
+        allowed += here
+    if allowed < tasks or not takes_any_nodes(placement):
+        make_placeable(problem, space, row, j, state)
+
+
+@part
+def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
+    """Restore whole groups to a job, least forbidden first, until it fits on the empty federation."""
+    jobs, groups = space.limits.shape
+    base = jobs + j * groups
+    allowed = 0
+    for g in range(groups):
+        row[base + g] = min(max(row[base + g], 0), space.limits[j, g])
+        allowed += row[base + g]
+    tasks = tasks_in(space.common.shapes, problem, groups, row, j)
+    anywhere = takes_any_nodes(row[jobs * (1 + groups) + 1]) and not is_uneven(problem.extras, j)
+    while True:
+        if allowed >= tasks and (anywhere or _fits_empty(problem, space, row, j, state)):
+            return
+        chosen = -1
+        least = 2.0
+        for g in range(groups):
+            limit = space.limits[j, g]
+            if row[base + g] < limit:
+                weight = (space.nodes[g] - row[base + g]) / space.nodes[g]
+                if weight < least:
+                    chosen, least = g, weight
+        if chosen < 0:
+            return  # nothing is forbidden any more; `space.placements` holds only rules under which it fits
+        allowed += space.limits[j, chosen] - row[base + chosen]
+        row[base + chosen] = space.limits[j, chosen]
+
+
+@kernel
+def repair(problem: Problem, space: Space, rows: Ints, state: State) -> None:
+    """Make every row feasible: caps within their limits, and each job placeable on the empty federation."""
+    for c in range(rows.shape[0]):
+        for j in range(space.limits.shape[0]):
+            make_placeable(problem, space, rows[c], j, state)
+
+
+@kernel
+def decode_weights(problem: Problem, space: Space, weights: Floats, rows: Ints, state: State) -> None:
+    """Set the rows' caps from weights in [0, 1] (rows × jobs·groups) and write the repaired weights back.
+
+    A weight w forbids ⌊w·count + 1e-9⌋ nodes of the group to the job.
+    """
+    jobs, groups = space.limits.shape
+    for c in range(rows.shape[0]):
+        for j in range(jobs):
+            for g in range(groups):
+                i = j * groups + g
+                forbidden = int(np.floor(weights[c, i] * space.nodes[g] + ROUNDING))
+                rows[c, jobs + i] = min(space.nodes[g] - forbidden, space.limits[j, g])
+            keep_placeable(problem, space, rows[c], j, state)
+            for g in range(groups):
+                i = j * groups + g
+                weights[c, i] = (space.nodes[g] - rows[c, jobs + i]) / space.nodes[g]

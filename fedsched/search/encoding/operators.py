@@ -1,0 +1,297 @@
+"""Compiled variation of plans: crossover of two rows, and the moves of mutation and local search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import flag, inlined, kernel, part
+from fedsched.core.random import begin_stream, below, uniform
+from fedsched.engine.pack.shape_arrays import choices_begin, inherit_shape, tasks_in
+from fedsched.search.encoding.genome import keep_placeable, make_placeable, takes_any_nodes
+
+if TYPE_CHECKING:
+    from fedsched.core.random import Stream
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
+    from fedsched.engine.pack.shape_arrays import Shapes
+    from fedsched.search.encoding.genome import Space
+
+LONGEST_BLOCK = 8  # jobs that an insertion moves together
+CAP_SHARE = 0.2  # of the moves; none where there is one group
+JOB_SHARE = 0.3
+RULE_SHARE = 0.03
+SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
+SHAPE_SHARE = 0.2  # of the moves, where plans choose shapes
+NEAR_SHARE = 0.5  # of the insertions that stay near
+LATE_SHARE = 0.5  # of the moves whose job is the latest to end among some drawn at random
+LATE_AMONG = 6
+OPEN = flag(True)
+
+
+# ---- crossover ------------------------------------------------------------------------------------------------------
+
+
+@part
+def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, stream: Stream) -> None:
+    # Order crossover: a stretch of the first parent stays in place, the rest comes in the second parent's order.
+    # Caps: each job's row from either parent.
+    jobs, groups = space.limits.shape
+    begin = below(stream, jobs)
+    end = begin + 1 + below(stream, jobs - begin)
+    for j in range(jobs):
+        taken[j] = 0
+    for i in range(begin, end):
+        child[i] = first[i]
+        taken[first[i]] = 1
+    place = 0
+    for i in range(jobs):
+        j = second[i]
+        if taken[j] == 1:
+            continue
+        if place == begin:
+            place = end
+        child[place] = j
+        place += 1
+    for j in range(jobs):
+        base = jobs + j * groups
+        from_first = uniform(stream) < 0.5
+        for g in range(groups):
+            child[base + g] = first[base + g] if from_first else second[base + g]
+        inherit_shape(space.common.shapes, groups, first if from_first else second, child, j)
+    from_first = uniform(stream) < 0.5
+    for i in range(jobs * (1 + groups), choices_begin(jobs, groups)):
+        child[i] = first[i] if from_first else second[i]
+
+
+@part
+def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) -> None:
+    # Caps that were feasible under one rule may not be under the one that the row has now.
+    jobs, groups = space.limits.shape
+    if not takes_any_nodes(row[jobs * (1 + groups) + 1]):
+        for j in range(jobs):
+            keep_placeable(problem, space, row, j, state)
+
+
+@kernel
+def cross_rows(
+    problem: Problem,
+    space: Space,
+    parents: Ints,
+    pairs: Ints,
+    children: Ints,
+    taken: Ints,
+    stream: Stream,
+    seed: int,
+    generation: int,
+    state: State,
+) -> None:
+    """Fill a child of each pair of parents (pairs × 2 row numbers); each pair draws from a stream of its own."""
+    jobs, groups = space.limits.shape
+    placement = jobs * (1 + groups) + 1
+    for c in range(pairs.shape[0]):
+        begin_stream(stream, seed, generation, c)
+        first, second = parents[pairs[c, 0]], parents[pairs[c, 1]]
+        _cross(space, first, second, children[c], taken, stream)
+        if first[placement] != second[placement]:  # else each job's caps are known to do under the rule
+            _repair_for_rule(problem, space, children[c], state)
+
+
+# ---- moves ----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _reverse(order: Ints, begin: int, end: int) -> None:
+    low, high = begin, end - 1
+    while low < high:
+        order[low], order[high] = order[high], order[low]
+        low += 1
+        high -= 1
+
+
+@inlined
+def _place_of_one(row: Ints, ends: Floats, jobs: int, stream: Stream) -> int:
+    # A place in the queue: any, or that of a job that ends late, for there a plan is mended.
+    place = below(stream, jobs)
+    if uniform(stream) < LATE_SHARE:
+        for _ in range(LATE_AMONG - 1):
+            other = below(stream, jobs)
+            if ends[row[other]] > ends[row[place]]:
+                place = other
+    return place
+
+
+@part
+def _insert(row: Ints, ends: Floats, jobs: int, stream: Stream) -> None:
+    # Moves a block of jobs to another place: a rotation of the stretch between the two.
+    length = 1
+    while length < LONGEST_BLOCK and length < jobs - 1 and uniform(stream) < 0.4:
+        length += 1
+    begin = min(_place_of_one(row, ends, jobs, stream), jobs - length)
+    places = jobs - length + 1  # where the block may begin
+    if uniform(stream) < NEAR_SHARE:
+        reach = 1 + jobs // 10
+        to = min(max(begin - reach + below(stream, 2 * reach + 1), 0), places - 1)
+    else:
+        to = below(stream, places)
+    if to < begin:
+        low, middle, high = to, begin, begin + length
+    else:
+        low, middle, high = begin, begin + length, to + length
+    _reverse(row, low, middle)
+    _reverse(row, middle, high)
+    _reverse(row, low, high)
+
+
+@inlined
+def _swap(row: Ints, ends: Floats, jobs: int, stream: Stream) -> None:
+    a, b = _place_of_one(row, ends, jobs, stream), below(stream, jobs)
+    row[a], row[b] = row[b], row[a]
+
+
+@inlined
+def _set_cluster(problem: Problem, space: Space, row: Ints, j: int, cluster: int, open_it: bool, state: State) -> None:
+    # Forbids a cluster to a job, or opens it.
+    jobs, groups = space.limits.shape
+    base = jobs + j * groups
+    for g in range(problem.groups.cluster_begin[cluster], problem.groups.cluster_begin[cluster + 1]):
+        row[base + g] = space.limits[j, g] if open_it else 0
+    keep_placeable(problem, space, row, j, state)
+
+
+@part
+def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
+    jobs, groups = space.limits.shape
+    cluster = below(stream, problem.groups.uplink.size)
+    open_it = uniform(stream) < 0.5
+    kind = uniform(stream)
+    if kind < 0.25:  # a cluster, a stretch of the queue
+        length = 1 + below(stream, 1 + jobs // 8)
+        begin = below(stream, jobs - length + 1)
+        for i in range(begin, begin + length):
+            _set_cluster(problem, space, row, row[i], cluster, open_it, state)
+    elif kind < 0.4:  # a cluster, one job
+        _set_cluster(problem, space, row, row[_place_of_one(row, ends, jobs, stream)], cluster, open_it, state)
+    elif kind < 0.65:  # one job bound to a cluster
+        j = row[_place_of_one(row, ends, jobs, stream)]
+        for g in range(groups):
+            row[jobs + j * groups + g] = 0
+        _set_cluster(problem, space, row, j, cluster, OPEN, state)
+    elif kind < 0.85:  # two jobs exchange their caps
+        a, b = row[_place_of_one(row, ends, jobs, stream)], below(stream, jobs)
+        for g in range(groups):
+            x, y = jobs + a * groups + g, jobs + b * groups + g
+            row[x], row[y] = row[y], row[x]
+        make_placeable(problem, space, row, a, state)
+        make_placeable(problem, space, row, b, state)
+    elif kind < 0.9:  # a cluster, all jobs up to a size, or from it on
+        size = tasks_in(space.common.shapes, problem, groups, row, below(stream, jobs))
+        small = uniform(stream) < 0.5
+        for j in range(jobs):
+            tasks = tasks_in(space.common.shapes, problem, groups, row, j)
+            if (small and tasks <= size) or (not small and tasks >= size):
+                _set_cluster(problem, space, row, j, cluster, open_it, state)
+    elif kind < 0.95:  # nothing forbidden to one job
+        j = below(stream, jobs)
+        for g in range(groups):
+            row[jobs + j * groups + g] = space.limits[j, g]
+    else:  # some nodes of one group, one job
+        j, g = below(stream, jobs), below(stream, groups)
+        row[jobs + j * groups + g] = below(stream, space.limits[j, g] + 1)
+        make_placeable(problem, space, row, j, state)
+
+
+@part
+def _move_jobs(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
+    # Order and caps together, for what a place in the queue is worth depends on the nodes.
+    jobs, groups = space.limits.shape
+    a = _place_of_one(row, ends, jobs, stream)
+    b = below(stream, jobs)
+    if uniform(stream) < 0.5:  # two jobs exchange places and caps
+        first, second = row[a], row[b]
+        row[a], row[b] = second, first
+        for g in range(groups):
+            x, y = jobs + first * groups + g, jobs + second * groups + g
+            row[x], row[y] = row[y], row[x]
+        make_placeable(problem, space, row, first, state)
+        make_placeable(problem, space, row, second, state)
+    else:  # a job is bound to a cluster, at another place
+        j = row[a]
+        step = 1 if b > a else -1
+        while a != b:
+            row[a] = row[a + step]
+            a += step
+        row[b] = j
+        for g in range(groups):
+            row[jobs + j * groups + g] = 0
+        _set_cluster(problem, space, row, j, below(stream, problem.groups.uplink.size), OPEN, state)
+
+
+@part
+def _move_rules(problem: Problem, space: Space, row: Ints, stream: Stream, state: State) -> None:
+    jobs, groups = space.limits.shape
+    end = jobs * (1 + groups)
+    if space.placements.size > 1 and uniform(stream) < 0.8:
+        row[end + 1] = space.placements[below(stream, space.placements.size)]
+        _repair_for_rule(problem, space, row, state)
+    else:
+        row[end] = space.dispatches[below(stream, space.dispatches.size)]
+
+
+@inlined
+def _move_shape(
+    shapes: Shapes | None, problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State
+) -> bool:
+    # One job gets another shape; False where that is not this move's turn, or no plan chooses shapes.
+    if shapes is None:
+        return False
+    if uniform(stream) >= SHAPE_SHARE:
+        return False
+    jobs, groups = space.limits.shape
+    j = shapes.choosers[below(stream, shapes.choosers.size)]
+    if uniform(stream) < LATE_SHARE:
+        for _ in range(LATE_AMONG - 1):
+            other = shapes.choosers[below(stream, shapes.choosers.size)]
+            if ends[other] > ends[j]:
+                j = other
+    at = choices_begin(jobs, groups) + j
+    choice = below(stream, shapes.first[j + 1] - shapes.first[j] - 1)
+    row[at] = choice + 1 if choice >= row[at] else choice
+    keep_placeable(problem, space, row, j, state)
+    return True
+
+
+@part
+def move(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
+    """Change a plan in place by one random move; it stays feasible. `ends`: when its jobs end, as far as known."""
+    jobs, groups = space.limits.shape
+    if _move_shape(space.common.shapes, problem, space, row, ends, stream, state):
+        return
+    kind = uniform(stream)
+    if kind < RULE_SHARE:
+        _move_rules(problem, space, row, stream, state)
+    elif (groups > 1 and kind < RULE_SHARE + CAP_SHARE) or jobs == 1:
+        _move_caps(problem, space, row, ends, stream, state)
+    elif groups > 1 and kind < RULE_SHARE + CAP_SHARE + JOB_SHARE:
+        _move_jobs(problem, space, row, ends, stream, state)
+    elif uniform(stream) < SWAP_SHARE:
+        _swap(row, ends, jobs, stream)
+    else:
+        _insert(row, ends, jobs, stream)
+
+
+@kernel
+def mutate_rows(
+    problem: Problem,
+    space: Space,
+    rows: Ints,
+    moves: Ints,
+    ends: Floats,
+    stream: Stream,
+    seed: int,
+    generation: int,
+    state: State,
+) -> None:
+    """Change each row by so many moves; each row draws from a stream of its own."""
+    for c in range(rows.shape[0]):
+        begin_stream(stream, seed, generation, c)
+        for _ in range(moves[c]):
+            move(problem, space, rows[c], ends, stream, state)

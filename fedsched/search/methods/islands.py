@@ -1,0 +1,430 @@
+"""Islands: searches side by side on any executor, with draws of their own, that send each other their best plans."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import platform
+import time
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass, replace
+from textwrap import shorten
+from traceback import format_exception
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import numpy as np
+
+from fedsched.core.compilation import compiling
+from fedsched.core.executors import LateError, result_of, unknown_to_workers
+from fedsched.io.trees import Saved, pack, unpack
+from fedsched.search.methods.methods import Welcoming
+from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
+from fedsched.search.run.clock import Clock
+from fedsched.search.run.crowding import least_crowded
+from fedsched.search.run.driver import drive
+from fedsched.search.run.run import BudgetSpent, CutShort, Run
+from fedsched.search.run.stopping import MaxEvaluations, MaxSeconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Executor, Future
+
+    from fedsched.core.compilation import Compilation
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.io.trees import Plain
+    from fedsched.search.methods.methods import Method, MethodInfo
+    from fedsched.search.problem.packed import PackedProblem
+    from fedsched.search.run.stopping import StoppingRule
+
+EPOCHS = 20  # of a budget: how often the islands exchange plans
+SHORTEST = 200  # evaluations of an island's epoch
+WORK = 6_000_000  # job placements of an island's epoch at most: some two seconds, and how long Ctrl-C may take
+EMIGRANTS = 4  # plans that an island sends to the next one after each epoch
+TRIALS = 2  # times that an epoch is tried before its island is given up
+SEARCHED = 4  # seconds at least of an epoch's search for one of setting an island down and bringing it home
+AT_FIRST = 50  # plans that an island is expected to bring home, before one has
+GRACE, GRACE_SHARE = 0.05, 0.025  # seconds, and share of the budget, that a late epoch is waited for
+NOTHING = pack({})
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """One search between two epochs: what travels to a worker and back."""
+
+    seed: int
+    done: int = 0  # evaluations
+    ended: bool = False  # the method has no more to do, whatever is left of the budget
+    state: bytes = b""  # of its run and its method, packed, as the last epoch left them
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What a worker is asked to do with an island; what is heavy travels packed."""
+
+    problem: PackedProblem
+    info: MethodInfo
+    island: Island
+    reference: Floats
+    seeds: bytes
+    bounds: Floats
+    share: int | None  # of the budget in evaluations: what the island may use in all
+    evaluations: int
+    seconds: float | None
+    left: float | None  # of the whole budget in seconds: where the search is cut short in the midst of a step
+    since: tuple[str, float]  # machine and time of asking: until a worker is free, time passes
+    immigrants: bytes
+    plan_takes: float = 0.0  # seconds, of late
+    home: float = 0.0  # seconds that are kept back for bringing all islands home
+    saves: bool = True  # whether the state of an island whose time is over is of any use
+
+    def __dask_tokenize__(self) -> str:
+        # By default Dask answers what looks like a task of before with that one's result, or with its failure.
+        return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Stop where an epoch ends; the island's budget goes on."""
+
+    evaluations: int
+
+    def __call__(self, run: Run) -> str | None:
+        """Return the reason to stop, or None."""
+        return "the epoch ends" if run.evaluations >= self.evaluations else None
+
+
+class Archipelago:
+    """So many islands of one method, a method itself: a step is an epoch of all of them.
+
+    The same seed and evaluations give the same plans on any executor. After each epoch every island hands the best
+    of its archive to the next one, in a ring.
+    """
+
+    def __init__(self, run: Run, info: MethodInfo, islands: int) -> None:
+        self.info = info
+        self._length = run.problem.layout.length
+        self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
+        seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
+        # Given before the first step as well: whether the executor outlives the search, and whether that is saved.
+        self.may_be_left, self.saves = False, False
+        self.late = 0  # islands that were given up when the time was over
+        self._home = 0.0  # seconds that bringing all islands home took: they are kept back for it
+        self._plan_takes = self._carried = 0.0
+        self._seeds = NOTHING
+        self._islands = [Island(seed) for seed in seeds]
+        nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
+        self._found = [nothing] * islands  # the archive of each, by which the next one profits
+
+    def step(self, run: Run) -> bool:
+        """Let every island live for an epoch, then collect what they have found."""
+        alive = self._alive(run)
+        self._leave_in_time(run)
+        seeds = self._packed(run, alive)
+        self._leave_in_time(run)  # packing plans of many jobs may have taken what was left
+        epochs = {k: self._epoch(run, k, seeds) for k in alive}
+        futures = {k: self._submit(k, epochs[k]) for k in alive}
+        lost, landed, packing, unpacking = None, 0, 0.0, 0.0
+        for k in alive:
+            try:
+                landing = self._result(run, k, epochs[k], futures[k])
+            except CutShort as error:
+                lost = lost or error  # the others are still collected
+                continue
+            if isinstance(landing, Raised):
+                raise landing.error
+            if landing is None:
+                self.late += 1
+            elif landing.archive:  # else its time was over before its turn came
+                began = run.seconds
+                self._bring_home(run, k, epochs[k], landing)
+                packing, unpacking = max(packing, landing.home), unpacking + run.seconds - began
+                landed += 1
+        self._home = packing + unpacking
+        if lost is not None:
+            raise lost
+        if alive and not landed:
+            raise BudgetSpent  # there is time for none
+        return bool(self._alive(run))
+
+    def _leave_in_time(self, run: Run) -> None:
+        """Raise BudgetSpent where no epoch would be home in time that has as much to carry as the last one."""
+        if run.beyond(run.cut_at - self._home - self._carried) and len(run.archive):
+            raise BudgetSpent
+
+    def _bring_home(self, run: Run, k: int, epoch: Epoch, landing: Landing) -> None:
+        self._islands[k] = landing.island
+        self._found[k] = rows, values = _plans(Saved(unpack(landing.archive), own=True), run.problem)
+        run.account(landing.island.done - epoch.island.done, values, rows)
+        self._plan_takes, self._carried = landing.plan_takes, landing.carried
+
+    def _packed(self, run: Run, alive: Sequence[int]) -> bytes:
+        """Return the seeds, packed once; what that takes says at first what bringing plans home takes."""
+        if all(self._islands[k].state for k in alive):
+            self._seeds = NOTHING  # they are only needed at first
+        elif self._seeds is NOTHING:
+            began = run.seconds
+            self._seeds = pack({"rows": run.seeds})
+            packing = run.seconds - began
+            self._home = self._home or packing * AT_FIRST / max(len(run.seeds), 1)
+            self._carried = self._carried or packing  # unpacking takes as long
+        return self._seeds
+
+    def _patience(self, run: Run) -> float:
+        """Return for how many seconds an epoch is waited for."""
+        if run.seconds_given is None or not self.may_be_left:
+            return math.inf
+        return max(run.seconds_given - run.seconds, 0.0) + GRACE + GRACE_SHARE * run.seconds_given
+
+    def _alive(self, run: Run) -> list[int]:
+        return [
+            k
+            for k, island in enumerate(self._islands)
+            if not island.ended and ((share := self._share(run, k)) is None or island.done < share)
+        ]
+
+    def _share(self, run: Run, k: int) -> int | None:
+        # Of the budget as it is: after a checkpoint there may be more of it.
+        total, islands = run.total, len(self._islands)
+        return None if total is None else total // islands + (k < total % islands)
+
+    def _epoch(self, run: Run, k: int, seeds: bytes) -> Epoch:
+        island, share = self._islands[k], self._share(run, k)
+        most = max(SHORTEST, WORK // run.problem.layout.jobs)
+        length = most if share is None else max(SHORTEST, min(most, share // EPOCHS))
+        seconds = None
+        if run.seconds_given is not None:
+            usual = max(run.seconds_given / EPOCHS, SEARCHED * self._carried)
+            seconds = max(0.05, min(usual, run.seconds_given - run.seconds))
+        return Epoch(
+            problem=run.problem,
+            info=self.info,
+            island=island,
+            reference=run.reference,
+            seeds=NOTHING if island.state else seeds,
+            bounds=run.bounds,
+            share=share,
+            evaluations=island.done + length,
+            seconds=seconds,
+            left=None if run.seconds_given is None else run.seconds_given - run.seconds,
+            since=(platform.node(), time.time()),
+            immigrants=pack(_as_arrays(self._length, *emigrants(*self._found[k - 1]))),
+            plan_takes=self._plan_takes or run.plan_takes,
+            home=self._home,
+            saves=self.saves,
+        )
+
+    # ---- rest ---------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Plain]:
+        """Return how far every island is, and what it has found."""
+        islands: list[Plain] = [
+            {
+                "done": island.done,
+                "ended": island.ended,
+                "state": unpack(island.state) if island.state else None,
+                **_as_arrays(self._length, *found),
+            }
+            for island, found in zip(self._islands, self._found, strict=True)
+        ]
+        return {"islands": islands}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with all islands; none sails before each is found to be as an epoch leaves it."""
+        islands = saved.parts("islands")
+        if len(islands) != len(self._islands):
+            raise saved.unfit("islands", f"must be {len(self._islands)}, not {len(islands)}")
+        for k, one in enumerate(islands):
+            state = one.maybe("state")
+            if state is not None:
+                _set_down(state, Run(run.problem, run.seed, run.stop, run.reference, run.seeds, run.bounds), self.info)
+            self._islands[k] = replace(
+                self._islands[k],
+                done=one.whole("done"),
+                ended=one.flag("ended"),
+                state=b"" if state is None else pack(state.fields),
+            )
+            self._found[k] = _plans(one, run.problem)
+
+    # ---- what an executor may do to an epoch --------------------------------------------------------------------
+
+    def _submit(self, k: int, epoch: Epoch) -> Future[Landing | Raised]:
+        if self.executor is None:
+            raise CutShort("the islands have no executor")
+        try:
+            return self.executor.submit(live, epoch)
+        except Exception as error:  # whatever an executor that has gone raises
+            raise self._lost(k, epoch, error) from error
+
+    def _result(self, run: Run, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised | None:
+        """Return what comes of an epoch; None where it comes too late."""
+        for trial in range(1, TRIALS + 1):
+            try:
+                return result_of(self.executor, future, seconds=self._patience(run))
+            except LateError:
+                future.cancel()
+                return None
+            except Exception as error:  # the executor's, whatever it is: the search's own is a result
+                if trial == TRIALS:
+                    raise self._lost(k, epoch, error) from error
+            future = self._submit(k, epoch)  # a lost epoch is lived again
+        return None
+
+    def _lost(self, k: int, epoch: Epoch, error: Exception) -> Exception:
+        stranger = unknown_to_workers(epoch)
+        if stranger and isinstance(error, BrokenExecutor | TypeError):
+            return TypeError(stranger)
+        why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
+        if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and not _pickles(epoch):
+            return TypeError(
+                f"The search cannot be sent to the executor's workers ({why}); define its objective functions at the "
+                "top of a module, or take threads."
+            )
+        return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What a worker brings back: the island, and its archive's plans and values, packed; none without time for it."""
+
+    island: Island
+    archive: bytes = b""
+    plan_takes: float = 0.0  # seconds, of late
+    home: float = 0.0  # seconds that it took to pack what the last epoch needs too
+    carried: float = 0.0  # seconds that all took which is no search
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a worker brings back where the search raises, in most cases a user's objective: no loss of the worker's."""
+
+    error: Exception
+
+    def __reduce__(self) -> tuple[type[Raised], tuple[Exception]]:
+        # A traceback does not travel, nor do errors that take other arguments than they keep.
+        error = self.error
+        trace = "".join(format_exception(error))
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        error.add_note(f"In the worker:\n{trace}")
+        return Raised, (error,)
+
+
+def live(epoch: Epoch) -> Landing | Raised:
+    """Return an island after an epoch, or what the search raised; this is what workers run."""
+    try:
+        with compiling() as compiled:
+            return _lived(epoch, Turn(epoch, compiled))
+    except MemoryError:
+        raise  # the worker's loss: another may have more
+    except Exception as error:
+        return Raised(error)
+
+
+class Turn:
+    """The time of one epoch, by the clock of the machine where its turn has come: what it compiles does not count."""
+
+    def __init__(self, epoch: Epoch, compiled: Compilation) -> None:
+        machine, asked = epoch.since
+        waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # elsewhere are other clocks
+        self.clock = Clock(None, compiled)
+        self._over = math.inf if epoch.left is None else epoch.left - waited - epoch.home
+        self._ended = 0.0
+        self.before = 0.0  # seconds that it took to set the island down
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left for searching; inf without an end."""
+        return self._over - self.clock.elapsed
+
+    def end(self) -> None:
+        """End the search."""
+        self._ended = self.clock.elapsed
+
+    @property
+    def since_end(self) -> float:
+        """Return the seconds since the search ended."""
+        return self.clock.elapsed - self._ended
+
+
+def _lived(epoch: Epoch, turn: Turn) -> Landing:
+    island = epoch.island
+    if turn.left <= 0.0:
+        return Landing(island)
+    rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
+    if epoch.share is not None:
+        rules.append(MaxEvaluations(epoch.share))
+    problem = epoch.problem.anew()
+    seeds = _rows(Saved(unpack(epoch.seeds), own=True), problem)
+    run = Run(problem, island.seed, rules, epoch.reference, seeds, epoch.bounds, plan_takes=epoch.plan_takes)
+    run.begin_clock(turn.clock)
+    if island.state:
+        method = _set_down(Saved(unpack(island.state), own=True), run, epoch.info)
+    else:
+        run.cut_at = run.seconds + turn.left
+        method = epoch.info.make(run)
+    immigrants, values = _plans(Saved(unpack(epoch.immigrants), own=True), problem)
+    if immigrants:
+        run.archive.add(values, immigrants)
+        if isinstance(method, Welcoming):
+            method.welcome(immigrants, values)
+    if epoch.seconds is not None:
+        run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
+    run.cut_at = run.seconds + turn.left
+    if turn.left <= 0.0:
+        return Landing(island)
+    turn.before = turn.clock.elapsed
+    drive(run, method)
+    turn.end()
+    ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
+    state = b""
+    if turn.left > 0.0 or epoch.saves:
+        state = pack({"run": run.state(), "method": method.state()})
+    else:
+        ended = True  # no other epoch: it would begin anew
+    state_packed = turn.since_end
+    archive = pack(_as_arrays(problem.layout.length, *run.archive.plans()))
+    return Landing(
+        island=replace(island, done=run.evaluations, ended=ended, state=state),
+        archive=archive,
+        plan_takes=run.plan_takes,
+        home=turn.since_end - (0.0 if epoch.saves else state_packed),
+        carried=turn.since_end + turn.before,
+    )
+
+
+def _set_down(saved: Saved, run: Run, info: MethodInfo) -> Method:
+    """Set a run to what an epoch left of it, and return its method."""
+    run.restore(saved.part("run"))
+    method = info.make(run)
+    method.restore(saved.part("method"), run)
+    return method
+
+
+def _as_arrays(length: int, rows: list[Ints], values: Floats) -> dict[str, Plain]:
+    return {"rows": np.array(rows, dtype=np.int64).reshape(-1, length), "values": values}
+
+
+def _rows(saved: Saved, problem: PackedProblem) -> Ints:
+    return saved_plans(saved, "rows", problem) if saved.fields else np.zeros((0, problem.layout.length), dtype=np.int64)
+
+
+def _plans(saved: Saved, problem: PackedProblem) -> tuple[list[Ints], Floats]:
+    rows = saved_plans(saved, "rows", problem)
+    return list(rows), saved_values(saved, "values", problem, len(rows))
+
+
+def _pickles(epoch: Epoch) -> bool:
+    try:
+        pickle.dumps(epoch)
+    except Exception:
+        return False
+    return True
+
+
+def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:
+    """Return the few plans of an archive that stand for it: the extremes and the least crowded."""
+    chosen = least_crowded(values, EMIGRANTS)
+    return [rows[k] for k in chosen.tolist()], values[chosen]

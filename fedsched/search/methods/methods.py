@@ -1,0 +1,130 @@
+"""The registry of search methods: name, what it is after, and how one is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+from fedsched.core.errors import shortened, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.run.run import Run
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A search in steps. The run is handed to each step and not kept; its state is data: arrays, numbers, words."""
+
+    def step(self, run: Run) -> bool:
+        """Do one generation (or its like) and return whether there is more to do."""
+        ...
+
+    def state(self) -> dict[str, Plain]:
+        """Return all that another process needs to go on."""
+        ...
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on as the method did whose state this is; raise an UnfitError where it is none of this run's problem."""
+        ...
+
+
+@runtime_checkable
+class Welcoming(Protocol):
+    """A method that takes up plans from another island."""
+
+    def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
+        """Let these plans take part in what follows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MethodInfo:
+    """What the registry knows of a method."""
+
+    name: str
+    about: str
+    objectives: tuple[str, ...]  # what it is after when the user names none
+    maker: str  # "module:callable": called with the run, and the encoding if it has a choice; returns the Method
+    encodings: tuple[str, ...] = ()  # what its plans may be written in, the usual one first; none: it has one way
+    encoding: str = ""  # the one chosen, where that is not the usual one
+    rows: bool = True  # whether its plans are rows from first to last, which may choose shapes; else keys
+    walks: bool = False  # whether it runs plans within its own kernels, which know what the engine does
+    sides: int = 1  # that take turns, each with kernels of its own
+
+    def make(self, run: Run) -> Method:
+        """Return the method, ready for its first step."""
+        module, _, name = self.maker.partition(":")
+        maker = getattr(import_module(f"fedsched.search.{module}"), name)
+        return cast("Method", maker(run, self.encoding) if self.encoding else maker(run))
+
+    @property
+    def title(self) -> str:
+        """Return the name, with the encoding where it is not the usual one."""
+        return f"{self.name} ({self.encoding})" if self.encoding else self.name
+
+    @property
+    def takes_shapes(self) -> bool:
+        """Return whether its plans can choose the jobs' shapes."""
+        return self.rows and not self.encoding
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Return whether it can plan on nodes that jobs share: it hands over rows, and each is run as a whole."""
+        return self.takes_shapes and not self.walks
+
+    def encoded(self, encoding: str | None) -> MethodInfo:
+        """Return the method with its plans written in this encoding; None: in the usual one."""
+        if encoding is None:
+            return self
+        if not self.encodings:
+            able = ", ".join(info.name for info in METHODS.values() if info.encodings)
+            raise ValueError(
+                f"encoding={encoding!r}: method {self.name!r} has no choice of encodings; leave it out, or take one of "
+                f"{able}."
+            )
+        if encoding not in self.encodings:
+            raise unknown_name("encoding", encoding, self.encodings)
+        return replace(self, encoding="" if encoding == self.encodings[0] else encoding)
+
+
+ENCODINGS = ("blacklist", "assignment")
+METHODS: Mapping[str, MethodInfo] = MappingProxyType(
+    {
+        info.name: info
+        for info in (
+            MethodInfo("memetic", "late-acceptance walks, crossed, over structured seeds; compiled whole",
+                       ("makespan", "energy"), "methods.memetic:Memetic", walks=True, sides=4),
+            MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "methods.genetic:ga", ENCODINGS),
+            MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
+                       ("makespan", "flow"), "methods.genetic:ga", ENCODINGS),
+            MethodInfo("ga-slowdown", "genetic algorithm that favours groups of little predicted slowdown (ICTCC 2014)",
+                       ("makespan",), "methods.genetic:ga_slowdown"),
+            MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "methods.genetic:ga"),
+            MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "methods.swarm:ParticleSwarm",
+                       rows=False),
+            MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "methods.moga:Moga"),
+            MethodInfo("mpso-fga", "swarm and genetic algorithm joined by a fuzzy controller (FUZZ-IEEE 2017)",
+                       ("makespan", "energy"), "methods.mpso_fga:SwarmFuzzyGenetic", rows=False),
+            MethodInfo("sa", "simulated annealing", ("makespan",), "methods.local:annealing", walks=True),
+            MethodInfo("hc", "hill climbing", ("makespan",), "methods.local:hill_climbing", walks=True),
+            MethodInfo("random", "random plans", ("makespan",), "methods.local:RandomPlans"),
+        )
+    }
+)  # fmt: skip
+ALIASES: Mapping[str, str] = MappingProxyType({"auto": "memetic", "nsga2": "moga"})
+
+
+def method_named(name: str) -> MethodInfo:
+    """Return the method of that name or alias."""
+    if not isinstance(name, str):
+        raise TypeError(f"method={shortened(repr(name))} must be the name of one search, as 'memetic'.")
+    known = ALIASES.get(name.lower(), name.lower())
+    if known not in METHODS:
+        raise unknown_name("method", name, [*METHODS, *ALIASES])
+    return METHODS[known]

@@ -1,0 +1,110 @@
+"""The particle swarm of the thesis on genomes of keys (PSO-EA), its state plain arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.encoding.keys import FASTEST, fly_keys
+from fedsched.search.run.checkpoint_arrays import saved_keys
+from fedsched.search.run.run import BudgetSpent
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem.packed import PackedProblem
+    from fedsched.search.run.run import Run
+
+SWARM = 40
+
+
+class Particles:
+    """Positions, velocities and personal bests; how a swarm moves is all it knows."""
+
+    def __init__(self, positions: Floats, values: Floats) -> None:
+        self.positions = positions
+        self.velocities = np.zeros_like(positions)
+        self.own = positions.copy()  # personal bests
+        self.own_values = values.copy()
+
+    def state(self) -> dict[str, Plain]:
+        """Return where all are, how fast, and where they were best."""
+        return {
+            "positions": self.positions,
+            "velocities": self.velocities,
+            "own": self.own,
+            "own_values": self.own_values,
+        }
+
+    @classmethod
+    def of(cls, saved: Saved, problem: PackedProblem, *values: int) -> Particles:
+        """Return the particles whose state this is; `values` is the shape of theirs, the swarm's size first."""
+        particles = cls(saved_keys(saved, "positions", problem, values[0]), saved.floats("own_values", values))
+        particles.velocities = saved.floats("velocities", particles.positions.shape, -FASTEST, FASTEST)
+        particles.own = saved_keys(saved, "own", problem, values[0])
+        return particles
+
+    def fly(self, leaders: Floats, leader_of: Ints, *, seed: int, step: int) -> None:
+        """Move every particle towards its own best and its leader, a row of `leaders`."""
+        stream = np.zeros(1, dtype=np.uint64)
+        fly_keys(self.positions, self.velocities, self.own, leaders, leader_of, stream, seed, step)
+
+
+def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
+    """Return genomes to begin with and their values: seeds, as many as there is time for, and random ones beside them.
+
+    Raise BudgetSpent where there is no time for a swarm of that size.
+    """
+    random = run.random_rows(max(size - len(run.seeds), size // 4))
+    room = run.first_room(len(random))
+    seeds = run.seeds[: max(room - len(random), 0)]
+    keys = run.problem.keys_of_rows(np.concatenate([seeds, random[:room]]))
+    values = run.evaluate(run.problem.rows_of_keys(keys))
+    if len(values) < size:
+        raise BudgetSpent
+    return keys, values
+
+
+def evaluated_keys(run: Run, keys: Floats) -> Floats:
+    """Return the objective values of genomes, repaired in place; raise BudgetSpent where there is no time for all."""
+    room = run.room(len(keys))
+    if room == len(keys):
+        return run.evaluate(run.problem.rows_of_keys(keys))
+    run.evaluate(run.problem.rows_of_keys(keys[:room]))
+    raise BudgetSpent
+
+
+class ParticleSwarm:
+    """Global-best particle swarm optimisation of one value."""
+
+    def __init__(self, run: Run) -> None:
+        self._particles: Particles | None = None
+        self._steps = 0
+
+    def step(self, run: Run) -> bool:
+        """Place the swarm, or let it fly once."""
+        if self._particles is None:
+            keys, found = first_keys(run, SWARM)
+            values = run.scalar(found)
+            best = np.argsort(values, kind="stable")[:SWARM]
+            self._particles = Particles(keys[best], values[best])
+            return True
+        self._steps += 1
+        swarm = self._particles
+        leader = np.full(len(swarm.positions), np.argmin(swarm.own_values))
+        swarm.fly(swarm.own, leader, seed=run.seed, step=self._steps)
+        values = run.scalar(evaluated_keys(run, swarm.positions))
+        better = values < swarm.own_values
+        swarm.own[better], swarm.own_values[better] = swarm.positions[better], values[better]
+        return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the swarm and how often it flew."""
+        return {"steps": self._steps, "particles": None if self._particles is None else self._particles.state()}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Fly on."""
+        self._steps = saved.whole("steps")
+        particles = saved.maybe("particles")
+        self._particles = None if particles is None else Particles.of(particles, run.problem, SWARM)

@@ -1,0 +1,97 @@
+"""Jobs bound to the cluster where each is predicted to end first, as a list scheduler would: compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import kernel, part
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem
+
+
+@part
+def _instant(
+    tasks: int, groups: Ints, first: int, last: int, limit: Ints, begin: Ints, free: Floats, head: Ints
+) -> float:
+    """Return when so many of the nodes are free that the groups `first` .. `last` − 1 in a list may give."""
+    for i in range(first, last):
+        head[groups[i]] = 0
+    now = -np.inf
+    for _ in range(tasks):
+        chosen, least = -1, np.inf
+        for i in range(first, last):
+            g = groups[i]
+            if head[g] < limit[g] and (chosen < 0 or free[begin[g] + head[g]] < least):
+                chosen, least = g, free[begin[g] + head[g]]
+        if chosen < 0:
+            return np.inf
+        head[chosen] += 1
+        now = least
+    return now
+
+
+@part
+def _occupy(free: Floats, first: int, last: int, taken: int, until: float) -> None:
+    """Let the `taken` nodes that come free first be free again at `until`; the instants stay in rising order."""
+    if taken == 0:
+        return
+    i = first + taken
+    while i < last and free[i] < until:
+        free[i - taken] = free[i]
+        i += 1
+    for k in range(i - taken, i):
+        free[k] = until
+
+
+@kernel
+def bind(
+    problem: Problem, limits: Ints, order: Ints, begin: Ints, free: Floats, head: Ints, caps: Ints, start: Floats
+) -> None:
+    """Fill each job's caps and predicted start, job by job in the given order.
+
+    `free[begin[g]:begin[g + 1]]` are the instants from which the group's nodes are free, rising; `limits` has a row
+    more than there are jobs: all nodes of each group. A job that no single cluster can hold keeps its limits.
+    """
+    groups = problem.groups
+    every = limits[problem.submit.size]
+    for position in range(order.size):
+        j = order[position]
+        tasks, least = problem.tasks[j], np.inf
+        cluster, last = -1, -1
+        for k in range(groups.uplink.size):
+            usable = 0
+            # the fastest groups of the cluster first, more of them while they end the job sooner
+            for i in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
+                g = groups.fast_in_cluster[i]
+                usable += limits[j, g]
+                if usable < tasks:
+                    continue
+                ready = _instant(
+                    tasks, groups.fast_in_cluster, groups.cluster_begin[k], i + 1, limits[j], begin, free, head
+                )
+                now = max(ready, problem.submit[j])
+                cost = problem.sigma[j] * groups.slowdown[g] + 1.0 - problem.sigma[j]
+                end = now + problem.estimate[j] * cost
+                if end < least:
+                    least, cluster, last, start[j] = end, k, i, now
+        if cluster < 0:
+            all_groups = groups.cluster_begin[groups.uplink.size]
+            ready = _instant(
+                tasks, groups.fast_in_cluster, groups.cluster_begin[0], all_groups, every, begin, free, head
+            )
+            start[j] = max(ready, problem.submit[j])
+            for g in range(groups.nodes.size):
+                caps[j, g] = limits[j, g]
+            continue
+        need = tasks
+        for i in range(groups.cluster_begin[cluster], last + 1):
+            g = groups.fast_in_cluster[i]
+            caps[j, g] = limits[j, g]
+            taken = 0
+            while taken < min(need, limits[j, g]) and free[begin[g] + taken] <= start[j]:
+                taken += 1
+            _occupy(free, begin[g], begin[g + 1], taken, least)
+            need -= taken

@@ -1,0 +1,62 @@
+"""A deadline by which all jobs of a plan are to end, and how long it lets plans put off each [72]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.model.jobs.summary import duration
+from fedsched.model.jobs.waiting import waiting_from
+from fedsched.model.schedule.delays import counted_from
+from fedsched.search.problem.objectives import LATE
+
+if TYPE_CHECKING:
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.search.methods.methods import MethodInfo
+    from fedsched.search.problem.objectives import Objectives
+    from fedsched.search.run.run import Run
+
+MORE = "give a later one (fedsched: --end-by)"
+
+
+def latest_makespan(deadline: float, t0: float) -> float:
+    """Return the longest makespan that keeps a deadline."""
+    if not (math.isfinite(deadline) and deadline > t0):
+        raise ValueError(f"deadline={deadline!r} must be a time after the begin at {t0:g} s; {MORE}.")
+    return deadline - t0
+
+
+def slack_until(workload: Workload, deadline: float, t0: float, submits: str) -> Workload:
+    """Return the workload with as much slack for each job as lets it end by a deadline, were it then alone."""
+    jobs = waiting_from(workload, t0) if submits == "now" else workload
+    slack = np.floor(deadline - counted_from(jobs, t0) - workload.runtime)
+    return replace(workload, slack=np.maximum(slack, 0.0))  # type: ignore[arg-type]
+
+
+def puts_off(info: MethodInfo, objectives: Objectives) -> bool:
+    """Return whether plans of a method say delays, and something that is sought is better for them."""
+    return info.takes_shapes and bool(objectives.priced)
+
+
+def refuse_hopeless(latest: float, least: float) -> None:
+    """Raise where no schedule has a makespan so short."""
+    if least > latest:
+        raise InfeasibleError(
+            f"optimize: deadline={duration(latest)} after the begin, and no schedule of these jobs ends before "
+            f"{duration(least)} after it; {MORE}."
+        )
+
+
+def refuse_late(run: Run) -> None:
+    """Raise where each plan that a search has found ends after its deadline."""
+    latest, best = run.problem.objectives.latest, run.archive.values[:, 0].min()
+    if latest < math.inf and best >= LATE:
+        late = (best / LATE - 1.0) * latest
+        raise InfeasibleError(
+            f"optimize: deadline={duration(latest)} after the begin, and of the plans that were found the first ends "
+            f"{duration(late)} later; {MORE}, or more evaluations."
+        )

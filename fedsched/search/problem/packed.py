@@ -1,0 +1,427 @@
+"""PackedProblem: the arrays that searches plan in, with the batch evaluation and the rows that all of them use."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.lower.longest_paths import may_not_start
+from fedsched.core.errors import InfeasibleError
+from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.loop.event_loop import first_unplaceable
+from fedsched.engine.optional_features.moldable import as_chosen
+from fedsched.engine.pack.foresight import may_miss
+from fedsched.engine.pack.problem import frozen, measured_of
+from fedsched.engine.pack.shape_arrays import Shapes, opened, seen
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.rules import Needs, needs_of
+from fedsched.engine.run.batch import in_slices
+from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, nothing_runs
+from fedsched.model.schedule.lost import Held
+from fedsched.model.schedule.metrics import NAMES, Column
+from fedsched.search.encoding import delays as put_off
+from fedsched.search.encoding.genome import Space, decode_weights, repair
+from fedsched.search.encoding.layout import PlanLayout
+from fedsched.search.problem.objectives import signs_of
+from fedsched.search.run.interruptible_evaluation import metrics_unless
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, State
+    from fedsched.model.schedule.power_draw import Pricing
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.search.encoding.delays import Delays
+    from fedsched.search.problem.objectives import Objectives
+
+PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
+FAR = 2.0**30  # times what a plan has: how far behind one lies in which another job has no end
+
+
+class Seat(NamedTuple):
+    """What one thread works on."""
+
+    problem: Problem
+    space: Space
+    state: State
+
+
+class PackedProblem:
+    """Jobs to plan on nodes, as arrays: rows in, objective values out.
+
+    Parameters
+    ----------
+    problem
+        The jobs, those to plan first, and what they run on.
+    limits
+        Jobs to plan × groups: the caps that forbid nothing.
+    placements, dispatches
+        The rules that plans may have: under each placement every job fits on the empty federation.
+    objectives
+        What is minimised.
+    ids
+        What errors call the jobs.
+    running
+        The jobs of `problem.running`, as they run at its t0.
+    threads
+        How many threads evaluate; results do not depend on it.
+    states
+        Their workspaces, where the caller has some.
+    shapes
+        Those that plans choose for the jobs; None: jobs are as they are.
+    pricing
+        What the federation's signals make of runs, where objectives ask for that.
+    delays
+        By how long plans may put off the jobs; None: they do not.
+    """
+
+    whole_nodes = True  # a task has a node of its own
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        limits: Ints,
+        placements: Ints,
+        dispatches: Sequence[Dispatch],
+        objectives: Objectives,
+        ids: Ints,
+        running: RunningJobs | None,
+        threads: int = 1,
+        states: Sequence[State] = (),
+        shapes: Shapes | None = None,
+        pricing: Pricing | None = None,
+        delays: Delays | None = None,
+        may_starve: bool = False,
+    ) -> None:
+        self.problem, self._may_starve = problem, may_starve
+        self.delays, self.pricing, self.shapes = delays, pricing, shapes
+        self.objectives = objectives
+        self.ids = ids
+        self.layout = PlanLayout(len(limits), limits.shape[1], shapes is not None, delays is not None)
+        self.space = Space(
+            common=Common(
+                shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
+                running=_running_rows(running, self.layout.groups),
+                measured=measured_of(problem),
+                missing=NO_JOB_IS_MISSING,
+                missed=0,
+            ),
+            limits=limits,
+            nodes=np.array(problem.groups.nodes),
+            no_load=np.zeros(problem.groups.uplink.size),
+            placements=placements,
+            dispatches=np.array(dispatches, dtype=np.int64),
+        )
+        self.threads = threads
+        self._states = list(states)
+        self._seats: list[Seat] = []
+        self._moments: list[Floats] = []  # of each seat: where delays are written
+        self._lacking = np.zeros(0, dtype=np.int64)
+        self.no_users = np.zeros((0, 2))
+        self.rank_by_ends()
+
+    def rank_by_ends(self) -> None:
+        """Let a plan lie far behind first come, first served for each job more that has no end in it [48]."""
+        common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
+        self._seats, self._lacking = [], self._lacking[:0]
+        if self._may_starve or may_miss(self.problem):
+            self.space = self.space._replace(common=common._replace(missing=np.zeros(len(Column))))
+            first_come = np.argsort(self.problem.arrival_rank[: self.layout.jobs], kind="stable")
+            (row,) = self.metrics(self.row(first_come)[None])
+            self._lacking = self._without_end(self.ends())
+            common = common._replace(
+                missing=signs_of(NAMES) * FAR * np.maximum(1.0, np.abs(row)), missed=self._lacking.size
+            )
+        self.space = self.space._replace(common=common)
+        self._seats = []
+
+    @property
+    def may_miss(self) -> bool:
+        """Return whether there may be plans in which jobs have no end."""
+        return self.space.common.missing.size > 0
+
+    def missed(self, finish: Floats) -> int:
+        """Return how many of the jobs that may start or run have no finish."""
+        return self._without_end(finish).size
+
+    def lacks_some(self, *schedules: Schedule) -> bool:
+        """Return whether jobs that nothing else keeps have no end in some schedule, or first come, first served."""
+        lacking = {*self._lacking.tolist(), *(j for one in schedules for j in self._without_end(one.finish).tolist())}
+        return bool(lacking and not may_not_start(self.problem)[sorted(lacking)].all())
+
+    @property
+    def nobody_is_sure_to_start(self) -> bool:
+        """Return whether each job may be cancelled, or miss a reservation, or waits for one that may."""
+        return bool(may_not_start(self.problem)[self._able].all())
+
+    @property
+    def _able(self) -> Ints:
+        return np.concatenate([self.problem.arrival, self.problem.running])
+
+    def _without_end(self, finish: Floats) -> Ints:
+        return self._able[np.isnan(finish[self._able])]
+
+    def ranked(self, metrics: Floats, finish: Floats) -> Floats:
+        """Return the metric row of a run as plans are ranked by: behind those in which fewer jobs have no end."""
+        common = self.space.common
+        if not self.may_miss:
+            return metrics
+        return np.nan_to_num(metrics, nan=0.0) + (self.missed(finish) - common.missed) * common.missing
+
+    def ends(self, thread: int = 0) -> Floats:
+        """Return when each job had ended in the plan that a thread has run last."""
+        return self.seat(thread).state.finish
+
+    @property
+    def states(self) -> list[State]:
+        """Return the workspaces, one a thread, made when they are first asked for."""
+        if not self._states:
+            needs = needs_of(*PLAN_DISPATCH)
+            self._states = [new_state(self.problem, needs=needs, separate_backfill=False) for _ in range(self.threads)]
+        return self._states
+
+    def seat(self, thread: int = 0) -> Seat:
+        """Return what a thread works on: where plans write the jobs' shapes, columns of its own to write them in."""
+        if not self._seats:
+            self._moments = []
+            self._seats = [self._seat(state) for state in self.states]
+        return self._seats[thread]
+
+    def _seat(self, state: State) -> Seat:
+        problem, common = as_chosen(self.problem, state), self.space.common
+        if self.shapes is None:
+            common = common._replace(measured=measured_of(problem))
+        else:
+            problem, shapes = opened(problem, self.shapes)
+            common = common._replace(measured=measured_of(problem), shapes=shapes)
+        if self.delays is not None:
+            problem, moments = put_off.opened(problem, self.delays)
+            self._moments.append(moments)
+        if state.extras is not None and np.isinf(problem.submit).any():  # as they come in each plan [45]
+            common = common._replace(measured=common.measured._replace(submit=seen(state.extras.waiting.submitted)))
+        return Seat(problem, self.space._replace(common=common), state)
+
+    def anew(self, threads: int = 1) -> Self:
+        """Return the same problem with workspaces of its own, for another thread or process."""
+        other = copy(self)
+        other.threads = threads
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_states": [], "_seats": [], "_moments": []}  # workspaces do not travel
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays that have travelled can be written, and kernels know one type.
+        self.problem = frozen(self.problem)
+        common = self.space.common._replace(measured=measured_of(self.problem))
+        self.space = self.space._replace(common=common)
+        if self.shapes is not None:
+            self.shapes = Shapes(*map(_frozen, self.shapes))
+
+    # ---- evaluation ---------------------------------------------------------------------------------------------
+
+    def metrics(self, rows: Ints) -> Floats:
+        """Return the metric rows of feasible plans, evaluated on all threads."""
+        rows = np.asarray(rows, dtype=np.int64)
+        read = np.ascontiguousarray(rows[:, : self.layout.read])
+        metrics = np.full((len(rows), len(Column)), np.nan)
+        self.seat()
+
+        def work(thread: int, first: int, last: int) -> None:
+            one_by_one = [(k, k + 1) for k in range(first, last)]
+            for begin, end in [(first, last)] if self.pricing is None and self.delays is None else one_by_one:
+                self._put_off(rows[begin], thread)
+                self._measure(thread, read, metrics, begin, end)
+                self._price(metrics[begin], thread)
+
+        in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
+        return metrics
+
+    def _measure(self, thread: int, rows: Ints, metrics: Floats, begin: int, end: int) -> None:
+        # Fill the metric rows of some plans.
+        problem, space, state = self.seat(thread)
+        failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, begin, end)
+        if failed >= 0:
+            raise self._stuck(failed)
+
+    def _put_off(self, row: Ints, thread: int) -> None:
+        # Write the delays of the plan that a seat is about to run.
+        if self.delays is not None:
+            self._moments[thread][:] = self.delays.moments(self.layout.delays(row[None])[0])
+
+    def _price(self, row: Floats, thread: int) -> None:
+        # Fill in what signals make of the plan that a thread has just run.
+        if self.pricing is not None:
+            energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
+            for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():
+                row[Column[name.upper()]] = value
+
+    def _drawing(self, thread: int) -> tuple[Held, Floats]:
+        # Who held how many nodes in the plan that a thread has run last, and what each node draws under each job.
+        problem, _, state = self.seat(thread)
+        ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
+        return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), problem.watts
+
+    def _stuck(self, plan: int) -> InfeasibleError:
+        return InfeasibleError(f"Plan {plan} has a job that its caps and placement never let start.")
+
+    def values(self, rows: Ints) -> Floats:
+        """Return what is minimised, plans × objectives; of those that miss a deadline by how much they do."""
+        return self.objectives.sought(self.metrics(rows))
+
+    def values_unless(self, rows: Ints, over: Callable[[], bool]) -> tuple[Floats, Ints]:
+        """Return the values of the rows that ended before `over` said so, which is asked within each too, and which."""
+        metrics = np.full((len(rows), len(Column)), np.nan)
+        self.seat()
+
+        def work(thread: int, first: int, last: int) -> None:
+            for k in range(first, last):
+                if over():
+                    return
+                self._put_off(rows[k], thread)
+                if self._measure_unless(thread, k, rows[k][: self.layout.read], metrics[k], over):
+                    self._price(metrics[k], thread)
+                    metrics[k] = self.ranked(metrics[k], self.ends(thread))
+
+        in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
+        ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))
+        if not ended.size:  # users' functions are not asked about nothing
+            return np.zeros((0, len(self.objectives.names))), ended
+        return self.objectives.sought(metrics[ended]), ended
+
+    def _measure_unless(self, thread: int, plan: int, row: Ints, metrics: Floats, over: Callable[[], bool]) -> bool:
+        # Fill the metric row of a plan; return whether it had ended before `over` said so.
+        problem, space, state = self.seat(thread)
+        status = metrics_unless(problem, space.common, self.layout, row, state, metrics, over)
+        if status == Status.STUCK:
+            raise self._stuck(plan)
+        return status == Status.DONE
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def repaired(self, rows: Ints) -> Ints:
+        """Return the rows, made feasible in place.
+
+        Caps are within limits, delays within slack, and every job is placeable on the empty federation.
+        """
+        problem, space, state = self.seat()
+        repair(problem, space, rows, state)
+        if self.delays is not None:
+            delays = self.layout.delays(rows)
+            np.clip(delays, 0, self.delays.slack, out=delays)
+        return rows
+
+    def holds(self, rows: Ints) -> bool:
+        """Return whether the rows are plans that `repaired` would leave as they are."""
+        layout, space = self.layout, self.space
+        caps, rules, choices = layout.caps(rows), layout.rules(rows), layout.choices(rows)
+        many = np.ones(0) if self.shapes is None else np.diff(self.shapes.first)
+        return bool(
+            (np.sort(layout.orders(rows), axis=1) == np.arange(layout.jobs)).all()
+            and (choices >= 0).all()
+            and (choices < many).all()
+            and (caps >= 0).all()
+            and (caps <= space.limits).all()
+            and np.isin(rules[:, 0], space.dispatches).all()
+            and np.isin(rules[:, 1], space.placements).all()
+            and np.array_equal(self.repaired(rows.copy()), rows)
+        )
+
+    def rows_of_keys(self, keys: Floats) -> Ints:
+        """Return the plans of genomes of keys, and write the repaired weights back into the genomes.
+
+        A genome is n random keys (the queue order is their ascending rank) and n·G weights.
+        """
+        jobs = self.layout.jobs
+        rows = np.zeros((len(keys), self.layout.length), dtype=np.int64)
+        rows[:, :jobs] = np.argsort(keys[:, :jobs], axis=1, kind="stable")
+        self.layout.rules(rows)[:] = self.default_rules()
+        weights = np.ascontiguousarray(keys[:, jobs:])
+        problem, space, state = self.seat()
+        decode_weights(problem, space, weights, rows, state)
+        keys[:, jobs:] = weights
+        return rows
+
+    def keys_of_rows(self, rows: Ints) -> Floats:
+        """Return genomes of keys that decode to these orders and caps (dispatch and placement are left behind)."""
+        jobs = self.layout.jobs
+        keys = np.empty((len(rows), self.layout.keys_length))
+        np.put_along_axis(keys[:, :jobs], rows[:, :jobs], (np.arange(jobs) + 0.5) / jobs, axis=1)
+        caps = self.layout.caps(rows)
+        keys[:, jobs:] = ((self.space.nodes - caps) / self.space.nodes).reshape(len(rows), -1)
+        return keys
+
+    def default_rules(self) -> tuple[int, int]:
+        """Return greedy dispatch and `fastest` placement, or the first rule under which every job fits."""
+        placements = self.space.placements.tolist()
+        fastest = int(Placement.FASTEST)
+        return int(Dispatch.GREEDY), fastest if fastest in placements else placements[0]
+
+    def row(
+        self,
+        order: Sequence[int] | Ints,
+        caps: Ints | None = None,
+        rules: tuple[int, int] | None = None,
+        choices: Ints | None = None,
+        delays: Ints | Floats | None = None,
+    ) -> Ints:
+        """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones.
+
+        Jobs keep their present shapes unless `choices` says which of those that they may have, and none is put off
+        unless `delays` says by how many seconds.
+        """
+        jobs = self.layout.jobs
+        permutation = np.asarray(order, dtype=np.int64)
+        if permutation.shape != (jobs,) or not np.array_equal(np.sort(permutation), np.arange(jobs)):
+            raise ValueError(f"order: it must hold each of the rows 0..{jobs - 1} exactly once.")
+        if caps is not None and np.shape(caps) != self.space.limits.shape:
+            raise ValueError(f"caps: shape {np.shape(caps)} must be (jobs, groups) = {self.space.limits.shape}.")
+        limits = self.space.limits if caps is None else np.asarray(caps, dtype=np.int64)
+        chosen = np.array(self.default_rules() if rules is None else rules, dtype=np.int64)
+        if chosen[0] not in PLAN_DISPATCH:  # the workspaces have no room for what other rules keep
+            known = ", ".join(rule.name.lower() for rule in PLAN_DISPATCH)
+            raise ValueError(f"rules: a plan's dispatch must be {known}, not {Dispatch(chosen[0]).name.lower()}.")
+        shapes = None if choices is None else choices[None]
+        late = None if delays is None else np.asarray(delays, dtype=np.int64)[None]
+        return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes, late))[0]
+
+    def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
+        """Return random plans: any order, and whole groups forbidden at random to about half of the jobs."""
+        jobs, groups = self.space.limits.shape
+        orders = rng.permuted(np.tile(np.arange(jobs), (count, 1)), axis=1)
+        forbidden = (rng.random((count, jobs, 1)) < 0.5) & (rng.random((count, jobs, groups)) < 0.5)
+        caps = np.where(forbidden, 0, self.space.limits)
+        rules = np.tile(np.array(self.default_rules(), dtype=np.int64), (count, 1))
+        choices = None
+        if self.shapes is not None:
+            drawn = rng.integers(0, np.diff(self.shapes.first), size=orders.shape)
+            choices = np.where(rng.random(orders.shape) < 0.5, drawn, 0)
+        late = None if self.delays is None else put_off.random_delays(self.delays, count, rng)
+        return self.repaired(self.layout.pack(orders, caps, rules, choices, late))
+
+
+def usable_placements(problem: Problem, plan: Plan) -> Ints:
+    """Return the rules under which, with the plan's caps, every job fits somewhere on the empty federation."""
+    state = new_state(problem, needs=Needs.NOTHING, separate_backfill=False)
+    rules = [int(rule) for rule in Placement]
+    fits = [rule for rule in rules if first_unplaceable(problem, plan._replace(placement=rule), state) < 0]
+    return np.array(fits, dtype=np.int64)
+
+
+def _frozen(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
+
+
+def _running_rows(running: RunningJobs | None, groups: int) -> RunningJobs:
+    if running is None:
+        return nothing_runs(groups)
+    columns: dict[str, Any] = {name: np.array(getattr(running, name)) for name in RunningJobs._fields if name != "time"}
+    return running._replace(**columns)

@@ -1,0 +1,277 @@
+"""SearchProblem: a package of jobs on a federation, packed once: what searches plan, and what comes of a plan."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.core.values import whole
+from fedsched.engine.codes import Placement
+from fedsched.engine.optional_features.moldable import widest_of
+from fedsched.engine.pack.choices import CURE, refuse_entangled
+from fedsched.engine.pack.foresight import foreseen, jobs_as_known
+from fedsched.engine.pack.node_caps import caps_table
+from fedsched.engine.pack.power_state_refusals import refuse_boots
+from fedsched.engine.pack.problem import pack
+from fedsched.engine.placement.tasks_per_node import most_of_groups
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.simulation import Simulation, start_of
+from fedsched.model.foresight import as_forecast, weigh_power
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.shaping import shaped, with_shapes
+from fedsched.model.jobs.waiting import submitted
+from fedsched.model.machine.node_ranges import check_apart
+from fedsched.model.power.asleep import as_weighed
+from fedsched.model.reading import CLAIRVOYANT, Read, Reading
+from fedsched.model.schedule.delays import put_off, slack_of
+from fedsched.policies import Rules, policy_named
+from fedsched.search.encoding.delays import delays_on, opened
+from fedsched.search.encoding.shapes import choices_on
+from fedsched.search.problem.costs import pricing_for
+from fedsched.search.problem.deadline import latest_makespan
+from fedsched.search.problem.packed import PLAN_DISPATCH, PackedProblem, usable_placements
+from fedsched.simulate import begun, prepare, to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays.structs import Ints, Problem
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.policies import Policy
+    from fedsched.search.problem.objectives import Objectives
+    from fedsched.simulate import RunningJobs
+
+
+class SearchProblem(PackedProblem, Read):
+    """A package of jobs on a federation, as searches see it: rows in, objective values out.
+
+    It is what is known at t0; where more comes, downtimes, cancellations, or signals unlike their forecasts, `truth` is
+    the same with that.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs to plan, and what they run on.
+    objectives
+        What is minimised.
+    submits
+        "now": all jobs wait already, as a package, but those that follow others. "keep": their submit times stay, and
+        the plan knows them.
+    reading, knowledge, saturation, kill_at_estimate, alternatives
+        As in `simulate`; but plans see true run times unless they are told not to, and take instants whole.
+    t0
+        The time's origin; the earliest submit when not given.
+    running
+        Jobs of the workload that run already.
+    threads
+        How many threads evaluate; results do not depend on it.
+    delays
+        Whether plans may put off jobs that have slack.
+    deadline
+        The time by which all jobs are to end in a plan.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        objectives: Objectives,
+        *,
+        submits: str = "now",
+        reading: Reading = CLAIRVOYANT,
+        knowledge: str | None = None,
+        saturation: str | None = None,
+        kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
+        t0: float | None = None,
+        running: RunningJobs | None = None,
+        threads: int = 1,
+        delays: bool = False,
+        deadline: float | None = None,
+    ) -> None:
+        words = reading.but(
+            knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+        )
+        self.reading = words.settled("optimize", whole_instants=True)
+        workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
+        threads = whole("optimize", "threads", threads, least=1)
+        for cluster in federation.clusters:
+            check_apart(cluster.name, cluster.nodes)
+        known = as_forecast(federation) if objectives.priced else federation
+        self.federation = as_weighed(known) if weigh_power(objectives.names) else known
+        self.submits = submits
+        self.running = running
+        free = self.reading.is_free(workload)
+        if free:
+            refuse_entangled("optimize", workload, federation, self.reading, who="plans choose")
+            if running is not None:
+                raise InfeasibleError(f"optimize: jobs run already, whose shapes plans cannot choose; {CURE}.")
+        workload = shaped(workload, federation, self.reading)
+        rows = () if running is None else tuple(running.rows.tolist())
+        self.workload = workload
+        begin = float(workload.submit.min()) if t0 is None else t0
+        late = delays_on(workload, federation, begin, np.array(rows, dtype=np.int64)) if delays else None
+
+        def packed(jobs: Workload) -> Problem:
+            if late is None:
+                return pack(jobs, federation, reading=self.reading, t0=t0, running=rows)
+            able = put_off(jobs, begin, slack_of(jobs))  # plans write when each begins
+            return opened(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
+
+        true = packed(workload)
+        self._jobs = jobs_as_known(workload, true.t0)
+        problem = foreseen(true if self._jobs is workload else packed(self._jobs), true.t0)
+        if deadline is not None:
+            objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
+        table, row_of = caps_table(workload, federation)
+        choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
+        self._which = None if choice is None else choice.which
+        most = most_of_groups(problem, np.arange(len(row_of)), widest_of(problem)) if choice is None else choice.most
+        limits = np.ascontiguousarray(np.minimum(table[row_of], most))
+        placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
+        if choice is not None:
+            placements = np.intersect1d(placements, choice.placements)
+        if not placements.size:
+            # No rule will do: let the simulation name the job and the reason.
+            prepare(workload, federation, Rules(dispatch="greedy"), t0=problem.t0, running=running)
+            raise InfeasibleError(f"Workload {workload.name!r}: no placement rule places all of its jobs.")
+        super().__init__(
+            problem,
+            limits=limits,
+            placements=placements,
+            dispatches=PLAN_DISPATCH,
+            objectives=objectives,
+            ids=workload.id,
+            running=running,
+            threads=threads,
+            shapes=None if choice is None else choice.shapes,
+            pricing=pricing_for(objectives, self.federation),
+            delays=late,
+            may_starve=choice is not None and choice.may_starve,
+        )
+        self._truth = None if problem is true and self.federation is federation else self._of(true, federation)
+        self._refuse_to_price_what_may_not_end()
+
+    def _refuse_to_price_what_may_not_end(self) -> None:
+        if self.pricing is not None and (self.may_miss or self.truth.may_miss):
+            priced = " and ".join(self.pricing.tariffs) or "peak_watts"
+            raise InfeasibleError(
+                f"optimize: {priced} of plans ask for the ends of all jobs, and some may have none here; leave out "
+                "what keeps them."
+            )
+
+    def _of(self, problem: Problem, federation: Federation) -> SearchProblem:
+        other = copy(self)
+        other.problem, other._jobs, other._states, other._truth = problem, self.workload, [], None
+        other.federation = federation
+        other.pricing = pricing_for(self.objectives, federation)
+        other.rank_by_ends()
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_truth": None}  # it stays where plans are scored
+
+    @property
+    def truth(self) -> SearchProblem:
+        """Return the problem as it is, which tells what comes of a plan; itself where all of it was known [48]."""
+        return self if self._truth is None else self._truth
+
+    @property
+    def scores_apart(self) -> bool:
+        """Return whether what plans are chosen by may be other figures than what comes of them has."""
+        return self._truth is not None or self.may_miss
+
+    def alternatives_of(self, row: Ints) -> Ints | None:
+        """Return which of its workload's alternatives each job has in a plan; None where plans do not choose."""
+        if self.shapes is None or self._which is None:
+            return None
+        return np.asarray(self._which[self.shapes.first[:-1] + self.layout.choices(row[None])[0]])
+
+    def choices_of(self, alternatives: Ints | None) -> Ints | None:
+        """Return how a plan says that jobs have these of their alternatives; the other way round."""
+        if self.shapes is None or self._which is None or alternatives is None:
+            return None
+        first = self.shapes.first
+        found = np.zeros(first.size - 1, dtype=np.int64)
+        for job, one in enumerate(np.asarray(alternatives).tolist()):
+            at = np.flatnonzero(self._which[first[job] : first[job + 1]] == one)
+            if not at.size:
+                raise ValueError(f"Job {self.ids[job]}: it cannot have alternative {one} here.")
+            found[job] = at[0]
+        return found
+
+    def delays_of(self, row: Ints) -> Ints | None:
+        """Return by how many seconds a plan puts off each job; None where plans do not."""
+        return None if self.delays is None else self.layout.delays(row[None])[0].copy()
+
+    def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
+        """Return the schedule of a plan, with its full trace."""
+        ended = to_the_end(self.started(row, policy=policy))
+        if (delays := self.delays_of(row)) is None:
+            return ended
+        return replace(
+            ended, workload=replace(ended.workload, begin=self.workload.begin), delays=delays.astype(np.float64)
+        )
+
+    def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
+        """Return the run of a plan, not yet begun; jobs that it puts off have a `begin` instead."""
+        order, caps, dispatch, placement = unpacked(self.layout, row)
+        workload, problem = self._jobs, self.problem
+        alternatives, delays = self.alternatives_of(row), self.delays_of(row)
+        if alternatives is not None:
+            workload = with_shapes(workload, self.federation, alternatives)
+        if delays is not None:
+            workload = put_off(workload, problem.t0, delays)
+        if workload is not self._jobs:
+            rows = () if self.running is None else tuple(self.running.rows.tolist())
+            own = pack(workload, self.federation, reading=self.reading, t0=problem.t0, running=rows)
+            problem = own if self._truth is None else foreseen(own, own.t0)
+        return Simulation(
+            workload,
+            self.federation,
+            problem,
+            plan_in_order(order, caps, dispatch=dispatch, placement=placement),
+            reading=self.reading,
+            description=f"{policy} on {Placement(placement).name.lower()}",
+            running=self.running,
+        )
+
+    def simulated(
+        self,
+        policy: str | Policy,
+        caps: Ints | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Schedule:
+        """Return what a policy does with the package, knowing what plans know."""
+        return to_the_end(self.begun(policy, caps, progress=progress), progress)
+
+    def begun(
+        self,
+        policy: str | Policy,
+        caps: Ints | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Simulation:
+        """Return a policy's run over the package, not yet begun."""
+        chosen = policy_named(policy)
+        return begun(self._jobs, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
+
+
+def as_package(
+    workload: Workload, federation: Federation, submits: str, t0: float | None, running: RunningJobs | None
+) -> tuple[Workload, float | None]:
+    """Return the jobs as they wait where a search begins, and the time's origin; None for the earliest submit."""
+    if len(workload) == 0:
+        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
+    refuse_boots("optimize", federation)
+    t0 = start_of("optimize", t0, running, workload, federation)
+    workload = submitted("optimize", workload, submits, t0, some_run=running is not None)
+    return as_asked(workload, federation), t0

@@ -1,0 +1,289 @@
+"""A part of the machine as a federation of its own.
+
+Under `greedy` in batches clusters that share no job know nothing of each other. A *unit* is a cluster, or the clusters
+that jobs too wide for one may span. A plan that keeps every job within one unit falls into one queue a unit, and a
+change of one queue is run without the others. All jobs are there at t0, none runs already, and none needs a pool.
+
+A job's *home* says what of the machine it may use: a cluster, or all of the unit of several.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.jit import by_reference, constant, flag, inlined, part
+from fedsched.engine.arrays.structs import Groups, Plan, Problem, Queue, Rates, Scratch, State
+from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
+from fedsched.engine.loop.event_loop import run_greedily, set_out
+from fedsched.engine.numbers import Counter
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.search.encoding.genome import Space
+
+GREEDY, FIXED, BATCH = constant(Dispatch.GREEDY), constant(QueueKey.FIXED), constant(SameTime.BATCH)
+ONE_QUEUE = flag(False)
+FROM, TO = constant(0), constant(1)  # where what a change touches is remembered
+
+
+@by_reference
+class Units(NamedTuple):
+    """The machine unit by unit; what says nothing else is numbered within its unit."""
+
+    groups: Groups  # of all units, one after the other; a unit's clusters begin and end in `cluster_begin`
+    group: Ints  # the federation's number of each of these groups
+    first_group: Ints  # unit → where its groups begin; one more, where they end
+    first_cluster: Ints
+    unit: Ints  # home → unit
+    option: Ints  # home → which of its unit's
+    covers: Ints  # home × group of the federation: 1 where the job may run
+    allowed: Ints  # job × home: 1 where it fits
+    area: Floats  # unit × job: node-seconds that it takes there at least
+    caps: Ints  # unit after unit, a table of options·jobs × groups
+    first_cap: Ints
+
+
+@by_reference
+class Parts(NamedTuple):
+    """A plan unit by unit: who is in which queue, what comes of it, and both before the last change."""
+
+    queue: Ints  # unit × place
+    arrival: Ints  # the same memory, not to be written
+    length: Ints  # jobs of each unit
+    home: Ints  # of each job
+    cap_row: Ints  # each job's row in its unit's caps
+    start: Floats
+    finish: Floats
+    counts: Ints  # job × group
+    end: Floats  # of each unit: when its last job ends
+    old_queue: Ints  # 2 × place: of the units that a change touches
+    old_home: Ints
+    old_start: Floats
+    old_finish: Floats
+    old_counts: Ints
+    old_end: Floats
+    jobs_run: Ints  # [0]: jobs simulated so far
+
+
+@inlined
+def settle(units: Units, parts: Parts, j: int, home: int) -> None:
+    """Let a job use what its new home covers."""
+    parts.home[j] = home
+    parts.cap_row[j] = units.option[home] * parts.home.size + j
+
+
+@inlined
+def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem:
+    groups = units.groups
+    first, last = units.first_group[u], units.first_group[u + 1]
+    first_cluster, last_cluster = units.first_cluster[u], units.first_cluster[u + 1]
+    return Problem(
+        problem.submit,
+        problem.tasks,
+        problem.runtime,
+        problem.estimate,
+        problem.sigma,
+        problem.bandwidth,
+        problem.origin,
+        problem.user,
+        problem.watts,
+        parts.arrival[u, : parts.length[u]],
+        problem.arrival_rank,
+        problem.running,
+        Groups(
+            groups.nodes[first:last],
+            groups.cluster[first:last],
+            groups.slowdown[first:last],
+            groups.speed[first:last],
+            groups.busy_watts[first:last],
+            groups.idle_watts[first:last],
+            groups.cluster_begin[first_cluster + u : last_cluster + u + 1],
+            groups.fast_in_cluster[first:last],
+            groups.cheap_in_cluster[first:last],
+            groups.fast[first:last],
+            groups.cheap[first:last],
+            groups.uplink[first_cluster:last_cluster],
+        ),
+        problem.t0,
+        problem.nodes,  # a job's share of the idle energy is one of the federation's [19]
+        problem.idle_total,
+        BATCH,
+        problem.saturation,
+        problem.extras,
+    )
+
+
+@inlined
+def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: int) -> State:
+    rates, scratch, queue = state.rates, state.scratch, state.queue
+    leaves = 1
+    while leaves < queued:
+        leaves *= 2
+    own = Queue(
+        queue.order[:queued],
+        queue.position,
+        queue.tasks[: 2 * leaves],
+        queue.shortest[: 2 * leaves],
+        queue.key,
+        queue.members,
+    )
+    return State(
+        state.counter,
+        state.clock,
+        state.start,
+        state.finish,
+        state.planned_end,
+        state.counts.reshape(state.counts.size)[: jobs * groups].reshape((jobs, groups)),
+        state.shortest,
+        Rates(
+            rates.tc,
+            rates.processing,
+            rates.work_left,
+            rates.estimate_left,
+            rates.since,
+            rates.demand.reshape(rates.demand.size)[: jobs * clusters].reshape((jobs, clusters)),
+            rates.spanning,
+            rates.share,
+        ),
+        state.heap,
+        state.ends,
+        state.free[:groups],
+        state.load[:clusters],
+        own,
+        own,
+        state.classes,
+        state.profile,
+        state.packing,
+        Scratch(
+            scratch.chosen[:groups],
+            scratch.extra[:groups],
+            scratch.limited[:groups],
+            scratch.mark[:groups],
+            scratch.cluster_sum[:clusters],
+            scratch.demand[:clusters],
+        ),
+        state.extras,
+    )
+
+
+@inlined
+def _nodes_of(units: Units, u: int) -> int:
+    nodes = 0
+    for g in range(units.first_group[u], units.first_group[u + 1]):
+        nodes += units.groups.nodes[g]
+    return nodes
+
+
+@inlined
+def area_of(units: Units, parts: Parts, u: int) -> float:
+    """Return the node-seconds that the jobs of a unit take at least."""
+    area = 0.0
+    for i in range(parts.length[u]):
+        area += units.area[u, parts.queue[u, i]]
+    return area
+
+
+@part
+def run_unit(
+    problem: Problem,
+    space: Space,
+    units: Units,
+    parts: Parts,
+    state: State,
+    u: int,
+    placement: int,
+    latest: float,
+    ends_alone: bool,
+) -> int:
+    """Run one unit anew and note what its jobs do; return a Status: MORE where some would end beyond `latest`.
+
+    That is said in seconds from t0. With `ends_alone` neither starts nor nodes are noted.
+    """
+    jobs = space.limits.shape[0]
+    first, queued = units.first_group[u], parts.length[u]
+    groups = units.first_group[u + 1] - first
+    parts.end[u] = problem.t0
+    if queued == 0:
+        return Status.DONE
+    parts.jobs_run[0] += 1
+    nodes = _nodes_of(units, u)
+    spare = nodes * latest - area_of(units, parts, u)
+    if spare < 0.0:
+        return Status.MORE
+    own = _problem_of(problem, units, parts, u)
+    order = parts.queue[u, :queued]
+    caps = units.caps[units.first_cap[u] : units.first_cap[u + 1]]
+    plan = Plan(
+        order,
+        FIXED,
+        order,
+        FIXED,
+        ONE_QUEUE,
+        caps.reshape((caps.size // groups, groups)),
+        parts.cap_row,
+        GREEDY,
+        placement,
+    )
+    narrow = _workspace_of(state, jobs, groups, own.groups.uplink.size, queued)
+    set_out(own, plan, narrow)
+    narrow.counter[Counter.FREE] -= problem.nodes - nodes
+    status = run_greedily(own, plan, narrow, spare)
+    parts.jobs_run[0] += narrow.counter[Counter.STARTED] - 1
+    if status != Status.DONE:
+        return status
+    end = problem.t0
+    for i in range(queued):
+        j = order[i]
+        parts.finish[j] = state.finish[j]
+        end = max(end, state.finish[j])
+    parts.end[u] = end
+    if ends_alone:
+        return status
+    for i in range(queued):
+        j = order[i]
+        parts.start[j] = state.start[j]
+        for g in range(parts.counts.shape[1]):
+            parts.counts[j, g] = 0
+        for g in range(groups):
+            parts.counts[j, units.group[first + g]] = narrow.counts[j, g]
+    return status
+
+
+@inlined
+def last_end(parts: Parts) -> float:
+    """Return when the last job of all units ends."""
+    end = parts.end[0]
+    for u in range(1, parts.end.size):
+        end = max(end, parts.end[u])
+    return end
+
+
+@inlined
+def keep(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
+    """Remember a unit's queue and what came of it."""
+    parts.old_end[slot] = parts.end[u]
+    for i in range(parts.length[u]):
+        j = parts.queue[u, i]
+        parts.old_queue[slot, i] = j
+        parts.old_home[j] = parts.home[j]
+        parts.old_finish[j] = parts.finish[j]
+        if not ends_alone:
+            parts.old_start[j] = parts.start[j]
+            for g in range(parts.counts.shape[1]):
+                parts.old_counts[j, g] = parts.counts[j, g]
+
+
+@inlined
+def restore(units: Units, parts: Parts, u: int, slot: int, length: int, ends_alone: bool) -> None:
+    """Bring back what was remembered of a unit, whose queue had this length."""
+    parts.length[u] = length
+    parts.end[u] = parts.old_end[slot]
+    for i in range(length):
+        j = parts.old_queue[slot, i]
+        parts.queue[u, i] = j
+        settle(units, parts, j, parts.old_home[j])
+        parts.finish[j] = parts.old_finish[j]
+        if not ends_alone:
+            parts.start[j] = parts.old_start[j]
+            for g in range(parts.counts.shape[1]):
+                parts.counts[j, g] = parts.old_counts[j, g]

@@ -1,0 +1,112 @@
+"""The plans worth keeping: non-dominated ones, at most so many, the least crowded first to stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.policies import POLICIES
+from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
+from fedsched.search.run.crowding import least_crowded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem.packed import PackedProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A plan that is kept: a row, or the name of the policy whose schedule it is."""
+
+    row: Ints | None
+    policy: str = ""
+
+
+@dataclass(slots=True)
+class Archive:
+    """The non-dominated plans met so far; equal values are kept once, the first to come stays."""
+
+    objectives: int
+    capacity: int = 500
+    values: Floats = field(init=False)
+    entries: list[Entry] = field(default_factory=list)
+    changes: int = 0
+
+    def __post_init__(self) -> None:
+        self.values = np.zeros((0, self.objectives))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add(self, values: Floats, rows: Sequence[Ints] | Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
+        """Offer plans, given as rows or by the names of policies; return whether any was kept."""
+        candidates = np.flatnonzero(~np.isnan(values).any(axis=1))
+        if len(self) and candidates.size:
+            # most candidates are dominated by what is there: those go before anything is sorted
+            worse = np.any(np.all(self.values[None] <= values[candidates][:, None], axis=2), axis=1)
+            candidates = candidates[~worse]
+        if not candidates.size:
+            return False
+        together = np.concatenate([self.values, values[candidates]])
+        kept = non_dominated(together)
+        kept = kept[least_crowded(together[kept], self.capacity)]
+        old = len(self)
+        entries = []
+        for k in kept.tolist():
+            if k < old:
+                entries.append(self.entries[k])
+            else:
+                c = int(candidates[k - old])
+                entries.append(Entry(None, policies[c]) if rows is None else Entry(rows[c].copy()))
+        changed = bool((kept >= old).any())
+        self.values, self.entries = together[kept], entries
+        self.changes += changed
+        return changed
+
+    def state(self, length: int) -> dict[str, Plain]:
+        """Return what is kept: `length` is a row's."""
+        return {
+            "values": self.values,
+            "rows": np.array(self.rows(), dtype=np.int64).reshape(-1, length),
+            "policies": [entry.policy for entry in self.entries],  # "" where a row is
+            "changes": self.changes,
+        }
+
+    def restore(self, saved: Saved, problem: PackedProblem) -> None:
+        """Keep what was kept."""
+        policies = saved.words("policies")
+        values = saved_values(saved, "values", problem, len(policies))
+        rows = iter(saved_plans(saved, "rows", problem, policies.count("")))
+        if len(policies) > self.capacity:
+            raise saved.unfit("policies", f"must name {self.capacity} plans at most")
+        if not {name.lower() for name in policies} <= {"", *POLICIES}:
+            raise saved.unfit("policies", "must be names of policies")
+        self.values = values
+        self.entries = [Entry(None, name) if name else Entry(next(rows)) for name in policies]
+        self.changes = saved.whole("changes")
+
+    def rows(self) -> list[Ints]:
+        """Return the kept plans that are rows."""
+        return [entry.row for entry in self.entries if entry.row is not None]
+
+    def plans(self) -> tuple[list[Ints], Floats]:
+        """Return the kept plans that are rows, and their values."""
+        return self.rows(), self.values[[k for k, entry in enumerate(self.entries) if entry.row is not None]]
+
+    def best(self) -> Floats:
+        """Return the least value of each objective."""
+        return self.values.min(axis=0) if len(self) else np.full(self.objectives, np.inf)
+
+
+def non_dominated(values: Floats) -> Ints:
+    """Return which rows no other row dominates, the first of equal ones only, in their order."""
+    if values.shape[1] == 1:
+        return np.array([int(np.argmin(values[:, 0]))])
+    from moocore import is_nondominated
+
+    return np.flatnonzero(is_nondominated(values, keep_weakly=False))

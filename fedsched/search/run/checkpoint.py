@@ -1,0 +1,154 @@
+"""Checkpoints: a search that saves itself between steps, and goes on from there as if nothing had happened."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.pack.problem import parts_of
+from fedsched.io.sealed import SealedFile, check_checkpoint, key_of
+from fedsched.io.trees import Saved, UnfitError, pack, unpack
+from fedsched.search.run.crowding import least_crowded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from fedsched.engine.arrays.structs import Floats
+    from fedsched.io.trees import Plain
+    from fedsched.search.methods.methods import Method
+    from fedsched.search.problem.objectives import Objectives
+    from fedsched.search.problem.problem import SearchProblem
+    from fedsched.search.run.archive import Entry
+    from fedsched.search.run.run import Run
+
+EVERY_SECONDS = 10.0
+MARK = b"fedsched checkpoint 5\n"
+AGAIN = 1_000_000  # job placements, about, by which plans are evaluated again when a search goes on
+LEAST_AGAIN = 4  # plans, however many jobs they have
+ROUNDING = 1e-9  # by which another machine's values may differ
+PLANS = 2500  # at most, that a search keeps, islands counted apart: archive, population, walkers, swarm
+KEPT = 200  # of those, usually, beside the archive, and
+PACKED = 2e7  # numbers of plans a second that are saved at least: what a save takes, before there was one
+HISTORY = 64 << 20  # bytes that may be more than plans: history, values, names
+
+
+class Checkpoint:
+    """The file of one search, or of one package after the other; with no path it only remembers the packages."""
+
+    def __init__(
+        self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int, *, islands: int = 1
+    ) -> None:
+        if path is not None:
+            check_checkpoint(path, "checkpoint")
+        self._file = None if path is None else SealedFile(Path(path), MARK, "a search")
+        self._key = "" if path is None else _key(problem, method, seed)
+        self._most = HISTORY + 8 * problem.layout.length * PLANS * (1 + islands)
+        self._saved = self._read()  # the search that goes on, until it has begun
+        if self._file is not None:
+            self._file.check_writable()
+        self._saved_at = time.monotonic()
+        self._takes: float | None = None  # seconds that the last save took
+        self._plans = KEPT * islands
+        self.packages: list[Saved] = [] if self._saved is None else self._saved.parts("packages")  # those that ended
+
+    def _read(self) -> Saved | None:
+        if self._file is None or (content := self._file.read(self._most)) is None:
+            return None
+        with self.reading():
+            saved = Saved(unpack(content, self._most))
+            if saved.text("key") == self._key:
+                saved.parts("packages")
+                return saved
+        raise self._file.refusal(
+            "the checkpoint of another search (other jobs, federation, objectives, method or seed)", others=True
+        )
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Say of which file it is what turns out not to be as searches leave it."""
+        try:
+            yield
+        except UnfitError as error:
+            if self._file is None:
+                raise
+            raise self._file.refusal(f"not a checkpoint as a search leaves it ({error})") from None
+
+    def resume(self, run: Run, method: Method, problem: SearchProblem) -> None:
+        """Set run and method to what was saved; where nothing has been saved of this search, let them be."""
+        saved, self._saved = self._saved, None
+        if saved is None:
+            return
+        with self.reading():
+            now, its_state = saved.maybe("run"), saved.maybe("method")
+            if now is None or its_state is None:
+                return
+            run.restore(now)
+            method.restore(its_state, run)
+        archive = run.archive
+        kept = least_crowded(archive.values, max(LEAST_AGAIN, AGAIN // run.problem.layout.jobs))
+        values = [_value_of(archive.entries[k], problem) for k in kept.tolist()]
+        if values:
+            self.check(run.problem.objectives, archive.values[kept], np.array(values))
+
+    def check(self, objectives: Objectives, before: Floats, now: Floats) -> None:
+        """Raise where plans have other values now: the key knows the objectives by their names, functions too."""
+        same = np.isclose(now, before, rtol=ROUNDING, atol=0.0).all(axis=0)
+        if self._file is not None and not same.all():
+            name = objectives.names[int(np.argmin(same))]
+            raise self._file.refusal(
+                f"the checkpoint of another search (by {name!r} its plans have other values now)", others=True
+            )
+
+    @property
+    def saves(self) -> bool:
+        """Return whether there is a file."""
+        return self._file is not None
+
+    def end_package(self, given: dict[str, Plain]) -> None:
+        """Keep what a package's search gave: it is not searched again."""
+        self.packages.append(Saved(given))
+        self._write(None, None)
+
+    def save_sometimes(self, run: Run, method: Method) -> None:
+        """Save where the last time is long enough ago, and the budget has time for it."""
+        if self._file is None or time.monotonic() - self._saved_at < EVERY_SECONDS:
+            return
+        takes = self._takes
+        if takes is None:
+            takes = (len(run.archive) + self._plans) * run.problem.layout.length / PACKED
+        if not run.beyond(run.cut_at - takes):
+            self.save(run, method)
+
+    def save(self, run: Run, method: Method) -> None:
+        """Save now; the file is never half-written."""
+        began = time.monotonic()
+        self._write(run.state(), method.state())
+        self._takes = time.monotonic() - began
+
+    def _write(self, run: dict[str, Plain] | None, method: dict[str, Plain] | None) -> None:
+        if self._file is None:
+            return
+        packages: list[Plain] = [package.fields for package in self.packages]
+        self._file.write(pack({"key": self._key, "packages": packages, "run": run, "method": method}))
+        self._saved_at = time.monotonic()
+
+
+def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
+    """Return what a plan of an archive is worth, evaluated again."""
+    if entry.row is not None:
+        return problem.values(entry.row[None])[0]
+    schedule = problem.simulated(entry.policy)
+    row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))
+    return problem.objectives.sought(problem.ranked(row, schedule.finish)[None])[0]
+
+
+def _key(problem: SearchProblem, method: str, seed: int) -> str:
+    aims = problem.objectives
+    words = f"{method} {seed} {aims.names} {aims.weights}" + (f" {aims.latest}" if aims.latest < math.inf else "")
+    return key_of(words, (*parts_of(problem.problem), problem.space.limits, *(problem.shapes or ())))

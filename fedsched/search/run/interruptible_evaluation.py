@@ -1,0 +1,86 @@
+"""Plans that take long, evaluated so that a clock can end them in their midst: with the same kernels, to the same bits.
+
+The batch evaluation is one call of a kernel, which comes back when its plans have ended; of many thousand jobs one plan
+may take a second, and another a hundredth of one, so that what the last one took says little about the next.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import Status
+from fedsched.engine.loop.event_loop import begin, run
+from fedsched.engine.loop.metric_integrals import integrals
+from fedsched.engine.numbers import Counter
+from fedsched.engine.pack.shape_arrays import write_shapes
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.simulation import set_running, until_the_last_end
+from fedsched.model.schedule.integrals import NOTHING_WASTED, Wasted
+from fedsched.model.schedule.metrics import metrics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
+    from fedsched.engine.run.evaluate import Common, Layout
+
+LONG = 2000  # jobs of a plan, from where on it may take longer than a budget in seconds may be exceeded by
+LOOK = 0.01  # seconds, about, between two looks at the clock
+FIRST_INSTANTS = 64  # that a run advances by before it is known how long they take
+
+
+def metrics_unless(
+    problem: Problem, common: Common, layout: Layout, row: Ints, state: State, metrics: Floats, over: Callable[[], bool]
+) -> int:
+    """Simulate the plan and fill its metric row; return a Status, MORE where `over` said so before it had ended."""
+    order, caps, dispatch, placement = unpacked(layout, row)
+    plan = plan_in_order(order, caps, dispatch=dispatch, placement=placement)
+    if common.running.rows.size:
+        set_running(state, common.running.rows, common.running)
+    if common.shapes is not None:
+        write_shapes(common.shapes, layout.choices(row[None])[0])
+    begin(problem, plan, state)
+    instants, status = FIRST_INSTANTS, int(Status.MORE)
+    while status == Status.MORE:
+        began = time.perf_counter()
+        status = run(problem, plan, state, instants, np.inf)
+        if status == Status.MORE and over():
+            return status
+        elapsed = time.perf_counter() - began
+        if elapsed < LOOK / 2:
+            instants *= 2
+        elif elapsed > LOOK:
+            instants = max(1, instants // 2)
+    sums = integrals(problem, state)
+    if status == Status.STUCK and common.missing.size and not state.counter[Counter.RUNNING]:
+        status, sums = int(Status.DONE), until_the_last_end(sums, problem, state)  # some jobs have no end, as may be
+    if status == Status.DONE:
+        found = metrics_of(
+            common.measured,
+            problem.t0,
+            state.start,
+            state.finish,
+            state.counts,
+            eligible=_eligible(state),
+            wasted=wasted_in(state),
+            integrals=sums,
+        )
+        metrics[:] = tuple(found.as_dict().values())
+    return status
+
+
+def _eligible(state: State) -> Floats | None:
+    since = np.zeros(0) if state.extras is None else state.extras.waiting.moment
+    return since if since.size else None
+
+
+def wasted_in(state: State) -> Wasted:
+    """Return what runs held that came to nothing."""
+    if state.extras is None:
+        return NOTHING_WASTED
+    lost = state.extras.lost
+    return Wasted(lost.seconds, float(lost.until[0]), float(lost.more[0]))

@@ -1,0 +1,102 @@
+"""A population of plans by rank and crowding, as NSGA-II has it: who breeds, who stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.encoding.variation import crossed, mutated, tournament
+from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
+from fedsched.search.run.crowding import crowding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem.packed import PackedProblem
+    from fedsched.search.run.run import Run
+
+RANDOM = 0.2  # share of a first population that is random, however many seeds there are
+
+
+class Population:
+    """Plans that breed: parents by tournaments of rank and crowding; the better half of old and new stays."""
+
+    def __init__(self, rows: Ints, values: Floats, size: int) -> None:
+        best = by_rank_and_crowding(values, size)
+        self.rows, self.values = rows[best], values[best]
+        self._standing = np.arange(len(best))  # of each row, 0 the best
+
+    def state(self) -> dict[str, Plain]:
+        """Return the plans, and how they stand among each other."""
+        return {"rows": self.rows, "values": self.values, "standing": self._standing}
+
+    @classmethod
+    def of(cls, saved: Saved, problem: PackedProblem, size: int) -> Population:
+        """Return the population whose state this is."""
+        population = cls.__new__(cls)
+        population.rows = saved_plans(saved, "rows", problem, size)
+        population.values = saved_values(saved, "values", problem, size)
+        population._standing = saved.ints("standing", (size,), most=size - 1)
+        return population
+
+    def children(self, run: Run, generation: int) -> Ints:
+        """Return children that are new, as many as there are parents or fewer, and as there is time for."""
+        rng = run.generator(1 + generation)
+        pairs = tournament(self._standing, 2 * len(self.rows), rng).reshape(-1, 2)
+        pairs = pairs[: run.room(len(pairs))]
+        rows = crossed(run.problem, self.rows, pairs, seed=run.seed, generation=2 * generation)
+        moves = np.minimum(rng.geometric(0.6, size=len(rows)), 5)
+        rows = mutated(run.problem, rows, moves, seed=run.seed, generation=2 * generation + 1)
+        new = _new(rows, self.rows)
+        return rows if len(new) == len(rows) else rows[new]
+
+    def survive(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
+        """Let other plans in, where they are better than those that are here."""
+        # Rows are heavy: those that stay, stay where they are, and others move to the places of those that go.
+        count = len(self.rows)
+        together = np.concatenate([self.values, values])
+        order = by_rank_and_crowding(together, count)
+        standing = np.full(len(together), count)
+        standing[order] = np.arange(count)
+        gone = np.flatnonzero(standing[:count] == count)
+        risen = np.flatnonzero(standing[count:] < count)
+        for place, k in zip(gone.tolist(), risen.tolist(), strict=True):
+            self.rows[place] = rows[k]
+        self.values[gone] = values[risen]
+        self._standing = standing[:count]
+        self._standing[gone] = standing[count + risen]
+
+
+def first_population(run: Run, size: int) -> Ints:
+    """Return the seeds and random plans beside them: so many at least, some of them random at any rate."""
+    return np.concatenate([run.seeds, run.random_rows(random_beside(run, size))])
+
+
+def random_beside(run: Run, size: int) -> int:
+    """Return how many plans of a first population of that size are random."""
+    return max(size - len(run.seeds), int(RANDOM * size))
+
+
+def by_rank_and_crowding(values: Floats, count: int) -> Ints:
+    """Return the `count` best points: by front, and within a front the least crowded first, equal points last."""
+    from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+
+    _, rank = NonDominatedSorting().do(values, return_rank=True)
+    return np.lexsort((-crowding(values, rank), rank))[:count]
+
+
+def row_hashes(rows: Ints) -> Ints:
+    """Return a number a row that equal rows share, and others but once in 2⁶⁴: a sum of products that wraps round."""
+    factors = np.random.default_rng(rows.shape[1]).integers(np.iinfo(np.int64).max, size=rows.shape[1])
+    return rows @ (2 * factors + 1)
+
+
+def _new(children: Ints, parents: Ints) -> Ints:
+    # The first of each kind of children that no parent equals; one where there is none.
+    hashes = row_hashes(children)
+    _, first = np.unique(hashes, return_index=True)
+    fresh = np.sort(first[~np.isin(hashes[first], row_hashes(parents))])
+    return fresh if fresh.size else np.zeros(1, dtype=np.int64)

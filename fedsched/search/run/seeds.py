@@ -1,0 +1,126 @@
+"""Structured seeds: what the queue orders, placements and simple blacklists give, as plans to begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import Dispatch
+from fedsched.engine.orders import order_as_recorded
+from fedsched.engine.pack.shape_arrays import seen
+from fedsched.search.encoding.delays import cheapest_delays
+from fedsched.search.problem.binding import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.engine.arrays.structs import Ints, Problem
+    from fedsched.search.problem.packed import PackedProblem
+    from fedsched.search.run.clock import Clock
+
+UNTIL = 0.6  # of a budget in seconds, from the call on: what comes later is left out
+ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
+
+
+def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None = None) -> Ints:
+    """Return at most `limit` plans, the simplest first and no two alike; fewer where a budget of time is small.
+
+    First the orders under each placement rule; then jobs bound to the cluster where a list scheduler would end them
+    first; then orders and placements with the k least efficient groups forbidden, to all jobs or to the small ones.
+    """
+    seen: set[bytes] = set()
+    rows: list[Ints] = []
+    for row in _put_off(problem, _shaped(problem, _candidates(problem))):
+        problem.repaired(row[None])
+        key = row.tobytes()
+        if key not in seen:
+            seen.add(key)
+            rows.append(row)
+        if len(rows) == limit or (clock is not None and clock.left(UNTIL) <= 0.0):
+            break
+    return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
+
+
+def _shaped(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
+    # Where plans choose the jobs' shapes, each also with all of them as small and as short as they may be.
+    if problem.shapes is None:
+        yield from rows
+        return
+    shapes = problem.shapes
+    owner = np.repeat(np.arange(shapes.first.size - 1), np.diff(shapes.first))
+    others = []
+    for cost in (shapes.tasks * shapes.estimate, shapes.estimate):
+        best = np.lexsort((shapes.tasks, cost, owner))[shapes.first[:-1]]
+        others.append(best - shapes.first[:-1])
+    for row in rows:
+        yield row.copy()
+        for choices in others:
+            problem.layout.choices(row[None])[:] = choices
+            yield row.copy()
+
+
+def _put_off(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
+    # Where jobs have slack, each also with every job in its cheapest hours.
+    cheapest = cheapest_delays(problem)
+    for row in rows:
+        yield row
+        for delays in cheapest:
+            late = row.copy()
+            problem.layout.delays(late[None])[:] = delays
+            yield late
+
+
+def _candidates(problem: PackedProblem) -> Iterator[Ints]:
+    orders = {name: order_as_recorded(problem.problem, name) for name in ORDERS}
+    limits = problem.space.limits
+    dispatch, usual = problem.default_rules()
+    placements = [usual, *(int(rule) for rule in problem.space.placements if rule != usual)]
+
+    def plan(order: Ints, caps: Ints, placement: int = usual, rule: int = dispatch) -> Ints:
+        return problem.layout.pack(order[None], caps[None], np.array([[rule, placement]]))[0]
+
+    for placement in placements:
+        for order in orders.values():
+            yield plan(order, limits, placement)
+    if problem.whole_nodes:
+        for name in ("ljf", "laf", "fcfs", "sjf"):
+            yield plan(*bound_to_earliest(problem, orders[name]))
+    for order in orders.values():
+        yield plan(order, limits, usual, int(Dispatch.STRICT))
+    groups = problem.layout.groups
+    cheap = problem.problem.groups.cheap
+    small = problem.problem.tasks <= np.median(problem.problem.tasks)
+    for forbidden in sorted({1, groups // 4, groups // 2, (3 * groups) // 4} & set(range(1, groups))):
+        for who in (np.ones(len(limits), dtype=np.bool_), small):
+            caps = limits.copy()
+            caps[np.ix_(who, cheap[groups - forbidden :])] = 0
+            for placement in placements:
+                for name in ("ljf", "laf", "fcfs", "sjf"):
+                    yield plan(orders[name], caps, placement)
+
+
+def as_if_submitted(problem: Problem) -> Problem:
+    """Return the problem with jobs that are submitted when others have ended as if they were so at t0."""
+    moving = np.isinf(problem.submit)
+    return problem._replace(submit=seen(np.where(moving, problem.t0, problem.submit))) if moving.any() else problem
+
+
+def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
+    """Return an order and caps: each job, in the given order, on the cluster where it is predicted to end first.
+
+    The prediction knows the nodes' availability and no contention. The order returned is that of predicted starts;
+    jobs that no single cluster can hold stay free.
+    """
+    packed, limits, counts = as_if_submitted(problem.problem), problem.space.limits, problem.space.nodes
+    begin = np.concatenate([[0], np.cumsum(counts)])
+    free = np.full(begin[-1], packed.t0)
+    for i in range(packed.running.size):
+        for g in range(counts.size):
+            of_group = free[begin[g] : begin[g + 1]]
+            of_group[: problem.space.common.running.counts[i, g]] = problem.space.common.running.planned_end[i]
+            of_group.sort()
+    caps, start = np.zeros_like(limits), np.zeros(len(limits))
+    head = np.zeros_like(counts)
+    bind(packed, np.vstack([limits, counts]), np.array(order, dtype=np.int64), begin, free, head, caps, start)
+    return np.argsort(start, kind="stable"), caps

@@ -1,0 +1,241 @@
+"""Walkers over plans that keep every job within a unit: where they may walk, from where, and what a trial counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import InfeasibleError
+from fedsched.core.random import begin_stream
+from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.model.schedule.integrals import Integrals
+from fedsched.model.schedule.metrics import Column
+from fedsched.search.encoding.genome import ANY_NODES
+from fedsched.search.problem.subfederation_runs import Parts
+from fedsched.search.problem.subfederations import one_unit, units_of
+from fedsched.search.run.run import BudgetSpent
+from fedsched.search.walks.per_cluster_walk import walk_apart
+from fedsched.search.walks.rebuilding import Ruin, rebuild
+from fedsched.search.walks.walkers import LATE, Walkers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem.packed import PackedProblem
+    from fedsched.search.problem.subfederation_runs import Units
+    from fedsched.search.run.run import Run
+
+STREAM = 2  # of random numbers: others than those of the walkers over whole plans
+REBUILDING = 3  # the stream of those that ruin and recreate
+FEW_JOBS = 40  # beyond, walks that move one job or two are ahead
+OF_THE_WHOLE = Integrals._fields  # metrics that whole runs add up: no cluster knows a part
+
+
+def can_walk_apart(problem: PackedProblem) -> bool:
+    """Return whether units of the machine know nothing of each other in some plans, and there are several."""
+    packed = problem.problem
+    return (
+        packed.groups.uplink.size > 1
+        and packed.extras is None
+        and problem.shapes is None
+        and packed.running.size == 0
+        and bool((packed.submit <= packed.t0).all())
+        and not problem.objectives.uncompiled
+        and not any(name in OF_THE_WHOLE for name in problem.objectives.names)
+        and units_of(problem) is not None
+    )
+
+
+class ApartWalkers(Walkers):
+    """Walkers whose trials simulate only the units that they change; plans are bound before one is set down."""
+
+    def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
+        super().__init__(run, members=members, late=late)
+        for k, walker in enumerate(self.walkers):
+            begin_stream(walker.stream, run.seed, STREAM, k)
+        self._units = self._cut(run.problem)
+        self._layout = run.problem.layout
+        threads = min(run.problem.threads, members)
+        self._owed = np.zeros(members, dtype=np.int64)  # jobs that were run and not counted yet
+        self._parts = [_parts(run.problem, len(self._units.first_group) - 1) for _ in range(threads)]
+
+    def state(self) -> dict[str, Plain]:
+        """Return where all walkers are, what they go by, and what is not counted yet."""
+        return {**super().state(), "owed": self._owed}
+
+    def restore(self, saved: Saved, run: Run, *, most: int) -> None:
+        """Walk on from there, with as many walkers as there were."""
+        super().restore(saved, run, most=most)
+        self._owed = saved.ints("owed", (len(self),), 0)
+
+    def _cut(self, problem: PackedProblem) -> Units:
+        units = units_of(problem)
+        if units is None:
+            raise ValueError("The machine is one unit.")
+        return units
+
+    @property
+    def are_set(self) -> bool:
+        """Return whether all have been set down."""
+        return all(np.isfinite(walker.value[1]) for walker in self.walkers)
+
+    def set_out(self, run: Run, k: int, row: Ints, *, slack: float = 0.0, if_better: bool = False) -> None:
+        """Set a walker down on a plan, bound; with `if_better` only where that is better than its own best."""
+        if not run.left or not run.trials(1):
+            raise BudgetSpent
+        bound = self.bound(run, row)
+        values = run.evaluate(bound[None])[0]
+        if not if_better or self.scalar(k, values) < self.best(k):
+            self.place(k, bound, values, slack=slack)
+
+    def are_bound(self, rows: Ints) -> NDArray[np.bool_]:
+        """Return which plans keep every job at some home already."""
+        outside = (self._layout.caps(rows) > 0).astype(np.int64) @ (1 - self._units.covers).T  # row × job × home
+        return np.asarray((outside == 0).any(axis=2).all(axis=1))
+
+    def bound(self, run: Run, row: Ints) -> Ints:
+        """Return a plan with every job at home where most of its nodes are, in order of the starts."""
+        problem = run.problem
+        problem.metrics(row[None])
+        run.account(1, np.zeros((0, len(self.ideal))), [])
+        state, groups = problem.states[0], problem.problem.groups
+        jobs = problem.layout.jobs
+        starts, counts = state.start[:jobs], state.counts[:jobs]
+        nodes = np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1)
+        fits = self._units.allowed[:, : nodes.shape[1]] > 0
+        home = np.where(fits, nodes, -1).argmax(axis=1)  # the first of those with most
+        home[~fits.any(axis=1)] = nodes.shape[1]  # too wide for each cluster
+        place = np.empty(jobs, dtype=np.int64)
+        place[row[:jobs]] = np.arange(jobs)
+        caps = problem.space.limits * self._units.covers[home]
+        placement = row[-1] if self._suits(int(row[-1])) else problem.default_rules()[1]
+        order = np.lexsort((place, starts))
+        return problem.layout.pack(order[None], caps[None], np.array([[Dispatch.GREEDY, placement]]))[0]
+
+    def _suits(self, placement: int) -> bool:
+        # Whether a rule places every job at home, wherever that is.
+        single = len(self._units.unit) == self._units.first_cluster[-1]
+        return placement in ANY_NODES or (single and placement != Placement.HOME)
+
+    def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
+        """Let one walker simulate as many jobs as so many whole plans have; return how many plans that made."""
+        problem, metrics = run.problem, np.zeros(len(Column))
+        parts, jobs = self._parts[thread], problem.layout.jobs
+        done, fresh = 0, True
+        parts.jobs_run[0] = self._owed[k]
+        while plans := run.trials(trials - done, plans=2 if fresh else 1):  # all clusters first, then one or two
+            began, before = run.seconds, done
+            status = int(Status.DONE)
+            if parts.jobs_run[0] < (done + plans) * jobs:
+                status = self._go_on(run, k, thread, fresh, (done + plans) * jobs, metrics)
+                fresh = False
+            if status != Status.DONE:
+                raise InfeasibleError("A plan has a job that its caps and placement never let start.")
+            done = min(int(parts.jobs_run[0]) // jobs, trials)
+            run.tried(max(done - before, 1), began)
+        self._owed[k] = parts.jobs_run[0] - done * jobs  # the last move may have been one too many
+        return done
+
+    def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:
+        problem = run.problem
+        return walk_apart(
+            problem.problem,
+            problem.space,
+            self._units,
+            self.goal(k),
+            self.walkers[k],
+            self._parts[thread],
+            problem.states[thread],
+            problem.no_users,
+            metrics,
+            fresh,
+            most,
+        )
+
+
+class Rebuilders(ApartWalkers):
+    """Walkers that take jobs out of a plan and put them back, where makespan alone is sought and jobs are few."""
+
+    def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
+        super().__init__(run, members=members, late=late)
+        for k, walker in enumerate(self.walkers):
+            begin_stream(walker.stream, run.seed, REBUILDING, k)
+        self._ruins = [_ruin(run.problem, self._units) for _ in self._parts]
+
+    def _cut(self, problem: PackedProblem) -> Units:
+        packed = problem.problem
+        alike = np.ptp(packed.groups.slowdown) == 0 and not packed.bandwidth.any()
+        units = None if alike else units_of(problem)
+        return one_unit(problem) if units is None else units
+
+    def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:
+        problem = run.problem
+        return rebuild(
+            problem.problem,
+            problem.space,
+            self._units,
+            self.goal(k),
+            self.walkers[k],
+            self._parts[thread],
+            self._ruins[thread],
+            problem.states[thread],
+            metrics,
+            fresh,
+            most,
+        )
+
+
+def can_rebuild(problem: PackedProblem) -> bool:
+    """Return whether plans may be ruined and recreated: makespan alone is sought, jobs are few and all wait."""
+    packed = problem.problem
+    return (
+        problem.layout.jobs <= FEW_JOBS
+        and problem.objectives.names == ("makespan",)
+        and packed.extras is None
+        and problem.shapes is None
+        and packed.running.size == 0
+        and bool((packed.submit <= packed.t0).all())
+    )
+
+
+def _ruin(problem: PackedProblem, units: Units) -> Ruin:
+    jobs, packed = problem.layout.jobs, problem.problem
+    machine = len(units.first_group) - 1
+    power = units.groups.nodes * units.groups.speed
+    return Ruin(
+        left=np.zeros(jobs, dtype=np.int64),
+        old_queue=np.zeros((machine, jobs), dtype=np.int64),
+        old_length=np.zeros(machine, dtype=np.int64),
+        old_home=np.zeros(jobs, dtype=np.int64),
+        old_end=np.zeros(machine),
+        power=np.add.reduceat(power, units.first_group[:-1]),
+        size=np.maximum(packed.tasks * packed.runtime, np.finfo(float).tiny)[:jobs],
+    )
+
+
+def _parts(problem: PackedProblem, units: int) -> Parts:
+    jobs, groups = problem.space.limits.shape
+    queue = np.zeros((units, jobs), dtype=np.int64)
+    arrival = queue.view()
+    arrival.setflags(write=False)
+    return Parts(
+        queue=queue,
+        arrival=arrival,
+        length=np.zeros(units, dtype=np.int64),
+        home=np.zeros(jobs, dtype=np.int64),
+        cap_row=np.zeros(jobs, dtype=np.int64),
+        start=np.full(jobs, np.nan),
+        finish=np.full(jobs, np.nan),
+        counts=np.zeros((jobs, groups), dtype=np.int64),
+        end=np.zeros(units),
+        old_queue=np.zeros((2, jobs), dtype=np.int64),
+        old_home=np.zeros(jobs, dtype=np.int64),
+        old_start=np.zeros(jobs),
+        old_finish=np.zeros(jobs),
+        old_counts=np.zeros((jobs, groups), dtype=np.int64),
+        old_end=np.zeros(2),
+        jobs_run=np.zeros(1, dtype=np.int64),
+    )

@@ -1,0 +1,238 @@
+"""Ranges widened or narrowed by how far earlier forecasts for the same cluster were off, as far as that is known now.
+
+At each of many earlier moments it is forecast from what was known then when who waited would start. Of each start the
+distance from its median is measured in units of its own: how wide the range was on that side, and a part of how far the
+queue reached. Who waits still has been off by so much at least (Kaplan and Meier). All forecasts of one moment count as
+one, for they share their run times, and those of long ago for less. The ends of a range are put where the quantiles of
+these distances are; so long as moments are few, what forecasts of other clusters were off by counts beside them.
+
+Such ranges have been wrong before, too. So of each start it is looked at which share a range, calibrated by what was
+known at its moment, would have had to be for to hold it; a range that is to hold 80 % is made for the share that 80 %
+of these are within.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.site.outlook.limited import in_turn, picture_within
+from fedsched.site.outlook.replays import Replays
+from fedsched.site.outlook.unknown import without_unmodelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.outlook.habits import Habits
+    from fedsched.site.outlook.limits import Limits
+    from fedsched.site.outlook.past import Past
+    from fedsched.site.steer import Queue
+
+    Column = NDArray[np.float64]
+
+EARLIER = 40  # moments
+DRAWN = 40  # replays at each of them, at most
+LEAST = 20  # starts: with fewer, ranges are left as drawn
+DRAWN_SHARE = 0.8  # the part of the replays whose range is the measure
+REACH = 0.05  # the part of the time until the queue's last start that is added to it
+MINUTE = 60.0
+# What forecasts of fourteen recorded days were off by, as quantiles, and how many moments they count as.
+USUAL = (
+    -2.04, -1.11, -0.86, -0.73, -0.63, -0.54, -0.46, -0.39, -0.32, -0.26, -0.21, -0.16, -0.11, -0.07, -0.03, 0.01,
+    0.04, 0.09, 0.13, 0.18, 0.23, 0.27, 0.32, 0.38, 0.44, 0.49, 0.56, 0.62, 0.70, 0.78, 0.88, 0.96, 1.04, 1.16, 1.34,
+    1.57, 1.96, 2.60, 3.95, 8.96,
+)  # fmt: skip
+USUAL_MOMENTS = 4.0
+EVERY_SHARE, EVERY_SHARE_MOMENTS = np.arange(1, 41) / 40.0, 1.0  # ranges that hold just what they are made for
+RECENT = 0.3  # the part of the past after which a moment counts half as much
+FARTHEST = 5.0  # units from a median that an end of a range is, at most
+
+
+class Said(NamedTuple):
+    """Forecasts of one moment, a row a job: seconds from the moment on, the range that of `DRAWN_SHARE`."""
+
+    moment: float
+    number: NDArray[np.int64]
+    earliest: Column
+    median: Column
+    latest: Column
+
+    @classmethod
+    def of(cls, moment: float, starts: Mapping[int, Column]) -> Said:
+        """Return what replays say, of each job its starts in all of them."""
+        levels = [(1.0 - DRAWN_SHARE) / 2.0, 0.5, (1.0 + DRAWN_SHARE) / 2.0]
+        found = np.array([np.quantile(one, levels) for one in starts.values()]).reshape(-1, 3) - moment
+        return cls(moment, np.array(list(starts), dtype=np.int64), *found.T)
+
+    @property
+    def units(self) -> tuple[Column, Column]:
+        """Return what distances below the medians are measured in, and those above."""
+        more = MINUTE + REACH * max(0.0, float(self.median.max(initial=0.0)))
+        below = np.minimum(self.median - self.earliest + more, np.maximum(self.median, 0.0) + MINUTE)
+        return below, self.latest - self.median + more
+
+    def off(self, wait: Column) -> Column:
+        """Return how far waits were from the medians, in units; below 0: shorter."""
+        below, above = self.units
+        late = wait - self.median
+        return np.where(late < 0.0, late / below, late / above)
+
+
+class Calibration(NamedTuple):
+    """How far outcomes lie from medians, in units, sorted, with the share of all that lie no higher.
+
+    `needed` are the shares that ranges would have had to be for to hold outcomes, sorted, with the part of the outcomes
+    that need no more. `starts` are the earlier starts that tell of it, at so many `moments`.
+    """
+
+    off: Column
+    share: Column
+    needed: Column
+    held: Column
+    starts: int
+    moments: int
+
+    @property
+    def enough(self) -> bool:
+        """Return whether so many earlier starts are known that ranges are moved."""
+        return self.starts >= LEAST
+
+    def ranges(self, said: Said, share: float) -> tuple[Column, Column]:
+        """Return the ends of ranges that hold such a share of the starts, on either side of the medians."""
+        made_for = _quantile(self.needed, self.held, share)
+        low, high = (_quantile(self.off, self.share, (1.0 + side * made_for) / 2.0) for side in (-1.0, 1.0))
+        low, high = max(min(low, 0.0), -FARTHEST), min(max(high, 0.0), FARTHEST)
+        below, above = said.units
+        median = np.maximum(said.median, 0.0)
+        return np.maximum(0.0, median + low * below), median + high * above
+
+    def needs(self, off: Column, begun: NDArray[np.bool_]) -> Column:
+        """Return for which share a range is made that holds who is off by so much; who waits still needs no less."""
+        at = np.searchsorted(self.off, off, side="right")
+        no_higher = np.where(at > 0, self.share[at - 1], 0.0)
+        return np.maximum(0.0, np.where(off < 0.0, np.where(begun, 1.0 - 2.0 * no_higher, 0.0), 2.0 * no_higher - 1.0))
+
+    def in_words(self) -> str:
+        """Return from how many earlier starts ranges are calibrated, or that those are too few."""
+        if not self.enough:
+            return f"ranges are not calibrated: {self.starts} earlier starts are known, and {LEAST} are needed"
+        return (
+            f"ranges are calibrated by {self.starts:,} earlier starts, forecast again at {self.moments} moments from "
+            "what was known then"
+        )
+
+
+class Earlier:
+    """Forecasts of earlier moments, one after the other, each with the calibration of what was known by then."""
+
+    def __init__(self, past: Past) -> None:
+        self._past = past
+        self._made: list[_Made] = []
+
+    @classmethod
+    def of(cls, said: Iterable[Said], past: Past) -> Earlier:
+        """Return what these are, in the order of their moments."""
+        found = cls(past)
+        for one in said:
+            found.add(one)
+        return found
+
+    def add(self, said: Said) -> None:
+        """Add what is forecast at a moment behind those that are there."""
+        if said.number.size:
+            self._made.append(_Made(said, self.by(said.moment), self._past))
+
+    def by(self, now: float) -> Calibration:
+        """Return what they tell by a moment."""
+        off, needed = _Outcomes(np.array(USUAL), USUAL_MOMENTS), _Outcomes(EVERY_SHARE, EVERY_SHARE_MOMENTS)
+        starts = moments = 0
+        for made in self._made:
+            if made.said.moment >= now:
+                continue
+            found = made.by(now)
+            weight = 0.5 ** ((now - made.said.moment) / (RECENT * (now - self._past.first)))
+            off.add(found.off, found.begun, weight)
+            if made.calibration.enough:
+                needed.add(found.needed, found.begun, weight)
+            starts += found.starts
+            moments += found.starts > 0
+        return Calibration(*off.shares(), *needed.shares(), starts, moments)
+
+
+class _Found(NamedTuple):
+    """What has come of the forecasts of a moment: how far they are off, what ranges were to be for, who began."""
+
+    off: Column
+    needed: Column
+    begun: NDArray[np.bool_]
+    starts: int
+
+
+class _Made:
+    """Forecasts of a moment, the calibration of then, and what has come of them."""
+
+    def __init__(self, said: Said, calibration: Calibration, past: Past) -> None:
+        self.said, self.calibration = said, calibration
+        numbers = said.number.tolist()
+        self._start = np.array([past.starts.get(job, np.nan) for job in numbers])
+        self._gone = np.array([past.withdrawn.get(job, np.inf) for job in numbers])
+        self._last = self._start.max()  # NaN where somebody never began
+        self._at_last: _Found | None = None
+
+    def by(self, now: float) -> _Found:
+        """Return what has come of them by a moment; once all have begun, that is the same for ever."""
+        if now >= self._last and self._at_last is not None:
+            return self._at_last
+        begun = self._start <= now
+        off = self.said.off(np.where(begun, self._start, np.minimum(self._gone, now)) - self.said.moment)
+        found = _Found(off, self.calibration.needs(off, begun), begun, int(begun.sum()))
+        if now >= self._last:
+            self._at_last = found
+        return found
+
+
+class _Outcomes:
+    """Values, of which those of jobs that wait still are at least so high; those of one moment weigh as one."""
+
+    def __init__(self, usual: Column, moments: float) -> None:
+        self._value, self._known, self._weight = [usual], [np.ones(usual.size, dtype=np.bool_)], [moments]
+
+    def add(self, value: Column, known: NDArray[np.bool_], weight: float) -> None:
+        """Add those of a moment."""
+        self._value.append(value)
+        self._known.append(known)
+        self._weight.append(weight)
+
+    def shares(self) -> tuple[Column, Column]:
+        """Return the values sorted, and which share of all is no higher than each (Kaplan and Meier)."""
+        value, known = np.concatenate(self._value), np.concatenate(self._known)
+        sizes = [one.size for one in self._value]
+        weight = np.repeat(np.array(self._weight) / sizes, sizes)
+        order = np.lexsort((~known, value))
+        value, known, weight = value[order], known[order], weight[order]
+        left = np.cumsum(weight[::-1])[::-1]
+        return value, np.asarray(1.0 - np.cumprod(1.0 - np.where(known, weight / left, 0.0)), dtype=np.float64)
+
+
+def earlier(first: float, now: float, count: int) -> list[float]:
+    """Return moments before now, evenly but for the first, at which nothing was known."""
+    found: list[float] = np.unique(np.floor(np.linspace(first, now, count + 1, endpoint=False)[1:])).tolist()
+    return found
+
+
+def said_at(queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, seed: int) -> list[Said]:
+    """Return what is forecast of a queue; nothing where nobody waits."""
+    queue = in_turn(queue, limits)
+    if not queue.waiting:
+        return []
+    replays = Replays(picture_within(queue, limits), habits, draws=draws, seed=seed)
+    order = [job.number for job in queue.waiting if job.number in replays.numbers]
+    return [Said.of(queue.now, without_unmodelled(queue, replays.starts(order)))]
+
+
+def _quantile(values: Column, shares: Column, level: float) -> float:
+    at = int(np.searchsorted(shares, level - 1e-12))
+    return float(values[min(at, values.size - 1)])

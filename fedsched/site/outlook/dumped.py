@@ -1,0 +1,256 @@
+"""The queue of a dump: as squeue told of it when the dump was taken, or as the records have it at any moment before."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import TwinError, shortened
+from fedsched.core.text import counted
+from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.slurm_values import seconds_of
+from fedsched.io.wall_clock import wall_time_of
+from fedsched.site.outlook.factors import Factors
+from fedsched.site.outlook.habits import Ran
+from fedsched.site.steer import Queue, SlurmJob
+from fedsched.site.steer.beside import NOTHING, beside_of
+from fedsched.site.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
+from fedsched.site.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.twin import Site
+
+TASKS = 1_000_000_000  # by which a task's number is made of its array's: far above every number of a job
+PARTS = 900_000_000  # and by which that of a part of a heterogeneous job is
+FEATURES = "features"
+_TASK = re.compile(r"(\d{1,12})(?:_(\d{1,9})|\+(\d{1,9}))?", re.ASCII)
+_SIZES = {"K": 1024, "M": 1024**2}
+
+
+def ran_by(site: Site, moment: float) -> Ran:
+    """Return the runs that had ended of themselves by a moment of the wall, and behind them those that went on then."""
+    records = site.records
+    over = np.flatnonzero((records.end <= moment) & ~records.preempted)
+    over = over[np.argsort(records.end[over], kind="stable")]
+    on = np.flatnonzero((records.start <= moment) & ~(records.end <= moment))
+    on = on[np.argsort(records.start[on], kind="stable")]
+    rows = np.concatenate([over, on])
+    run = np.minimum(np.where(np.isnan(records.end), moment, records.end), moment) - records.start
+    ended = np.arange(rows.size) < over.size
+    return Ran(records.labels["user"][rows], site.limits[rows], run[rows], ended)
+
+
+def queue_of(site: Site) -> tuple[Queue, list[str]]:
+    """Return the queue when the dump was taken, and what is assumed of it."""
+    if not site.dump.has(QUEUE):
+        queue, notes = queue_at(site, site.dump.taken)
+        turn = "by the priorities on record" if Factors(site).there else "as they became eligible"
+        return queue, [*notes, f"assumed: jobs have their turn {turn}, for there is no {QUEUE}"]
+    known = {int(job): row for row, job in enumerate(site.records.job.tolist()) if job == job}
+    jobs = tuple(_of_squeue(site, known, line, words) for line, words in _rows(site.dump.text(QUEUE)))
+    return _with_nodes(replace(frame_of(site), jobs=jobs))
+
+
+def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Queue, list[str]]:
+    """Return the queue at a moment of the dump as the records have it, and what is assumed of it.
+
+    `frame` is the cluster as the dump tells of it, for those who look at many moments.
+
+    Where priorities are made of factors, jobs have their turn by what was known of these at the moment; else as they
+    became eligible. Who was not eligible yet waits for what nobody knew, unless it was a time that he had asked for.
+    """
+    records = site.records
+    begun = records.start <= moment
+    here = (records.submit <= moment) & ~(records.end <= moment)
+    rows = np.flatnonzero(here & ~(records.gone & (records.end <= records.submit)))
+    queue = replace(frame or frame_of(site), now=moment)
+    priority = _priorities(site, moment, rows)
+    last = moment >= site.dump.taken
+    jobs = tuple(
+        _of_record(site, row, begun=bool(begun[row]), turn=turn, moment=moment, last=last)
+        for row, turn in zip(rows.tolist(), priority, strict=True)
+    )
+    return _with_nodes(replace(queue, jobs=jobs))
+
+
+def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]:
+    """Return by what jobs have their turn at a moment, the greatest first."""
+    factors = Factors(site)
+    if factors.there:
+        return factors.at(moment, rows).astype(np.int64).tolist()  # type: ignore[no-any-return]
+    place = np.argsort(np.argsort(site.records.eligible[rows], kind="stable"), kind="stable")
+    return (rows.size - place).tolist()  # type: ignore[no-any-return]
+
+
+def frame_of(site: Site) -> Queue:
+    """Return the cluster when the dump was taken, without jobs."""
+    dump = site.dump
+    settings, _ = settings_of(dump.text(CONFIG))
+    return Queue(
+        cluster=site.machine.conf.name,
+        now=dump.taken,
+        jobs=(),
+        nodes=nodes_of_text(dump.text(NODES)),
+        partitions=partitions_of(dump.text(PARTITIONS)),
+        settings=settings,
+        federation={},
+        reservations=reservations_of(dump.text(RESERVATIONS)) if dump.has(RESERVATIONS) else (),
+    )
+
+
+def _with_nodes(queue: Queue) -> tuple[Queue, list[str]]:
+    """Return the queue in which everybody who runs has nodes that are known, and what is assumed for that."""
+    there = {node.name for node in queue.nodes}
+    taken = {name for job in queue.running for name in job.hosts}
+    without = [job for job in queue.running if not job.hosts or not set(job.hosts) <= there]
+    if not without:
+        return queue, []
+    of_partition = {one.name: one.nodes for one in queue.partitions}
+    found: dict[int, SlurmJob] = {}
+    for job in without:
+        usable = [node.name for node in queue.nodes if node.is_up and node.name not in taken
+                  and node.name in of_partition.get(job.partition, there)]  # fmt: skip
+        given = tuple(usable[: job.nodes])
+        taken |= set(given)
+        found[job.number] = replace(job, hosts=given)
+    jobs = tuple(found.get(job.number, job) for job in queue.jobs)
+    return replace(queue, jobs=jobs), [f"assumed: the nodes of {counted(len(without), 'running job')}"]
+
+
+def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, last: bool) -> SlurmJob:
+    records = site.records
+    label = {name: str(values[row]) for name, values in records.labels.items()}
+    reason = str(records.reason[row]).upper() if last and not begun else ""
+    eligible = float(records.eligible[row])
+    if not begun and not last and eligible > moment:
+        asked = records.begin[row] == records.begin[row]
+        reason = "BEGINTIME" if asked else "NOT ELIGIBLE YET"
+    hosts = str(records.hosts[row])
+    known = begun and hosts.lower() not in (*NOTHING, "none assigned")
+    after = "" if records.after is None or begun else str(records.after[row])
+    number = int(records.id[row])
+    return SlurmJob(
+        number=number,
+        target=str(number),
+        user=label["user"],
+        account=label["account"],
+        qos=label["qos"],
+        partition=label["partition"] or site.federation.partitions[0].name,
+        states=frozenset({"RUNNING" if begun else "PENDING"}),
+        reason=reason,
+        nodes=int(records.nodes[row]),
+        limit=float(site.limits[row]),
+        submit=float(records.submit[row]),
+        eligible=eligible,
+        start=float(records.start[row]) if begun else math.nan,
+        priority=0 if reason.startswith("JOBHELD") else turn,
+        nice=0,
+        cpus=max(1, int(records.cpus[row])),
+        hosts=tuple(hosts_of(hosts, f"job {number}")) if known else (),
+        dependency=after if reason.startswith("DEPENDENCY") else "",
+        features=label["features"],
+        reservation=label["reservation"],
+        beside=_beside(site, row),
+    )
+
+
+def _beside(site: Site, row: int) -> tuple[str, ...]:
+    return tuple(filter(None, site.records.beside[row].split(";")))
+
+
+def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    head: list[str] = []
+    mark = mark_in(text)
+    for number, line in enumerate(text.splitlines(), start=1):
+        cells = [cell.strip() for cell in line.split(mark)]
+        if not head:
+            head = [cell.lower() for cell in cells]
+            continue
+        cells = _with_bars(cells, head) if mark == BAR else cells
+        if len(cells) == len(head):
+            yield number, dict(zip(head, cells, strict=True))
+        elif line.strip():
+            raise TwinError(f"{QUEUE}, line {number}: it has {len(cells)} cells, and the head {len(head)}; dump anew.")
+
+
+def _with_bars(cells: list[str], head: list[str]) -> list[str]:
+    """Return cells of a line with the bars of the features put back: no other column has any."""
+    more = len(cells) - len(head)
+    if more <= 0 or FEATURES not in head:
+        return cells
+    k = head.index(FEATURES)
+    return [*cells[:k], "|".join(cells[k : k + more + 1]), *cells[k + more + 1 :]]
+
+
+def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[str, str]) -> SlurmJob:
+    where = f"{site.dump.path(QUEUE)}, line {line}"
+
+    def text(name: str) -> str:
+        value = words.get(name, "")
+        return "" if value.lower() in NOTHING else value
+
+    def moment(name: str) -> float:
+        found = wall_time_of(value) if (value := text(name)) else None
+        if found is not None and math.isnan(found.seconds):
+            raise TwinError(f"{where}: {name}={shortened(value)} is no time like 2027-01-12T08:00:00.")
+        return math.nan if found is None else found.seconds
+
+    def whole(name: str, usual: int) -> int:
+        value = text(name).partition("-")[0] or str(usual)
+        size = _SIZES.get(value[-1:].upper(), 1)
+        try:
+            return round(float(value.rstrip("KMkm")) * size)
+        except ValueError:
+            raise TwinError(f"{where}: {name}={shortened(value)} is no whole number.") from None
+
+    called = _TASK.fullmatch(text("jobid"))
+    if called is None:
+        raise TwinError(f"{where}: {shortened(text('jobid'))} is no job like 17 or 17_3.")
+    base, task, part = int(called[1]), int(called[2] or 0), int(called[3] or 0)
+    number = base * TASKS + task if called[2] else base * TASKS + PARTS + part if part else base
+    row = known.get(base)
+    states = frozenset(text("state").upper().split("+"))
+    waits = "PENDING" in states
+
+    def recorded(name: str) -> str:
+        return text(name) or ("" if row is None else str(site.records.labels[name][row]))
+
+    submit = moment("submit_time")
+    begin = moment("start_time") if waits else math.nan
+    reason = text("reason").strip("()").upper().replace(" ", "")
+    eligible = submit if row is None else max(submit, float(site.records.eligible[row]))
+    nodelist = text("nodelist")
+    return SlurmJob(
+        number=number,
+        target=text("jobid"),
+        user=text("user"),
+        account=recorded("account"),
+        qos=recorded("qos"),
+        partition=text("partition").partition(",")[0],
+        states=states,
+        reason=reason,
+        nodes=max(1, whole("nodes", 1)),
+        limit=seconds_of(text("time_limit") or "UNLIMITED", where),
+        submit=submit,
+        eligible=begin if reason == "BEGINTIME" and begin == begin else eligible,
+        start=math.nan if waits else moment("start_time"),
+        priority=whole("priority", 0),
+        nice=int(text("nice") or 0),
+        cpus=max(1, whole("cpus", 1)),
+        hosts=tuple(hosts_of(nodelist, where)) if nodelist and not waits else (),
+        dependency=text("dependency"),
+        features=text("features"),
+        reservation=text("reservation"),
+        part_of_several=called[3] is not None,
+        named_nodes=bool(text("req_nodes") or text("exc_nodes")),
+        other_partitions="," in text("partition"),
+        beside=tuple(sorted({*beside_of(words), *(() if row is None else _beside(site, row))})),
+    )

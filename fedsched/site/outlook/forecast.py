@@ -1,0 +1,159 @@
+"""When waiting jobs will start: replays of the queue with run times drawn from what users' jobs have used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import SteerError
+from fedsched.core.text import counted
+from fedsched.site.outlook.calibration import Calibration, Said
+from fedsched.site.outlook.limited import has_old_reason, in_turn, picture_within
+from fedsched.site.outlook.replays import Replays
+from fedsched.site.outlook.unknown import in_words, kept_by_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.outlook.present import Present
+    from fedsched.site.steer import Queue, SlurmJob
+
+DRAWS = 100
+SHARE = 0.8
+NOBODY = "assumed: nobody else comes"
+BACKFILLS = "assumed: each job is planned in turn by what was asked for, as Slurm's backfilling does"
+IN_TURN = "assumed: nobody starts before those in front of him, for sched/builtin backfills nothing"
+
+
+class Forecast(NamedTuple):
+    """When a job will start; times like the queue's.
+
+    As many starts lie before `earliest` as after `latest`, of the replays or, where these are calibrated, of what
+    earlier forecasts tell. `by_limits` is the start if every job ran to its limit, which is what `squeue --start`
+    counts with.
+    """
+
+    job: SlurmJob
+    earliest: float
+    median: float
+    latest: float
+    by_limits: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Forecasts of those who wait, in the order of their turn.
+
+    Parameters
+    ----------
+    share
+        The part of the starts that each range is to hold.
+    notes
+        What is assumed, not modelled or left aside.
+    unknown
+        What keeps jobs that have no forecast because it is not in the replays, by their numbers.
+    """
+
+    present: Present
+    forecasts: tuple[Forecast, ...]
+    share: float
+    draws: int
+    notes: tuple[str, ...]
+    unknown: Mapping[int, str] = field(default_factory=dict)
+
+    def of(self, job: SlurmJob) -> Forecast | None:
+        """Return the forecast of a job; None where there is none."""
+        return next((one for one in self.forecasts if one.job.number == job.number), None)
+
+
+def forecast(
+    present: Present,
+    *,
+    draws: int = DRAWS,
+    share: float = SHARE,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outlook:
+    """Return when each job that waits in turn will start, as a range.
+
+    Parameters
+    ----------
+    present
+        A cluster as it is now. Where its records tell of earlier moments, ranges are calibrated by what forecasts made
+        then were off by.
+    draws
+        How many times the queue is replayed, each time with other run times: those of each user's jobs are drawn from
+        what his jobs have used of their limits so far.
+    share
+        Which part of the starts a range is to hold.
+    seed
+        What is drawn follows from it.
+    progress
+        Called with how many replays are done, of how many.
+    """
+    if draws < 1:
+        raise SteerError(f"draws={draws} must be at least 1.")
+    if not 0.0 < share < 1.0:
+        raise SteerError(f"share={share!r} must be above 0 and below 1.")
+    queue = in_turn(present.queue, present.limits)
+    notes = (*present.notes, *_of_old_reasons(present.queue), NOBODY)
+    if not queue.waiting:
+        return Outlook(present, (), share, draws, (*queue.aside_in_words(), *notes))
+    picture = picture_within(queue, present.limits, present.free)
+    replays = Replays(picture, present.habits, draws=draws, seed=seed)
+    order = [job.number for job in queue.waiting if job.number in replays.numbers]
+    starts = replays.starts(order, progress)
+    by_limits = picture.starts(picture.rows_of(order))
+    calibration = present.calibration(draws, seed)
+    kept = ((job, kept_by_unknown(queue, job, by_limits[job.number])) for job in queue.waiting if job.number in starts)
+    unknown = {job.number: words for job, words in kept if words}
+    known = {number: found for number, found in starts.items() if number not in unknown}
+    found = ranged(queue, known, by_limits, share, calibration)
+    notes = (*in_words(queue, unknown), *notes, BACKFILLS if picture.backfills else IN_TURN)
+    if calibration is not None:
+        notes = (*notes, calibration.in_words())
+    return Outlook(present, found, share, draws, (*picture.notes, *queue.aside_in_words(), *notes), unknown)
+
+
+def _of_old_reasons(queue: Queue) -> list[str]:
+    """Return how many jobs are taken to wait in turn against what Slurm says; nothing if there are none."""
+    old = sum(has_old_reason(queue, job) for job in queue.jobs)
+    if not old:
+        return []
+    return [f"{counted(old, 'job')} with the reason ReqNodeNotAvail {'waits' if old == 1 else 'wait'} in turn: enough "
+            "nodes are up, and Slurm keeps that reason until it looks again"]  # fmt: skip
+
+
+def ranged(
+    queue: Queue,
+    starts: Mapping[int, NDArray[np.float64]],
+    by_limits: Mapping[int, float],
+    share: float,
+    calibration: Calibration | None,
+) -> tuple[Forecast, ...]:
+    """Return the forecasts of jobs that have such starts in all replays."""
+    jobs = {job.number: job for job in queue.waiting}
+    if calibration is None or not calibration.enough:
+        levels = [(1.0 - share) / 2.0, 0.5, (1.0 + share) / 2.0]
+        ends = {number: np.quantile(one, levels).tolist() for number, one in starts.items()}
+    else:
+        said = Said.of(queue.now, starts)
+        rows = zip(*calibration.ranges(said, share), said.median.tolist(), strict=True)
+        ends = {number: [queue.now + x for x in (low, median, high)]
+                for number, (low, high, median) in zip(starts, rows, strict=True)}  # fmt: skip
+    return tuple(
+        Forecast(jobs[number], earliest, median, latest, by_limits[number])
+        for number, (earliest, median, latest) in ends.items()
+    )
+
+
+def expected_end(job: SlurmJob, queue: Queue, found: Forecast | None) -> float:
+    """Return by when a job has ended by its limit, NaN where nobody knows when it starts."""
+    if job.holds_nodes:
+        return job.expected_end(queue.now)
+    return math.nan if found is None else found.by_limits + job.limit

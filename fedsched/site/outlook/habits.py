@@ -1,0 +1,115 @@
+"""Habits: which part of what they ask for users' jobs have used, and run times of others' jobs drawn from that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.steer import SlurmJob
+
+    Column = NDArray[np.float64]
+
+LATEST = 100  # ended jobs of a user, at most, that tell of him: habits change
+FEW = 10  # with fewer, everybody's jobs tell of him, too
+OF_ALL = 2000  # of everybody's jobs, the latest
+ENDED = ("COMPLETED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "CANCELLED", "DEADLINE")
+RUNS = "RUNNING"
+
+
+class Ran(NamedTuple):
+    """Runs, the latest last: whose they are, what they asked for, how long they have run, whether that is all."""
+
+    user: NDArray[np.object_]
+    limit: Column  # seconds
+    run: Column
+    over: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Habits:
+    """Parts of their limits that jobs have run, sorted; `known` is how many ended jobs tell of them."""
+
+    of_user: Mapping[str, Column]
+    of_all: Column
+    known: int
+
+    @classmethod
+    def of(cls, ran: Ran) -> Habits:
+        """Return what runs tell: of each user his latest ones, mixed with everybody's where those are few.
+
+        Who still runs tells, too, that he has used no less: else those who end early would be all that is known.
+        """
+        told = (ran.limit > 0.0) & np.isfinite(ran.limit) & (ran.run > 0.0)
+        user, part = ran.user[told], np.minimum(ran.run[told] / ran.limit[told], 1.0)
+        over = ran.over[told] | (part >= 1.0)
+        if not over.any():
+            return cls.none()
+        of_all = _likely(part[-OF_ALL:], over[-OF_ALL:])
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(user.tolist()):
+            rows.setdefault(name, []).append(row)
+        own = {}
+        for name, mine in rows.items():
+            latest = mine[-LATEST:]
+            parts = _likely(part[latest], over[latest])
+            if parts.size < FEW:  # as many of everybody's, evenly from the shortest to the longest, as are missing
+                at = np.linspace(0, of_all.size - 1, FEW - parts.size).round().astype(np.int64)
+                parts = np.concatenate([parts, of_all[at]])
+            own[name] = np.sort(parts)
+        return cls(own, of_all, int(over.sum()))
+
+    @classmethod
+    def none(cls) -> Habits:
+        """Return what is known where no job has ended: that all run to their limits."""
+        return cls({}, np.ones(1), 0)
+
+    def parts(self, user: str) -> Column:
+        """Return the parts of their limits that a user's jobs run, each as likely as the others, sorted."""
+        found = self.of_user.get(user, self.of_all)
+        return found if found.size else np.ones(1)
+
+    def drawn(self, jobs: Sequence[SlurmJob], limits: Column, now: float, rng: np.random.Generator) -> Column:
+        """Return a run time for each job: longer than it has run so far, and of alike jobs alike.
+
+        Jobs of a user that ask for the same are mostly the same program on other data: they draw one place among what
+        his jobs have run. Each takes that place among what is still possible for it.
+        """
+        place: dict[tuple[str, int, float], float] = {}
+        found = np.empty(len(jobs))
+        for k, (job, limit) in enumerate(zip(jobs, limits.tolist(), strict=True)):
+            own = (job.user, job.nodes, limit)
+            at = place[own] if own in place else place.setdefault(own, float(rng.random()))
+            sofar = max(0.0, now - job.start) if job.holds_nodes and job.start == job.start else 0.0
+            found[k] = self._one(job.user, limit, sofar, at)
+        return found
+
+    def _one(self, user: str, limit: float, sofar: float, at: float) -> float:
+        parts = self.parts(user)
+        left = parts[int(np.searchsorted(parts, sofar / limit, side="right")) :]
+        if not left.size:  # none of his has run as long: anything until its limit
+            return sofar + at * max(0.0, limit - sofar)
+        return float(left[math.floor(at * left.size)]) * limit
+
+
+def _likely(part: Column, over: NDArray[np.bool_]) -> Column:
+    """Return as many parts as there are, each as likely as the others, sorted; who still runs has used no less.
+
+    The distribution is that of Kaplan and Meier: of who has come as far, which share ended there. What is beyond all
+    that ended is taken to be the limit.
+    """
+    order = np.lexsort((~over, part))
+    part, over = part[order], over[order]
+    if over.all():
+        return part
+    count = part.size
+    ended = 1.0 - np.cumprod(1.0 - over / (count - np.arange(count)))
+    at = np.searchsorted(ended, (np.arange(count) + 0.5) / count)
+    return np.concatenate([part, [1.0]])[at]

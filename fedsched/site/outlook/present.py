@@ -1,0 +1,163 @@
+"""What is known of a cluster at an instant: its queue, what users' jobs have used, and what holds jobs beside nodes."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import FedschedError
+from fedsched.core.text import counted
+from fedsched.core.values import digits_of
+from fedsched.io.wall_clock import WallTime
+from fedsched.site.outlook.dumped import queue_of, ran_by
+from fedsched.site.outlook.habits import ENDED, RUNS, Habits, Ran
+from fedsched.site.outlook.limits import Limits, are_enforced
+from fedsched.site.outlook.past import Past
+from fedsched.site.steer import CommandError, read_queue
+from fedsched.site.steer.recorded import Recorded
+from fedsched.site.twin import Dump, read_site
+from fedsched.site.twin.commands import MANIFEST
+from fedsched.site.twin.site import said_of_jobs
+from fedsched.slurm.priority.associations import Associations
+
+if TYPE_CHECKING:
+    from fedsched.site.outlook.calibration import Calibration
+    from fedsched.site.steer import Queue, Runner
+
+SINCE = "now-28days"
+HISTORY = ("sacct", "-a", "-X", "-n", "-P", "-S", SINCE, "-E", "now",
+           "--format=User,TimelimitRaw,ElapsedRaw,State,End")  # fmt: skip
+ACCOUNTS = ("sacctmgr", "-P", "show", "assoc", "tree")
+QOS = ("sacctmgr", "-P", "show", "qos")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Present:
+    """A cluster at an instant.
+
+    Parameters
+    ----------
+    queue
+        Its jobs and nodes.
+    habits
+        Which part of their limits users' jobs run.
+    limits
+        Who may have how much, where that is enforced and known; else None.
+    by_the_wall
+        Whether times are those of the cluster's wall clock, as a dump has them, and not seconds since 1970.
+    notes
+        What is assumed or not known.
+    past
+        The cluster at earlier moments, where that is on record.
+    free
+        The numbers of jobs that no limit is to bind.
+    """
+
+    queue: Queue
+    habits: Habits
+    limits: Limits | None
+    by_the_wall: bool
+    notes: tuple[str, ...]
+    past: Past | None = None
+    free: frozenset[int] = frozenset()
+
+    def calibration(self, draws: int, seed: int) -> Calibration | None:
+        """Return what forecasts made at earlier moments were off by; None where nothing is on record."""
+        return None if self.past is None else self.past.calibration(draws, seed)
+
+    def clock(self, seconds: float) -> str:
+        """Return a moment as the cluster's wall clock shows it, or this machine's; "-" where there is none."""
+        if not np.isfinite(seconds):
+            return "-"
+        if self.by_the_wall:
+            return str(WallTime(float(np.floor(seconds))))[5:]
+        return time.strftime("%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def present(source: str | PathLike[str] | Runner) -> Present:
+    """Return what is known of a cluster now.
+
+    Parameters
+    ----------
+    source
+        The folder of a dump: now is when it was taken. A folder that `fedsched plan --keep` has written, or "sample",
+        a queue that ships. Or whoever runs Slurm's commands, as `fedsched.site.steer.Shell()`; they only read.
+    """
+    if not isinstance(source, str | PathLike):
+        return _of_commands(source)
+    folder = Path(source)
+    return _of_dump(folder) if (folder / MANIFEST).is_file() else _of_commands(Recorded(folder))
+
+
+def _of_dump(folder: Path) -> Present:
+    site = read_site(Dump(folder))
+    queue, notes = queue_of(site)
+    habits = Habits.of(ran_by(site, site.dump.taken))
+    limits = Limits.of_site(site, queue)
+    return Present(queue, habits, limits, True, (*notes, *said_of_jobs(site.records), *_of_habits(habits)), Past(site))
+
+
+def _of_commands(runner: Runner) -> Present:
+    queue = read_queue(runner)
+    notes, past = [], None
+    try:
+        habits = Habits.of(_ran(runner.run(HISTORY)))
+    except CommandError as error:
+        habits = Habits.none()
+        notes.append(f"no ended jobs are known: {error.said}")
+    if habits.known:
+        try:
+            past = Past.of_commands(runner)
+        except FedschedError as error:
+            notes.append(f"ranges are not calibrated, for the past is not known: {error}")
+    limits = None
+    if are_enforced(queue):
+        try:
+            limits = Limits(_accounts(runner, queue.cluster), {one.name: one.qos for one in queue.partitions})
+        except FedschedError as error:
+            notes.append(f"limits of accounts are not known: {error}")
+    return Present(queue, habits, limits, False, (*notes, *_of_habits(habits)), past)
+
+
+def _of_habits(habits: Habits) -> list[str]:
+    if not habits.known:
+        return ["assumed: all jobs run to their limits, for no ended job is known; so ranges are points"]
+    return [f"run times are drawn from what {counted(habits.known, 'ended job')} used of their limits, by user"]
+
+
+def _ran(text: str) -> Ran:
+    """Return the runs that sacct tells of: those over in the order of their ends, then those that go on."""
+    rows = []
+    for line in text.splitlines():
+        cells = line.split("|")
+        state = cells[3].split()[0].rstrip("+") if len(cells) == 5 and cells[3].split() else ""
+        if state not in (*ENDED, RUNS):
+            continue
+        limit, ran = map(digits_of, cells[1:3])
+        if limit is None or ran is None:  # no limit, or none that is a number
+            continue
+        rows.append((state == RUNS, cells[4], cells[0], 60.0 * limit, float(ran)))
+    rows.sort(key=lambda row: row[:2])
+    return Ran(
+        np.array([row[2] for row in rows], dtype=object),
+        np.array([row[3] for row in rows], dtype=np.float64),
+        np.array([row[4] for row in rows], dtype=np.float64),
+        np.array([not row[0] for row in rows], dtype=np.bool_),
+    )
+
+
+def _accounts(runner: Runner, cluster: str) -> Associations:
+    """Return the accounts and QOS that sacctmgr tells of."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, command in (("accounts", ACCOUNTS), ("qos", QOS)):
+            path = Path(folder) / name
+            path.write_text(runner.run(command), encoding="utf-8")
+            paths.append(path)
+        return Associations.read(*paths, cluster=cluster)

@@ -1,0 +1,87 @@
+"""What a waiting job waits for that replays do not have: it has no forecast, for it would be too early."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fedsched.core.text import counted, first_of
+from fedsched.site.outlook.room import Room
+from fedsched.site.steer.picture import are_read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.site.steer import Queue, SlurmJob
+
+Starts = TypeVar("Starts")
+
+RESOURCES = "RESOURCES"
+PASSES = 300.0  # seconds in which Slurm looks at a job several times
+SOON = 1.0  # seconds from now within which a start is one now
+
+
+def not_modelled(job: SlurmJob) -> str:
+    """Return what a job asks for that replays do not have, in words; "" if there is nothing."""
+    asked = [*job.beside]
+    if job.features and not are_read(job.features):
+        asked.append(f"features {job.features}")
+    if job.named_nodes:
+        asked.append("nodes by name")
+    return " and ".join(asked)
+
+
+def without_unmodelled(queue: Queue, starts: Mapping[int, Starts]) -> dict[int, Starts]:
+    """Return the starts, by number, of the jobs that ask for nothing that replays do not have."""
+    unknown = {job.number for job in queue.waiting if not_modelled(job)}
+    return {number: found for number, found in starts.items() if number not in unknown}
+
+
+def kept_by_unknown(queue: Queue, job: SlurmJob, by_limits: float) -> str:
+    """Return what keeps a job of the replays that is not in them, in words; "" if nothing does."""
+    if asked := not_modelled(job):
+        return f"it asks for {asked}: which jobs have these, and until when, is not modelled"
+    if not job.waits_its_turn(queue.now):
+        return ""
+    room = Room(queue, job)
+    left = room.size(room.up - room.reserved(queue.now))
+    if left < room.need:
+        return f"it needs {room.said(room.need)}, and reservations, which are not in the replays, leave {left}"
+    if by_limits > queue.now + SOON:
+        return ""
+    free = room.free()
+    if free < room.need and room.reservations(queue.now):
+        return f"it needs {room.said(room.need)}, and reservations, which are not in the replays, leave {free} free"
+    # Where nodes are shared, memory, devices and which node has how many free CPUs are not in the replays.
+    passed_over = room.shared and queue.now - job.eligible > PASSES
+    if free >= room.need and (job.reason == RESOURCES or passed_over):
+        why = "Slurm says that it waits for resources" if job.reason == RESOURCES else "many passes have left it"
+        what = "memory, or CPUs on one node" if room.shared else "memory"
+        return (
+            f"it needs {room.said(room.need)}, and {free} are free, yet {why}: it waits for something that is not "
+            f"modelled, such as {what}"
+        )
+    return ""
+
+
+def without_forecast(asked: Mapping[int, str]) -> list[str]:
+    """Return how many jobs ask for what is not modelled, and for what, as a note; none if no job does."""
+    if not asked:
+        return []
+    ask = "asks" if len(asked) == 1 else "ask"
+    what = first_of(sorted(set(asked.values())))
+    return [f"no forecast: {counted(len(asked), 'job')} {ask} for what is not modelled ({what})"]
+
+
+def in_words(queue: Queue, unknown: Mapping[int, str]) -> list[str]:
+    """Return for how many jobs there is no forecast and why, as notes; none if all have one."""
+    jobs = [job for job in queue.waiting if job.number in unknown]
+    asked = {job.number: not_modelled(job) for job in jobs}
+    others = [job for job in jobs if not asked[job.number]]
+    notes = without_forecast({number: what for number, what in asked.items() if what})
+    if others:
+        kept = f"{counted(len(others), 'job')} {'is' if len(others) == 1 else 'are'} kept"
+        who = first_of(job.target for job in others)
+        notes.append(
+            f"no forecast: {kept} by what the replays do not have ({who}); `fedsched twin why JOB` says by what"
+        )
+    return notes

@@ -1,0 +1,273 @@
+"""Jobs out of `squeue --json`, by data parsers from v0.0.38 on, or out of `scontrol -o show job`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fedsched.core.errors import FedschedError, SteerError, shortened
+from fedsched.core.values import digits_of
+from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.hosts import records_of
+from fedsched.io.slurm_files.slurm_json import NOTHING, count, number, signed, text, texts, words
+from fedsched.io.slurm_files.slurm_values import seconds_of
+from fedsched.site.steer.beside import beside_of
+from fedsched.site.steer.queue import HOLDING, SlurmJob, Unread, wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+SQUEUE = ("squeue", "--json")
+SCONTROL = ("scontrol", "-o", "show", "job")
+NO_LIMIT = ("", "unlimited", "partition_limit")
+NO_JOBS = "no jobs in the system"
+REVOKED = "REVOKED"  # a job of a federation that another cluster has; here it may have no number any more
+LATEST = 1e12  # seconds since 1970 that no clock shows
+_LATER = re.compile(r"%\d+$")
+_TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
+
+
+class Jobs(NamedTuple):
+    """The jobs of a queue, and those that cannot be read, by their numbers."""
+
+    read: tuple[SlurmJob, ...]
+    unread: dict[int, Unread]
+
+
+def document_of(text: str, command: str) -> dict[str, Any]:
+    """Return a document of Slurm's; one that tells of errors is refused."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise SteerError(f"{command}: what it printed is no JSON: {shortened(text[:200])}") from None
+    if not isinstance(document, dict):
+        raise SteerError(f"{command}: what it printed is no table: {shortened(text[:200])}")
+    if errors := document.get("errors"):
+        raise SteerError(f"{command}: it tells of errors: {shortened(errors, 300)}")
+    return document
+
+
+def rows_of(document: dict[str, Any], key: str, command: str) -> list[dict[str, Any]]:
+    """Return the list of tables that a document has."""
+    found = document.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise SteerError(f"{command}: there is no list of {key} in what it printed; is it Slurm's?")
+    return found
+
+
+def jobs_of_json(printed: str) -> Jobs:
+    """Return the jobs that `squeue --json` tells of."""
+    command = " ".join(SQUEUE)
+    rows = rows_of(document_of(printed, command), "jobs", command)
+    return _jobs((row.get("job_id"), words(row.get("job_state")), partial(_of_json, row, command)) for row in rows)
+
+
+def _jobs(rows: Iterable[tuple[Any, frozenset[str], Callable[[], SlurmJob]]]) -> Jobs:
+    """Return the jobs that can be read, and those that cannot; raise if none can be.
+
+    Each row is a job's number, its states, and what reads it.
+    """
+    jobs: list[SlurmJob] = []
+    unread: dict[int, Unread] = {}
+    failed: FedschedError | None = None
+    for own, states, read in rows:
+        if REVOKED in states:
+            continue
+        try:
+            jobs.append(read())
+        except FedschedError as error:
+            named = number(own)
+            if named is None or math.isinf(named):  # it may be any
+                raise
+            unread[int(named)] = Unread(str(error), wait(states))
+            failed = failed or error
+    if failed is not None and not jobs:
+        raise failed
+    return Jobs(tuple(jobs), unread)
+
+
+def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
+    own = number(job.get("job_id"))
+    where = f"{command}, job {'?' if own is None else f'{own:.0f}'}"
+
+    def said(name: str, usual: float | None = None) -> float:
+        value = number(job.get(name))
+        if value is None or (usual is not None and math.isinf(value)):
+            value = usual
+        if value is None or math.isinf(value):
+            raise SteerError(f"{where}: it says nothing of {name}, or no number: {shortened(job.get(name))}.")
+        return value
+
+    states = words(job.get("job_state"))
+    several = count(job.get("array_job_id"))
+    tasks = text(job.get("array_task_string"))
+    partitions = texts(job.get("partition"))
+    hosts = text(job.get("nodes"))
+    user = number(job.get("user_id"))
+    number_of_it = int(said("job_id"))
+    if not states:
+        raise SteerError(f"{where}: it has no job_state.")
+    waits = wait(states)
+    times = {name: _moment(job.get(f"{name}_time"), name, where) for name in ("submit", "eligible", "start")}
+    return SlurmJob(
+        number=number_of_it,
+        target=_target(number_of_it, several, tasks if waits else "", number(job.get("array_task_id"))),
+        user=text(job.get("user_name")) or ("" if user is None else f"{user:.0f}"),
+        account=text(job.get("account")),
+        qos=text(job.get("qos")),
+        partition=partitions[0] if partitions else "",
+        states=states,
+        reason=text(job.get("state_reason")).upper(),
+        nodes=max(1, int(said("node_count", 1.0))),
+        limit=_limit(number(job.get("time_limit")), where),
+        submit=times["submit"],
+        eligible=times["eligible"],
+        start=_start(times, states, where),
+        priority=int(said("priority")),
+        nice=signed(job.get("nice")) or 0,  # v0.0.38 writes null for 0
+        cpus=max(1, count(job.get("cpus"), 1)),
+        hosts=tuple(hosts_of(hosts, where)) if not waits and hosts else (),
+        tasks=_how_many(tasks, where) if waits else 1,
+        dependency=text(job.get("dependency")),
+        features=text(job.get("features")),
+        reservation=text(job.get("resv_name")),
+        part_of_several=bool(number(job.get("het_job_id"))),
+        named_nodes=bool(text(job.get("required_nodes")) or text(job.get("excluded_nodes"))),
+        other_partitions=len(partitions) > 1,
+        name=text(job.get("name")),
+        comment=text(job.get("comment")),
+        siblings=texts(job.get("federation_siblings_viable")),
+        beside=beside_of(job),
+    )
+
+
+def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> float:
+    """Return when a job started; of a requeued one that is still completing, which has none, when it was submitted."""
+    if wait(states):
+        return math.nan
+    start = times["submit"] if math.isnan(times["start"]) and "COMPLETING" in states else times["start"]
+    if math.isnan(start) and states & HOLDING:
+        raise SteerError(f"{where}: it has nodes, and says nothing of when it started.")
+    return start
+
+
+def _limit(minutes: float | None, where: str) -> float:
+    """Return a limit in seconds, infinite without one; sbatch takes 0 for that, too."""
+    if minutes is not None and minutes < 0:
+        raise SteerError(f"{where}: time_limit={minutes:g} must be 0 minutes or more.")
+    return 60.0 * minutes if minutes else math.inf
+
+
+def jobs_of_text(printed: str) -> Jobs:
+    """Return the jobs that `scontrol -o show job` tells of, its times in seconds."""
+    if printed.strip().lower() in (NO_JOBS, ""):
+        return Jobs((), {})
+    command = " ".join(SCONTROL)
+    return _jobs(
+        (_named(said), words(said.get("jobstate")), partial(_of_text, said, f"{command}, line {line}"))
+        for line, said in records_of(printed)
+        if said
+    )
+
+
+def _named(said: Mapping[str, str]) -> int | None:
+    own = said.get("jobid", "")
+    return digits_of(own)
+
+
+def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
+    def text(name: str, *, needed: bool = False) -> str:
+        value = job.get(name.lower(), "")
+        if needed and not value:
+            raise SteerError(f"{where}: it says nothing of {name}.")
+        return "" if value.lower() in NOTHING else value
+
+    def whole(name: str, *, signed: bool = False) -> int:
+        said = text(name, needed=True)
+        below = signed and said.startswith("-")
+        found = digits_of(said[1:] if below else said.partition("-")[0])
+        if found is None:
+            raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.")
+        return -found if below else found
+
+    def moment(name: str) -> float:
+        value = text(name)
+        if (found := digits_of(value or "0")) is None:
+            raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
+        return _moment(found, name, where)
+
+    states = words(text("JobState", needed=True))
+    waits = wait(states)
+    times = {name: moment(f"{name.title()}Time") for name in ("submit", "eligible", "start")}
+    several = whole("ArrayJobId") if "arrayjobid" in job else 0
+    tasks = text("ArrayTaskId")
+    limit = text("TimeLimit")
+    return SlurmJob(
+        number=whole("JobId"),
+        target=_target(whole("JobId"), several, tasks if waits or tasks.isdecimal() else "", None),
+        user=text("UserId").partition("(")[0],
+        account=text("Account"),
+        qos=text("QOS"),
+        partition=text("Partition", needed=True).partition(",")[0],
+        states=states,
+        reason=text("Reason").upper(),
+        nodes=max(1, whole("NumNodes")),
+        limit=(0.0 if limit.lower() in NO_LIMIT else seconds_of(limit, where)) or math.inf,
+        submit=times["submit"],
+        eligible=times["eligible"],
+        start=_start(times, states, where),
+        priority=whole("Priority"),
+        nice=whole("Nice", signed=True),
+        cpus=max(1, whole("NumCPUs")),
+        hosts=tuple(hosts_of(text("NodeList"), where)) if text("NodeList") and not waits else (),
+        tasks=_how_many(tasks, where) if waits else 1,
+        dependency=text("Dependency"),
+        features=text("Features"),
+        reservation=text("Reservation"),
+        part_of_several="hetjobid" in job,
+        named_nodes=bool(text("ReqNodeList") or text("ExcNodeList")),
+        other_partitions="," in text("Partition"),
+        name=text("JobName"),
+        comment=text("Comment"),
+        siblings=texts(job.get("fedviablesiblings")),
+        beside=beside_of(job),
+    )
+
+
+def _target(own: int, several: int, tasks: str, task: float | None) -> str:
+    """Return what an update calls a job: those of an array that wait as one are named one by one."""
+    if not several:
+        return str(own)
+    if task is not None:
+        return f"{several}_{task:.0f}"
+    tasks = _LATER.sub("", tasks)
+    if not tasks:
+        return str(own)
+    return f"{several}_{tasks}" if tasks.isdecimal() else f"{several}_[{tasks}]"
+
+
+def _how_many(tasks: str, where: str) -> int:
+    """Return how many tasks a text like 0-3,7%2 or 0-9:3 is."""
+    count = 0
+    for part in filter(None, _LATER.sub("", tasks).split(",")):
+        found = _TASKS.fullmatch(part)
+        if found is None:
+            if part.endswith("..."):  # the list is cut where it is long
+                continue
+            raise SteerError(f"{where}: {shortened(tasks)} are no tasks of an array like 0-3,7%2.")
+        first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+        count += (last - first) // max(1, step) + 1
+    return max(1, count)
+
+
+def _moment(value: Any, name: str, where: str) -> float:
+    """Return a time in seconds since 1970; Slurm writes 0 where there is none."""
+    found = number(value)
+    if not found or math.isinf(found):
+        return math.nan
+    if not 0.0 < found < LATEST:
+        raise SteerError(f"{where}: the time {name}={shortened(value)} must be in seconds since 1970.")
+    return float(found)

@@ -1,0 +1,290 @@
+"""A queue as the model has it: jobs that wait beside jobs that run, on the nodes that are up."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import SteerError
+from fedsched.core.text import counted
+from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.model.jobs.admission import refusals
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
+from fedsched.model.machine.partition import Partition
+from fedsched.policies import Rules
+from fedsched.simulate import simulate
+from fedsched.site.steer.queue import YEAR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.steer.queue import Queue, SlurmJob, SlurmNode
+
+MOST_TASKS = 200  # of one array that are planned one by one
+BUILTIN = "sched/builtin"  # which backfills nothing, and goes through each partition by itself
+SHARED = ("select/cons_tres", "select/cons_res")
+_FEATURES = re.compile(r"[\w&|.-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A queue as a problem to simulate.
+
+    Parameters
+    ----------
+    jobs
+        Whose each row of the workload is; a row for each task of an array.
+    waiting
+        How many of the rows wait: the first ones; the others run.
+    zero
+        The second since 1970 at which the workload's clock begins.
+    notes
+        What is assumed or not modelled, a few words each.
+    """
+
+    queue: Queue
+    jobs: tuple[SlurmJob, ...]
+    waiting: int
+    workload: Workload
+    federation: Federation
+    running: RunningJobs
+    zero: float
+    notes: tuple[str, ...]
+
+    @property
+    def now(self) -> float:
+        """Return the moment of the queue on the workload's clock."""
+        return self.queue.now - self.zero
+
+    def starts(self, order: Sequence[int]) -> dict[int, float]:
+        """Return when each waiting job would start, in seconds since 1970, if rows had their turn in this order.
+
+        Of a job with several tasks it is the last one's start. Each has a reservation as soon as it can have one behind
+        those before it, as Slurm's backfilling has it, by what users asked for; without backfilling nobody starts
+        before those in front of him.
+        """
+        return self.by_job(self.simulated(self.workload, self.running, order))
+
+    def simulated(self, workload: Workload, running: RunningJobs, order: Sequence[int]) -> NDArray[np.float64]:
+        """Return the rows' starts on the workload's clock, waiting rows in this order, with these run times."""
+        return simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
+
+    def rules(self, order: Sequence[int]) -> Rules:
+        """Return how rows are scheduled that have their turn in this order."""
+        dispatch = "conservative" if self.backfills else "strict"
+        return Rules(order=self.whole(order), dispatch=dispatch, name="in turn")
+
+    def whole(self, order: Sequence[int]) -> NDArray[np.int64]:
+        """Return an order of the rows that wait with those that run behind them."""
+        return np.concatenate([np.asarray(order, dtype=np.int64), np.arange(self.waiting, len(self.jobs))])
+
+    @property
+    def backfills(self) -> bool:
+        """Return whether jobs start before others in front of them that these do not delay."""
+        return self.queue.setting("SchedulerType").lower() != BUILTIN or len(self.queue.partitions) > 1
+
+    def by_job(
+        self, starts: NDArray[np.float64], of_several: Callable[[float, float], float] = max
+    ) -> dict[int, float]:
+        """Return the start of each waiting job, in seconds since 1970; of several tasks it is the last one's."""
+        found: dict[int, float] = {}
+        for job, start in zip(self.jobs, (starts + self.zero).tolist(), strict=False):
+            found[job.number] = of_several(found.get(job.number, start), start)
+        return found
+
+    def rows_of(self, numbers: Sequence[int]) -> list[int]:
+        """Return the waiting rows of jobs in the order of their numbers, tasks of a job behind one another."""
+        rows: dict[int, list[int]] = {}
+        for row, job in enumerate(self.jobs[: self.waiting]):
+            rows.setdefault(job.number, []).append(row)
+        return [row for number in numbers for row in rows[number]]
+
+
+def picture_of(queue: Queue) -> Picture:
+    """Return a queue as the model has it; jobs that wait for what nobody knows are not in it."""
+    unit = Unit.of(queue)
+    notes = [*queue.unread_in_words(), *unit.notes]
+    groups, places = _machine(queue, unit)
+    if not groups:
+        raise SteerError(f"{queue.cluster}: none of its nodes is up; there is nothing to plan for.")
+    partitions = _partitions(queue, places)
+    federation = Federation((Cluster(queue.cluster, tuple(groups)),), name=queue.cluster, partitions=tuple(partitions))
+    room = {one.name: sum(unit.size(queue, name) for name in _up_of(queue, one.name)) for one in queue.partitions}
+    waiting: list[SlurmJob] = []
+    fitting: list[SlurmJob] = []
+    too_large: list[SlurmJob] = []
+    for job in queue.waiting:
+        (fitting if unit.needs(job) <= room.get(job.partition, 0) else too_large).append(job)
+    for job in fitting:
+        waiting += [job] * min(job.tasks, MOST_TASKS)
+    if too_large:
+        notes.append(f"{counted(len(too_large), 'job')} that no nodes that are up are enough for are left aside")
+    if cut := sum(job.tasks > MOST_TASKS for job in fitting):
+        notes.append(f"of {counted(cut, 'array')} the first {MOST_TASKS} tasks are planned")
+    if queue.reservations:
+        notes.append(f"not modelled: {counted(len(queue.reservations), 'reservation')} of nodes")
+    running, counts = _running(queue, unit, federation, places)
+    found = _packed(queue, unit, federation, waiting, running, counts, notes)
+    refused = {found.jobs[row].number for row in refusals(found.workload, federation)}
+    if not refused:
+        return found
+    few = f"{counted(len(refused), 'job')} that too few nodes that are up have the features for are left aside"
+    left = [job for job in waiting if job.number not in refused]
+    return _packed(queue, unit, federation, left, running, counts, [*notes, few])
+
+
+def are_read(features: str) -> bool:
+    """Return whether the features that a job asks for are in the picture."""
+    return _FEATURES.fullmatch(features) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What the model's nodes are: whole nodes or, where jobs share them, CPUs."""
+
+    cpus: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, queue: Queue) -> Unit:
+        """Return what jobs of this cluster are given."""
+        whole = queue.setting("SelectType").lower() not in SHARED or all(node.cpus == 1 for node in queue.nodes)
+        size = {node.name: node.cpus for node in queue.nodes}
+        least = min(size.values())
+        if whole or all(_has_whole_nodes(job, size, least) for job in queue.jobs if job.holds_nodes or job.waits):
+            return cls(False, ())
+        return cls(True, ("nodes are shared: planned by CPUs, without memory, devices and which node has how many",))
+
+    def size(self, queue: Queue, host: str) -> int:
+        """Return how many nodes of the model a node is."""
+        return next(node.cpus for node in queue.nodes if node.name == host) if self.cpus else 1
+
+    def needs(self, job: SlurmJob) -> int:
+        """Return how many nodes of the model a job needs."""
+        return job.cpus if self.cpus else job.nodes
+
+
+def _has_whole_nodes(job: SlurmJob, size: dict[str, int], least: int) -> bool:
+    there = sum(size.get(host, 0) for host in job.hosts) if job.hosts else job.nodes * least
+    return job.cpus >= there
+
+
+def _up_of(queue: Queue, partition: str) -> list[str]:
+    there = next(one.nodes for one in queue.partitions if one.name == partition)
+    return [node.name for node in queue.nodes if node.is_up and node.name in there]
+
+
+def _machine(queue: Queue, unit: Unit) -> tuple[list[NodeGroup], dict[str, tuple[int, int, int]]]:
+    """Return groups of like nodes, and of each node its group, its first model node and how many it is."""
+
+    def alike(node: SlurmNode) -> tuple[object, ...]:
+        member = tuple(one.name for one in queue.partitions if node.name in one.nodes)
+        return (member, tuple(sorted(node.features)))
+
+    there = sorted((node for node in queue.nodes if node.is_up), key=lambda node: repr(alike(node)))
+    groups, places, first = [], {}, 0
+    for g, (kind, nodes) in enumerate(groupby(there, key=alike)):
+        begin = first
+        for node in nodes:
+            size = node.cpus if unit.cpus else 1
+            places[node.name] = (g, first, size)
+            first += size
+        groups.append(NodeGroup(first - begin, features=kind[1]))  # type: ignore[arg-type]
+    return groups, places
+
+
+def _partitions(queue: Queue, places: dict[str, tuple[int, int, int]]) -> Iterator[Partition]:
+    for one in queue.partitions:
+        spans = sorted(places[name][1:] for name in one.nodes if name in places)
+        if spans:
+            text = ",".join(f"{first}-{first + size - 1}" for first, size in spans)
+            yield Partition(one.name, ((queue.cluster, text),))  # tiers are in the orders
+
+
+def _running(
+    queue: Queue, unit: Unit, federation: Federation, places: dict[str, tuple[int, int, int]]
+) -> tuple[list[SlurmJob], NDArray[np.int64]]:
+    """Return who runs on nodes that are up, and how many of each group's each has."""
+    free = {name: size for name, (_, _, size) in places.items()}
+    jobs, rows = [], []
+    for job in queue.running:
+        here = [name for name in job.hosts if name in places]
+        row = np.zeros(len(federation.groups), dtype=np.int64)
+        share = -(-job.cpus // max(1, len(job.hosts))) if unit.cpus else 1
+        for name in here:
+            taken = min(share, free[name])
+            free[name] -= taken
+            row[places[name][0]] += taken
+        if row.any():
+            jobs.append(job)
+            rows.append(row)
+    return jobs, np.array(rows, dtype=np.int64).reshape(len(rows), len(federation.groups))
+
+
+def _packed(
+    queue: Queue,
+    unit: Unit,
+    federation: Federation,
+    waiting: list[SlurmJob],
+    running: list[SlurmJob],
+    counts: NDArray[np.int64],
+    notes: list[str],
+) -> Picture:
+    jobs = (*waiting, *running)
+    now = queue.now
+    zero = math.floor(min((job.submit for job in jobs if job.submit == job.submit), default=now))
+    zero = min(zero, math.floor(now), *(math.floor(job.start) for job in running), math.floor(now))
+    limits = np.array([job.limit if job.limit < YEAR else YEAR for job in jobs])
+    if endless := sum(job.limit > YEAR for job in jobs):
+        notes.append(f"assumed: a year for {counted(endless, 'job')} without a limit")
+    n = len(waiting)
+    asked = [job.features if are_read(job.features) else "" for job in waiting]
+    if strange := sum(bool(job.features) and not text for job, text in zip(waiting, asked, strict=True)):
+        notes.append(f"not modelled: the features that {counted(strange, 'job')} asked for")
+    if named := sum(job.named_nodes for job in waiting):
+        notes.append(f"not modelled: nodes that {counted(named, 'job')} named")
+    if several := sum(job.other_partitions for job in waiting):
+        notes.append(f"not modelled: {counted(several, 'job')} for one of several partitions (the first is taken)")
+    ends = np.array([job.expected_end(now) for job in running]) - zero
+    starts = np.array([job.start for job in running]) - zero
+    tasks = [unit.needs(job) for job in waiting]
+    # Who waits for a time of his own joins the queue then, as with Slurm.
+    submit = np.array([
+        job.eligible if job.comes_later(now) else min(job.submit if job.submit == job.submit else now, now)
+        for job in jobs
+    ]) - zero  # fmt: skip
+    if not jobs:
+        raise SteerError(f"{queue.cluster}: nobody waits and nobody runs; there is nothing to plan.")
+    labels: dict[str, list[str]] = {"partition": [job.partition for job in jobs]}
+    if any(asked):
+        labels["features"] = [*asked, *([""] * len(running))]
+    workload = Workload(
+        submit=np.minimum(submit, np.concatenate([np.full(n, np.inf), starts])),
+        tasks=np.concatenate([np.array(tasks, dtype=np.int64), counts.sum(axis=1)]),
+        runtime=limits,
+        estimate=limits,
+        labels=labels,
+        name=f"the queue of {queue.cluster}",
+    )
+    left = ends - (now - zero)
+    state = RunningJobs(
+        time=now - zero,
+        rows=np.arange(n, len(jobs)),
+        start=starts,
+        finish=ends,
+        planned_end=ends,
+        tc=np.ones(len(running)),
+        work_left=left,
+        estimate_left=left.copy(),
+        since=np.full(len(running), now - zero),
+        counts=counts,
+    )
+    return Picture(queue, jobs, n, workload, federation, state, float(zero), tuple(notes))

@@ -1,0 +1,208 @@
+"""Placing carried out: a job's cluster and its begin time, each written down before, looked at after, and undone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.core.errors import SteerError
+from fedsched.site.steer.commands import RefusedError, changed
+from fedsched.site.steer.jobs_read import REVOKED
+from fedsched.site.steer.kept import read_kept, write_kept
+from fedsched.site.steer.private import check_writable
+from fedsched.site.steer.rights import check_rights
+from fedsched.site.steer.siblings import On, read_siblings
+from fedsched.site.steer.updates import begin_at, bind, look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fedsched.site.steer.commands import Command, Runner
+    from fedsched.site.steer.placing import Placement, Placing
+    from fedsched.site.steer.queue import Queue, SlurmJob
+
+KIND = "fedsched placed 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Where a user's job might have started, and not before when; and which cluster it was given."""
+
+    user: str
+    clusters: str
+    begin: float
+    cluster: str
+
+
+@dataclass(slots=True)
+class Placed:
+    """What there is to undo, in the memory and in its file; with no path, only in the memory."""
+
+    path: Path | None
+    jobs: dict[int, Before] = field(default_factory=dict)
+    strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queues have
+    unread: frozenset[int] = frozenset()  # whose entries are of jobs that are there and cannot be read
+
+    @classmethod
+    def open(cls, path: str | Path | None, *, only_read: bool = False) -> Placed:
+        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error.
+
+        Parameters
+        ----------
+        only_read
+            Whether the file is never written.
+        """
+        if path is None:
+            return cls(None)
+        where = Path(path)
+        otherwise = "it is no file of placed jobs ({}); name the right one."
+        jobs = read_kept(where, KIND, _jobs, otherwise=otherwise) or {}
+        if only_read:
+            return cls(None, jobs)
+        check_writable(where)
+        return cls(where, jobs)
+
+    def remember(self, one: Placement) -> None:
+        """Write down what a job has, before it is given something else; who was given a cluster before keeps that."""
+        known = self.jobs.get(one.job.number)
+        if known is None or known.user != one.job.user:
+            before = Before(one.job.user, ",".join(one.job.siblings), one.job.eligible, one.cluster)
+            self.jobs = {**self.jobs, one.job.number: before}
+        self.save()
+
+    def follow(self, queues: Mapping[str, Queue], told: Callable[[str], None] = lambda _: None) -> None:
+        """Forget who does not wait any more on the cluster that he was given, or is somewhere else by now.
+
+        What is said of another user's job than the queue has by that number takes no effect, and stays written.
+
+        Parameters
+        ----------
+        told
+            Called with a line for each entry that takes no effect.
+        """
+        there = dict(_there(queues, self.jobs))
+        strangers = {number for number, job in there.items() if job.user != self.jobs[number].user}
+        for number in sorted(strangers - self.strangers):
+            job, was = there[number], self.jobs[number].user
+            told(f"job {job.target}: it is {job.user}'s, what is to be undone was {was}'s; left alone")
+        self.strangers = frozenset(strangers)
+        unread = {number for number, one in self.jobs.items() if one.cluster in queues
+                  and number in queues[one.cluster].unread}  # fmt: skip
+        for number in sorted(unread - self.unread):
+            told(f"job {number}: it cannot be read, so the file of placed jobs keeps what it had")
+        self.unread = frozenset(unread)
+        if there.keys() | unread != self.jobs.keys():
+            self.jobs = {number: one for number, one in self.jobs.items() if number in there or number in unread}
+            self.save()
+
+    def still(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, Before]]:
+        """Give the jobs that there is something to undo of, and what they had."""
+        for number, job in _there(queues, self.jobs):
+            if job.user == self.jobs[number].user:
+                yield job, self.jobs[number]
+
+    def save(self) -> None:
+        """Write the file; where there is nothing to undo, there is none."""
+        write_kept(self.path, {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}})
+
+
+def _jobs(said: Mapping[str, Any]) -> dict[int, Before]:
+    return {
+        int(number): Before(str(one["user"]), str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
+        for number, one in said["jobs"].items()
+    }
+
+
+def _there(queues: Mapping[str, Queue], jobs: Mapping[int, Before]) -> Iterator[tuple[int, SlurmJob]]:
+    """Give the jobs that wait on the cluster that they were given, and on no other."""
+    for name, queue in queues.items():
+        for job in queue.jobs:
+            one = jobs.get(job.number)
+            if one is not None and one.cluster == name and job.waits and set(job.siblings) <= {name}:
+                yield job.number, job
+
+
+def placing_commands(one: Placement, now: float) -> list[Command]:
+    """Return the commands that place a job: first its cluster, so that no other one starts it."""
+    cluster = [] if one.job.siblings == (one.cluster,) else [bind(one.job.target, one.cluster)]
+    return [*cluster, begin_at(one.job.target, now)]
+
+
+@dataclass(frozen=True, slots=True)
+class Placer:
+    """Whoever places jobs.
+
+    Parameters
+    ----------
+    runner
+        Runs the commands.
+    placed
+        What there is to undo.
+    told
+        Called with each command before it is run.
+    refused
+        Jobs that Slurm refuses to change, by their numbers.
+    """
+
+    runner: Runner
+    placed: Placed
+    told: Callable[[str], None] = lambda _: None
+    refused: set[int] = field(default_factory=set)
+
+    def carry_out(self, placing: Placing, due: Sequence[Placement]) -> int:
+        """Give jobs their clusters and let them begin; return how many were there to be placed.
+
+        A job that Slurm refuses to change is left alone from then on; it is an error if no other one is placed.
+        """
+        self.placed.follow(placing.queues, self.told)
+        for name, queue in placing.queues.items():
+            check_rights(self.runner, queue, [one.job for one in due if one.cluster == name])
+        done, failed = 0, None
+        for one in due:
+            if one.job.number in self.refused:
+                continue
+            try:
+                done += self._place(one, placing.now)
+            except RefusedError as error:
+                self.told(f"{error} Job {one.job.target} is left alone from here on.")
+                self.refused.add(one.job.number)
+                failed = failed or error
+        if failed is not None and not done:
+            raise failed
+        return done
+
+    def _place(self, one: Placement, now: float) -> bool:
+        self.placed.remember(one)
+        for command in placing_commands(one, now):
+            if not changed(self.runner, one.job, command, self.told):
+                return False
+        self._look_at(one)
+        return True
+
+    def _look_at(self, one: Placement) -> None:
+        """Raise where a job is not on its cluster."""
+        said = On(self.runner, one.cluster).run(look_at(one.job.number))
+        if any(line.endswith(f"|{REVOKED}") for line in said.split()):
+            raise SteerError(
+                f"Job {one.job.target}: {one.cluster} says that it is another cluster's, after Clusters={one.cluster}; "
+                "nothing more is changed. `scontrol show job` says where it may start."
+            )
+
+    def undo(self) -> list[Command]:
+        """Give jobs that still wait back their clusters and their begin times, and return by which commands."""
+        queues = read_siblings(self.runner)
+        self.placed.follow(queues, self.told)
+        now = next(iter(queues.values())).now
+        found: list[tuple[SlurmJob, Command]] = []
+        for job, before in self.placed.still(queues):
+            if before.begin > now:
+                found.append((job, begin_at(job.target, before.begin)))
+            if before.clusters != before.cluster:
+                found.append((job, bind(job.target, before.clusters)))
+        for job, command in found:
+            changed(self.runner, job, command, self.told)
+        kept = self.placed.strangers | self.placed.unread
+        self.placed.jobs = {number: self.placed.jobs[number] for number in sorted(kept)}
+        self.placed.save()
+        return [command for _, command in found]

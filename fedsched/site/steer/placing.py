@@ -1,0 +1,258 @@
+"""place(): on which cluster of a federation jobs would best start that leave that to us."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.text import counted
+from fedsched.site.steer.picture import picture_of
+from fedsched.site.steer.plan import TELLING
+from fedsched.site.steer.planning import Aims
+from fedsched.site.steer.turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from fedsched.site.steer.queue import Queue, SlurmJob
+
+MARK = "fedsched"  # the word of a job's comment by which its user leaves the choice to us
+AGAIN, MOVED = 30, 3  # how often it goes on, and how many jobs are elsewhere then
+LATE = 1e6  # how much worse a second after a deadline is than one of a wait
+Chosen = dict[int, str]  # cluster of each job that has one, by its number
+
+
+class Placement(NamedTuple):
+    """Where a job would best start, and when, in seconds since 1970; of an array when its first task would."""
+
+    job: SlurmJob
+    cluster: str
+    start: float
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """What to do with the jobs that leave their cluster to us.
+
+    Parameters
+    ----------
+    placements
+        In the order of their starts.
+    left
+        Jobs that would start nowhere in time, or keep others from it: they stay as they are.
+    notes
+        What is assumed, not modelled or left aside, cluster by cluster.
+    """
+
+    queues: Mapping[str, Queue]
+    placements: tuple[Placement, ...]
+    left: tuple[SlurmJob, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def now(self) -> float:
+        """Return the moment of the first queue."""
+        return next(iter(self.queues.values())).now
+
+    def due(self, seconds: float) -> tuple[Placement, ...]:
+        """Return those who would start within so many seconds."""
+        return tuple(one for one in self.placements if one.start <= self.now + seconds + TELLING)
+
+
+def leaves_it_to_us(job: SlurmJob, now: float) -> bool:
+    """Return whether a job of a federation waits for a begin time, and says that its cluster may be chosen."""
+    return bool(job.siblings) and job.comes_later(now) and MARK in job.comment.lower().split()
+
+
+def _may_be_placed(job: SlurmJob) -> bool:
+    """Return whether a job can be given a cluster; tasks of an array all start where that was submitted."""
+    return not job.part_of_several and (job.tasks == 1 or len(job.siblings) == 1)
+
+
+def place(queues: Mapping[str, Queue], aims: Aims | None = None) -> Placing:
+    """Return where the jobs that leave it to us would best start; nothing of it is done.
+
+    Each gets a turn by its priority on the cluster that is chosen, as Slurm gives it. Chosen is what makes the sum of
+    all starts least, of these jobs and of those that wait there already, none of whom starts later than by forecast
+    and slack.
+    """
+    aims = aims or Aims()
+    sites = [site for name, queue in queues.items() if (site := _Site.of(name, queue, aims)) is not None]
+    everybody = {job.number: job for queue in queues.values() for job in queue.jobs if leaves_it_to_us(job, queue.now)}
+    search = _Search({site.name: site for site in sites}, everybody.values(), aims)
+    chosen = search.best()
+    starts = {name: site.begins(_on(chosen, name)) for name, site in search.sites.items()}
+    placements = [Placement(everybody[number], name, starts[name][number]) for number, name in chosen.items()]
+    return Placing(
+        queues,
+        tuple(sorted(placements, key=lambda one: (one.start, one.job.number))),
+        tuple(job for number, job in everybody.items() if number not in chosen and aims.choice.takes(job)),
+        tuple(_notes(sites, everybody)),
+    )
+
+
+def _on(chosen: Chosen, name: str) -> frozenset[int]:
+    return frozenset(number for number, cluster in chosen.items() if cluster == name)
+
+
+def _notes(sites: list[_Site], everybody: Mapping[int, SlurmJob]) -> Iterator[str]:
+    free = {job.number for site in sites for job in site.own if len(job.siblings) > 1}
+    if free:
+        yield (
+            f"assumed: {counted(len(free), 'job')} that may start on several clusters, and did not ask, "
+            "planned on each of them"
+        )
+    for site in sites:
+        for note in site.turns.picture.notes:
+            yield f"{site.name}: {note}"
+    if not everybody:
+        yield (
+            f"no job leaves its cluster to us: it waits for a begin time, and has the word {MARK} in its comment "
+            f"(sbatch --begin=now+7days --comment={MARK})"
+        )
+
+
+@dataclass(slots=True)
+class _Site:
+    """A cluster: who waits there already, and who might come."""
+
+    name: str
+    queue: Queue
+    turns: Turns
+    own: list[SlurmJob]
+    asking: dict[int, SlurmJob]
+    slack: float
+    known: dict[frozenset[int], dict[int, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, queue: Queue, aims: Aims) -> _Site | None:
+        """Return a cluster; None where nobody might come."""
+        now = queue.now
+        asking = {
+            job.number for job in queue.jobs
+            if leaves_it_to_us(job, now) and aims.choice.takes(job) and _may_be_placed(job)
+        }  # fmt: skip
+        if not asking or not any(node.is_up for node in queue.nodes):
+            return None
+        # Those who are left as they are wait for their time, wherever that will be.
+        jobs = [
+            replace(job, eligible=now, reason="PRIORITY") if job.number in asking else job
+            for job in queue.jobs
+            if job.number in asking or not leaves_it_to_us(job, now)
+        ]
+        picture = picture_of(replace(queue, jobs=tuple(jobs)))
+        there = {job.number: job for job in picture.jobs[: picture.waiting]}
+        own = [job for number, job in there.items() if number not in asking]
+        coming = {number: there[number] for number in sorted(asking & there.keys())}
+        return cls(name, queue, Turns(picture), own, coming, aims.slack) if coming else None
+
+    def starts(self, come: frozenset[int]) -> dict[int, float]:
+        """Return when jobs start if these come: the others stand behind all, where they are in nobody's way."""
+        if come not in self.known:
+            self.known[come] = self._starts(come, max)
+        return self.known[come]
+
+    def begins(self, come: frozenset[int]) -> dict[int, float]:
+        """Return the same, but of arrays when their first task starts."""
+        return self._starts(come, min)
+
+    def _starts(self, come: frozenset[int], of_several: Callable[[float, float], float]) -> dict[int, float]:
+        there = sorted([*self.own, *(self.asking[number] for number in come)], key=self.queue.turn)
+        others = [number for number in self.asking if number not in come]
+        rows = self.turns.picture.rows_of([*(job.number for job in there), *others])
+        found = self.turns.starts(rows, of_several)
+        return {job.number: found[job.number] for job in there}
+
+    def late(self, come: frozenset[int]) -> float:
+        """Return by how many seconds those who wait already start after forecast and slack if these come."""
+        starts, forecast = self.starts(come), self.starts(frozenset())
+        bound = (job.number for job in self.own if len(job.siblings) < 2)  # others may start elsewhere
+        return sum(max(0.0, starts[one] - forecast[one] - self.slack - TELLING) for one in bound)
+
+    def cost(self, come: frozenset[int]) -> float:
+        """Return the sum of all starts if these come, and much more where somebody is late."""
+        tasks = {job.number: job.tasks for job in (*self.own, *self.asking.values())}
+        total = sum((start - self.queue.now) * tasks[number] for number, start in self.starts(come).items())
+        return total + LATE * self.late(come)
+
+
+class _Search:
+    """Tries clusters: all choices, where these are few; else each job in turn where it adds least, moves and swaps.
+
+    From where no move helps it goes on from a choice in which some jobs are elsewhere by chance.
+    """
+
+    def __init__(self, sites: dict[str, _Site], jobs: Iterable[SlurmJob], aims: Aims) -> None:
+        self.sites, self.most, self.until = sites, aims.evaluations, time.monotonic() + aims.seconds
+        self.draw = random.Random(aims.seed)
+        in_turn = sorted(jobs, key=lambda job: (-job.priority, job.submit, job.number))
+        where = {
+            job.number: [name for name in sites if name in job.siblings and job.number in sites[name].asking]
+            for job in in_turn
+        }
+        self.where = {number: names for number, names in where.items() if names}
+
+    @property
+    def _over(self) -> bool:
+        simulated = sum(len(site.known) for site in self.sites.values())
+        return simulated >= self.most or time.monotonic() > self.until
+
+    def _cost(self, chosen: Chosen, names: set[str]) -> float:
+        return sum(self.sites[name].cost(_on(chosen, name)) for name in names)
+
+    def best(self) -> Chosen:
+        """Return the best choice that was found; who would keep others from their starts has no cluster."""
+        if sum(2 ** len(site.asking) for site in self.sites.values()) <= self.most:
+            choices = [dict(zip(self.where, chosen, strict=True)) for chosen in product(*self.where.values())]
+            return self._in_time(min(choices, key=lambda chosen: self._cost(chosen, set(self.sites))))
+        chosen: Chosen = {}
+        for number, names in self.where.items():
+            added = {
+                name: self._cost({**chosen, number: name}, {name}) - self._cost(chosen, {name}) for name in names
+            }
+            chosen[number] = min(added, key=lambda name: added[name])
+        chosen = self._descended(chosen)
+        everywhere = set(self.sites)
+        for _ in range(AGAIN):
+            moved = self.draw.sample(list(self.where), min(MOVED, len(self.where)))
+            other = self._descended(chosen | {number: self.draw.choice(self.where[number]) for number in moved})
+            if self._cost(other, everywhere) < self._cost(chosen, everywhere):
+                chosen = other
+        return self._in_time(chosen)
+
+    def _descended(self, chosen: Chosen) -> Chosen:
+        while not self._over and (better := self._better(chosen)) is not None:
+            chosen = better
+        return chosen
+
+    def _better(self, chosen: Chosen) -> Chosen | None:
+        """Return a better choice, in which one job is elsewhere or two have changed places; None without one."""
+        for changed in self._neighbours(chosen):
+            if self._over:
+                return None
+            others = [number for number in chosen if changed[number] != chosen[number]]
+            names = {one[number] for one in (changed, chosen) for number in others}
+            if self._cost(changed, names) < self._cost(chosen, names) - TELLING:
+                return changed
+        return None
+
+    def _in_time(self, chosen: Chosen) -> Chosen:
+        """Return the choice without those who make somebody late: whoever's leaving helps most, one by one."""
+        for name, site in self.sites.items():
+            while site.late(come := _on(chosen, name)):
+                gone = min(sorted(come), key=lambda number: site.cost(come - {number}))
+                chosen = {number: cluster for number, cluster in chosen.items() if number != gone}
+        return chosen
+
+    def _neighbours(self, chosen: Chosen) -> Iterator[Chosen]:
+        for number, names in self.where.items():
+            for name in names:
+                if name != chosen[number]:
+                    yield {**chosen, number: name}
+        for one, other in combinations(self.where, 2):
+            a, b = chosen[one], chosen[other]
+            if a != b and a in self.where[other] and b in self.where[one]:
+                yield {**chosen, one: b, other: a}

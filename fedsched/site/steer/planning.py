@@ -1,0 +1,406 @@
+"""plan(): the order in which waiting jobs would best have their turn, none later than was forecast and slack."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import SteerError
+from fedsched.core.text import counted
+from fedsched.optimize import optimize
+from fedsched.site.steer.picture import Picture, picture_of
+from fedsched.site.steer.plan import DRIFT, TELLING, Plan, Start, gaps_in_words
+from fedsched.site.steer.priorities import LEAST, Priorities
+from fedsched.site.steer.promises import Promises
+from fedsched.site.steer.rationed import worth_most
+from fedsched.site.steer.turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fedsched.site.steer.queue import Queue, SlurmJob
+
+HOUR = 3600.0
+POLISHED = 60  # jobs at most whose places are tried out one by one
+LATE = 1e9  # how much worse a second after a deadline is than one of mean wait
+OTHERS = 1e-3  # what one of others' counts of one of the latest's
+SEARCHED = 0.7  # of the time, where what is left of it is for choosing among changes
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whose jobs are steered; every field that is empty takes all."""
+
+    qos: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
+    account: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+    leave: frozenset[int] = frozenset()  # numbers of jobs that are left alone
+
+    def takes(self, job: SlurmJob) -> bool:
+        """Return whether a job is among them."""
+        return job.number not in self.leave and all(
+            not names or getattr(job, name) in names
+            for name, names in (
+                ("qos", self.qos), ("partition", self.partition), ("account", self.account), ("user", self.user)
+            )
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aims:
+    """What a plan is after.
+
+    Parameters
+    ----------
+    choice
+        Whose jobs are steered.
+    slack
+        So many seconds after its forecast a job may start at the latest.
+    evaluations
+        How many plans are simulated.
+    seconds
+        After so many no further plan is tried.
+    drift
+        How far the priorities of jobs may move apart while the plan lasts; None: as far as weights let them.
+    lasting
+        For how many seconds the plan is to last; None: until its last start.
+    shares
+        Whether drift by fair shares counts, which a watch looks after itself.
+    by_nice
+        Whether Nice is to make the order; else any order can be had.
+    most
+        How many jobs get another Nice at most; None: as many as the order takes.
+    """
+
+    choice: Choice = field(default_factory=Choice)
+    slack: float = HOUR
+    evaluations: int = 1000
+    seconds: float = 10.0
+    seed: int = 0
+    drift: int | None = None
+    lasting: float | None = None
+    shares: bool = True
+    by_nice: bool = True
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.slack < math.inf:
+            raise SteerError(f"slack={self.slack!r} must be at least 0 seconds, and finite.")
+        if self.drift is not None and self.drift < 0:
+            raise SteerError(f"drift={self.drift} must be at least 0.")
+        if self.evaluations < 1:
+            raise SteerError(f"evaluations={self.evaluations} must be at least 1.")
+        if self.most is not None and self.most < 1:
+            raise SteerError(f"most={self.most} must be at least 1.")
+
+
+def plan(
+    queue: Queue,
+    aims: Aims | None = None,
+    *,
+    former: Mapping[int, int] | None = None,
+    promises: Promises | None = None,
+) -> Plan:
+    """Return what would best be done with a queue; nothing of it is done.
+
+    Parameters
+    ----------
+    former
+        The Nice that jobs had before we gave them another.
+    promises
+        What jobs were promised before; the others have until their forecast and slack.
+    """
+    aims = aims or Aims()
+    picture = picture_of(queue)
+    return _Planner(picture, aims, Priorities(queue, former or {}), promises or Promises({}, {})).best()
+
+
+class _Tried(NamedTuple):
+    """An order that was tried: what it is worth, when jobs start by it, and the Nice that makes it."""
+
+    score: float
+    order: list[SlurmJob]
+    starts: Mapping[int, float]
+    niceties: Mapping[int, int]
+
+
+class _Planner:
+    """Tries orders of one queue."""
+
+    def __init__(self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises) -> None:
+        self.picture, self.aims, self.priorities = picture, aims, priorities
+        self.turns = Turns(picture)
+        queue = picture.queue
+        jobs = {job.number: job for job in picture.jobs[: picture.waiting]}
+        self.jobs = sorted(jobs.values(), key=priorities.turn)  # as they have their turn without us
+        self.movable = frozenset(
+            job.number for job in self.jobs
+            if aims.choice.takes(job) and job.waits_its_turn(queue.now) and not job.part_of_several
+            and not job.reservation and priorities.nice(job) >= 0
+        )  # fmt: skip
+        self.before = self._starts(self.jobs) if self.jobs else {}
+        in_turn = {job.number: self.before[job.number] for job in self.jobs}
+        self.deadline = promises.renewed(in_turn, aims.slack, self._starts_of)
+        self.weight = np.array([job.tasks for job in self.jobs], dtype=np.float64)
+        self.gap = 1
+        self.drift: Mapping[str, int] = {}
+        begun = time.monotonic()
+        self._end = begun + aims.seconds
+        self._until = self._end if aims.most is None else begun + SEARCHED * aims.seconds
+
+    @property
+    def _over(self) -> bool:
+        return time.monotonic() > self._until
+
+    def _starts(self, order: Sequence[SlurmJob]) -> dict[int, float]:
+        return self._starts_of([job.number for job in order])
+
+    def _starts_of(self, numbers: Sequence[int]) -> dict[int, float]:
+        return self.turns.starts(self.picture.rows_of(numbers))
+
+    def score(self, starts: Mapping[int, float]) -> float:
+        """Return what is to be small: before all by how much the latest is after its deadline, then the mean wait.
+
+        By the sum of these seconds, wide and long jobs would be put behind all others that are late, again and again.
+        """
+        start = np.array([starts[job.number] for job in self.jobs])
+        late = np.maximum(0.0, start - [self.deadline[job.number] for job in self.jobs] - TELLING)
+        after = late.max() + OTHERS * late.sum()
+        return float(LATE * after + np.average(start, weights=self.weight) - self.picture.queue.now)
+
+    def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
+        """Return the order that Nice can make of one, and that Nice; None where priorities are too low for it."""
+        if not self.aims.by_nice:
+            return list(order), {}
+        niceties = self.priorities.niceties(order, self.movable, self.gap)
+        if self.priorities.too_low(order, niceties):
+            return None
+        return self.priorities.order(order, niceties), niceties
+
+    def tried(self, order: list[SlurmJob], niceties: Mapping[int, int]) -> _Tried:
+        """Return what an order is worth."""
+        starts = self._starts(order)
+        return _Tried(self.score(starts), order, starts, niceties)
+
+    def best(self) -> Plan:
+        """Return the best order that was found, or that which would be without us."""
+        if len(self.movable) < 2 or len(self.jobs) < 2:
+            niceties = self._given_back() if len(self.jobs) > 1 else {}
+            return self._plan(self.jobs, self.before, niceties, ["fewer than two jobs to steer"])
+        self.drift = self._drift()
+        self.gap = 1 + sum(self.drift.values())
+        found = alone = _Tried(self.score(self.before), self.jobs, self.before, self._given_back())
+        low = 0
+        for wanted in self._candidates():
+            if self._over:
+                break
+            carried = self.carried(wanted)
+            low += carried is None
+            if carried is not None:
+                found = min(found, self._mended(*carried), key=lambda one: one.score)
+        found = self._polished(found)
+        if alone.niceties:  # what stands by us already may be better than what was found this time
+            found = min(found, self._made({}), key=lambda one: one.score)
+        if found.score > alone.score - TELLING:
+            why = "no order was found that saves a second of mean wait"
+            if low:
+                down = f"{counted(low, 'order')} would take priorities down to {LEAST}, where all are equal"
+                why += f"; {down}, with {gaps_in_words(self.drift)}"
+            return self._rationed(alone, [why])
+        return self._rationed(found, [])
+
+    def _given_back(self) -> dict[int, int]:
+        """Return the Nice that jobs had before we gave them another, of those that have another one."""
+        if not self.aims.by_nice:
+            return {}
+        return {
+            job.number: had for job in self.jobs
+            if job.number in self.movable and (had := self.priorities.nice(job)) != job.nice
+        }  # fmt: skip
+
+    def _rationed(self, found: _Tried, why: list[str]) -> Plan:
+        """Return the plan that makes an order; where that takes too many changes, what so few do best."""
+        changes = {
+            job.number: found.niceties[job.number] for job in reversed(found.order)
+            if found.niceties.get(job.number, job.nice) != job.nice
+        }  # fmt: skip
+        most = self.aims.most
+        if most is None or len(changes) <= most:
+            return self._plan(found.order, found.starts, found.niceties, why)
+        few = worth_most(
+            lambda taken: islice(self._single_changes(changes, taken), max(1, self.aims.evaluations // most)),
+            most,
+            lambda some: self._made(some).score,
+            lambda: time.monotonic() < self._end,
+        )
+        made = self._made(few)
+        if made.score < found.score + TELLING:
+            return self._plan(made.order, made.starts, few, why)
+        left = sum(few.get(number) != nice for number, nice in changes.items())
+        by_all = f"{left:,} more would make it {self._mean_wait(found):,.0f} s"
+        by_few = f"mean wait {self._mean_wait(made):,.0f} s by these" if few else "so few save no second of mean wait"
+        return self._plan(
+            made.order, made.starts, few, [f"at most {counted(most, 'change')}: {by_few}; {by_all}", *why], left=left
+        )
+
+    def _single_changes(self, wanted: Mapping[int, int], taken: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+        """Give what single jobs may be given beside what is taken: what the whole order gives them, or a later turn."""
+        yield from wanted.items()
+        order = self.priorities.order(self.jobs, taken)
+        tier, after = self.picture.queue.tier, {job.number: self.priorities.after(job, taken) for job in order}
+        places = [
+            (job, after[behind.number] - self.gap) for k, behind in enumerate(order) for job in order[:k]
+            if job.number in self.movable and tier(job) == tier(behind) and after[behind.number] - self.gap > LEAST
+        ]  # fmt: skip
+        random.Random(self.aims.seed).shuffle(places)
+        for job, priority in places:
+            yield job.number, job.priority + job.nice - priority
+
+    def _made(self, changes: Mapping[int, int]) -> _Tried:
+        """Return the order that comes of some changes where all else stays as it is."""
+        return self.tried(self.priorities.order(self.jobs, changes), changes)
+
+    def _mean_wait(self, found: _Tried) -> float:
+        waits = [found.starts[job.number] - job.submit for job in self.jobs]
+        return float(np.average(waits, weights=self.weight))
+
+    def _drift(self) -> Mapping[str, int]:
+        aims = self.aims
+        if not aims.by_nice:
+            return {}
+        if aims.drift is not None:
+            return {DRIFT: aims.drift}
+        lasting = aims.lasting
+        if lasting is None:
+            lasting = max(self.before.values()) - self.picture.queue.now
+        movable = [job for job in self.jobs if job.number in self.movable]
+        return self.priorities.drift(movable, max(0.0, lasting), shares=aims.shares)
+
+    def _candidates(self) -> Iterator[list[SlurmJob]]:
+        """Give orders: simple ones, and those of what a search finds."""
+        now = self.picture.queue.now
+        size = {job.number: float(job.nodes) for job in self.jobs}
+        keys = (
+            lambda job: job.limit,
+            lambda job: job.limit * size[job.number],
+            lambda job: (size[job.number], job.limit),
+            lambda job: (-size[job.number], job.limit),
+            lambda job: -(((now - job.submit) / max(1.0, job.limit)) ** 3) * size[job.number],
+            lambda job: -((now - job.submit) / max(1.0, job.limit) + 1.0),
+            lambda job: self.deadline[job.number],
+        )
+        for key in keys:
+            yield sorted(self.jobs, key=key)
+        picture = self.picture
+        result = optimize(
+            picture.workload,
+            picture.federation,
+            objectives="mean_wait",
+            submits="keep",
+            running=picture.running,
+            evaluations=self.aims.evaluations,
+            seconds=max(0.1, self._until - time.monotonic()) / 2.0,
+            seed=self.aims.seed,
+            baselines=(),
+            progress=False,
+        )
+        for k, planned in enumerate(result.front.plans):
+            start = result.schedule(k).start[: picture.waiting]
+            yield self._by_rows(np.argsort(start, kind="stable").tolist())
+            if planned.order is not None:
+                yield self._by_rows([row for row in planned.order.tolist() if row < picture.waiting])
+
+    def _by_rows(self, rows: Sequence[int]) -> list[SlurmJob]:
+        return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
+
+    def _mended(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Tried:
+        """Return the order, its late jobs moved before those that they are before without us, as long as there are."""
+        turn = {job.number: k for k, job in enumerate(self.jobs)}
+        found = last = self.tried(order, niceties)
+        for _ in range(len(order)):
+            if self._over:
+                break
+            late = [
+                k for k, job in enumerate(last.order) if last.starts[job.number] > self.deadline[job.number] + TELLING
+            ]
+            behind = [
+                (k, at) for k in late
+                if (at := next((i for i in range(k) if turn[last.order[i].number] > turn[last.order[k].number]), k)) < k
+            ]  # fmt: skip
+            if not behind:
+                break
+            k, at = behind[0]
+            carried = self.carried([*last.order[:at], last.order[k], *last.order[at:k], *last.order[k + 1 :]])
+            if carried is None:
+                break
+            last = self.tried(*carried)
+            found = min(found, last, key=lambda one: one.score)
+        return found
+
+    def _polished(self, found: _Tried) -> _Tried:
+        """Return what is left when single jobs are tried out in other places, as long as that helps."""
+        tries = min(self.aims.evaluations, 4 * len(self.jobs))
+        if len(self.jobs) > POLISHED:
+            return found
+        draw = np.random.default_rng(self.aims.seed)
+        for _ in range(tries):
+            if self._over:
+                break
+            order = list(found.order)
+            at, to = draw.integers(len(order), size=2).tolist()
+            order.insert(to, order.pop(at))
+            carried = self.carried(order)
+            if at == to or carried is None:
+                continue
+            found = min(found, self.tried(*carried), key=lambda one: one.score)
+        return found
+
+    def _plan(
+        self,
+        order: Sequence[SlurmJob],
+        starts: Mapping[int, float],
+        niceties: Mapping[int, int],
+        why: Sequence[str],
+        *,
+        left: int = 0,
+    ) -> Plan:
+        queue = self.picture.queue
+        notes = [*self.picture.notes, *queue.aside_in_words()]
+        if fixed := len(self.jobs) - len(self.movable):
+            notes.append(f"as they are: priorities of {counted(fixed, 'job')}")
+        return Plan(
+            queue=queue,
+            starts=tuple(
+                Start(job, self.before[job.number], starts[job.number], self.deadline[job.number]) for job in order
+            ),
+            steered=self.movable,
+            niceties=niceties,
+            gap=self.gap,
+            slack=self.aims.slack,
+            notes=(*why, *notes),
+            why=tuple(why),
+            drift=self.drift,
+            left=left,
+            next_due=self._next_due(starts),
+        )
+
+    def _next_due(self, starts: Mapping[int, float]) -> int | None:
+        """Return who is next when those that start now have started, if Slurm's own order keeps it so."""
+        soon = self.picture.queue.now + TELLING
+        later = [number for number in starts if starts[number] > soon]
+        if not later:
+            return None
+        due = min(later, key=lambda number: starts[number])
+        if due not in self.movable:
+            return None
+        together = [job for job in self.jobs if starts[job.number] <= soon or job.number == due]
+        found = self._starts([*together, *(job for job in self.jobs if job not in together)])
+        as_planned = all((found[job.number] <= soon) == (job.number != due) for job in together)
+        return due if as_planned else None

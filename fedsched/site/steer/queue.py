@@ -1,0 +1,236 @@
+"""The queue of a cluster at an instant, as Slurm tells of it: jobs, nodes, partitions, settings, and its clock."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.errors import SteerError
+from fedsched.core.text import counted, first_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING",
+                     "STAGE_OUT"})  # fmt: skip
+TAKEN = frozenset({"ALLOCATED", "MIXED"})  # states of nodes that have jobs
+# Why a job waits that waits for nodes, or for others in front of it.
+IN_TURN = frozenset({"", "NONE", "PRIORITY", "RESOURCES"})
+LATER = "BEGINTIME"
+NODES_TAKEN = "NODES"  # …_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions
+AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "MAINT",
+                  "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT",
+                  "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
+YEAR = 365 * 86_400.0  # what Slurm, too, plans for a job without a limit
+ENDING = 1.0  # seconds in which a job is taken to end that is completing, or has outrun its limit
+
+
+def wait(states: frozenset[str]) -> bool:
+    """Return whether a job of these states has no nodes yet; a requeued one leaves those that it had first."""
+    return "PENDING" in states and not states & HOLDING
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJob:
+    """A job that waits or holds nodes; times in seconds since 1970, NaN where there is none."""
+
+    number: int
+    target: str  # what an update calls it: 7, 7_3, 7_[0-2]
+    user: str
+    account: str
+    qos: str
+    partition: str
+    states: frozenset[str]
+    reason: str
+    nodes: int  # how many it has, or needs; of a task, where it is several
+    limit: float  # seconds, infinite without one
+    submit: float
+    eligible: float
+    start: float
+    priority: int
+    nice: int
+    cpus: int = 1
+    hosts: tuple[str, ...] = ()
+    tasks: int = 1  # of an array, that wait as one
+    dependency: str = ""
+    features: str = ""
+    reservation: str = ""
+    part_of_several: bool = False  # of a heterogeneous job
+    named_nodes: bool = False  # it asks for some, or wants none of some
+    other_partitions: bool = False  # in which it may start as well
+    name: str = ""
+    comment: str = ""
+    siblings: tuple[str, ...] = ()  # clusters of its federation on which it may start
+    beside: tuple[str, ...] = ()  # what it asks for beside nodes, CPUs and memory: GPUs, licences
+
+    @property
+    def holds_nodes(self) -> bool:
+        """Return whether it has nodes."""
+        return bool(self.states & HOLDING)
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it waits."""
+        return wait(self.states)
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Return whether it waits for nodes, or for those before it."""
+        return self.reason in IN_TURN or self.reason.startswith(NODES_TAKEN)
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether somebody holds it."""
+        return self.priority == 0
+
+    def waits_its_turn(self, now: float) -> bool:
+        """Return whether it waits for nodes alone, or for those before it."""
+        return self.waits and not self.is_held and self.is_in_turn and not self.eligible > now
+
+    def comes_later(self, now: float) -> bool:
+        """Return whether it waits for a time that its user chose, and for nothing else."""
+        return self.waits and not self.is_held and (self.is_in_turn or self.reason == LATER) and self.eligible > now
+
+    def expected_end(self, now: float) -> float:
+        """Return when it has left its nodes, by its limit; one that is over it, or completing, does so at once.
+
+        One without a limit does not within a year, however long it has run.
+        """
+        if "COMPLETING" in self.states or not self.start + self.limit > now:
+            return now + ENDING
+        if math.isinf(self.limit):
+            return now + YEAR
+        return self.start + self.limit
+
+
+class Unread(NamedTuple):
+    """Why a job cannot be read, and whether it waits, so that it has no nodes."""
+
+    why: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmNode:
+    """A node; `states` has the base state and what is added to it."""
+
+    name: str
+    states: frozenset[str]
+    partitions: frozenset[str]
+    cpus: int
+    features: frozenset[str] = frozenset()
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether jobs may start on it."""
+        return not self.states & AWAY
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmPartition:
+    """A partition."""
+
+    name: str
+    nodes: frozenset[str]
+    tier: int = 1
+    default: bool = False
+    is_up: bool = True
+    qos: str = ""  # whose limits all its jobs have
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmReservation:
+    """Nodes that are kept from others for a time; seconds since 1970, NaN where none is told."""
+
+    name: str
+    begin: float
+    end: float
+    nodes: frozenset[str]
+    users: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """All of it.
+
+    Parameters
+    ----------
+    now
+        By the controller's clock, in seconds since 1970.
+    settings
+        What `scontrol show config` says, by name in small letters.
+    federation
+        Of each other cluster of the federation that this one is in, whether it is synced.
+    unread
+        The jobs that are left out as they cannot be read, by their numbers.
+    """
+
+    cluster: str
+    now: float
+    jobs: tuple[SlurmJob, ...]
+    nodes: tuple[SlurmNode, ...]
+    partitions: tuple[SlurmPartition, ...]
+    settings: Mapping[str, str]
+    federation: Mapping[str, bool]
+    reservations: tuple[SlurmReservation, ...] = ()
+    unread: Mapping[int, Unread] = field(default_factory=dict)
+
+    @property
+    def running(self) -> tuple[SlurmJob, ...]:
+        """Return the jobs that have nodes, in the order of their starts."""
+        return tuple(sorted((job for job in self.jobs if job.holds_nodes), key=lambda job: (job.start, job.number)))
+
+    @property
+    def waiting(self) -> tuple[SlurmJob, ...]:
+        """Return the jobs that wait for nodes, now or from a time on that is known, in the order of their turn."""
+        found = [job for job in self.jobs if job.waits_its_turn(self.now) or job.comes_later(self.now)]
+        return tuple(sorted(found, key=self.turn))
+
+    @property
+    def aside(self) -> tuple[SlurmJob, ...]:
+        """Return the jobs that wait for something of which nobody knows when it comes."""
+        known = {job.number for job in self.waiting}
+        return tuple(job for job in self.jobs if job.waits and job.number not in known)
+
+    def unread_in_words(self) -> list[str]:
+        """Return how many jobs are left out and why the first one is; nothing where there are none."""
+        if not self.unread:
+            return []
+        why = next(iter(self.unread.values())).why
+        return [f"left out: {counted(len(self.unread), 'job')} that cannot be read ({why})"]
+
+    def aside_in_words(self) -> list[str]:
+        """Return how many jobs wait for what nobody knows, and for what; nothing where there are none."""
+        if not self.aside:
+            return []
+        reasons = first_of(sorted({job.reason.lower() or "no reason" for job in self.aside}))
+        who = f"{counted(len(self.aside), 'job')} waiting for what comes nobody knows when"
+        return [f"left aside: {who} ({reasons})"]
+
+    def tier(self, job: SlurmJob) -> int:
+        """Return the tier of a job's partition."""
+        return next((one.tier for one in self.partitions if one.name == job.partition), 1)
+
+    def turn(self, job: SlurmJob) -> tuple[float, ...]:
+        """Return by what Slurm orders its queue, the first to come having the least."""
+        return (-self.tier(job), -job.priority, job.submit, job.number)
+
+    def job(self, number: str) -> SlurmJob:
+        """Return a job by its number, or the words of an array's task, 7_3."""
+        for one in self.jobs:
+            if number in (str(one.number), one.target):
+                return one
+        raise SteerError(f"Job {number}: the queue has no such job; squeue shows those that it has.")
+
+    def setting(self, name: str) -> str:
+        """Return a setting, empty where there is none."""
+        text = self.settings.get(name.lower(), "")
+        return "" if text.lower() in ("(null)", "n/a", "none") else text
+
+    def identity(self) -> frozenset[tuple[int, bool]]:
+        """Return what a plan depends on: which jobs there are, and which of them wait in turn."""
+        return frozenset((job.number, job.holds_nodes) for job in self.jobs if job.holds_nodes or job.waits) | {
+            (-1 - k, node.is_up) for k, node in enumerate(self.nodes)
+        }

@@ -1,0 +1,118 @@
+"""A queue read from a Slurm: what fails, or does not go together, stops it; nothing is taken for an empty queue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from fedsched.core.errors import SteerError
+from fedsched.core.text import counted, first_of
+from fedsched.site.steer import jobs_read, machine_read
+from fedsched.site.steer.commands import CommandError
+from fedsched.site.steer.queue import TAKEN, Queue, Unread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.site.steer.commands import Command, Runner
+
+Found = TypeVar("Found")
+CLOCKS = 5.0  # seconds that two clocks may be apart beside what a command takes
+READS = (
+    machine_read.CONFIG, machine_read.FEDERATION, machine_read.PARTITIONS, machine_read.RESERVATIONS,
+    machine_read.SINFO, jobs_read.SQUEUE,
+)  # fmt: skip
+
+
+def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
+    """Return the queue of the cluster that Slurm's commands here talk to; only reads.
+
+    Parameters
+    ----------
+    clocks
+        Whether clocks that differ, or were set back, stop it: who only undoes need not know what time it is.
+    """
+    before = runner.now()
+    settings, now = machine_read.settings_of(runner.run(machine_read.CONFIG))
+    if clocks:
+        check_clock(before, now, runner.now())
+    partitions = machine_read.partitions_of(runner.run(machine_read.PARTITIONS))
+    nodes = _one_of(
+        runner, (machine_read.SINFO, machine_read.nodes_of_json), (machine_read.NODES, machine_read.nodes_of_text)
+    )
+    jobs, unread = _one_of(
+        runner, (jobs_read.SQUEUE, jobs_read.jobs_of_json), (jobs_read.SCONTROL, jobs_read.jobs_of_text)
+    )
+    if not nodes:
+        raise SteerError("sinfo: it tells of no node; is this cluster configured?")
+    queue = Queue(
+        cluster=settings.get("clustername", "cluster"),
+        now=now,
+        jobs=jobs,
+        nodes=nodes,
+        partitions=partitions,
+        settings=settings,
+        federation=machine_read.siblings_of(runner.run(machine_read.FEDERATION)),
+        reservations=machine_read.reservations_of(runner.run(machine_read.RESERVATIONS)),
+        unread=unread,
+    )
+    return _checked(queue, runner.now() - before if clocks else math.inf)
+
+
+def _one_of(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Found:
+    """Return what the first way tells that this Slurm has."""
+    for command, read in ways[:-1]:
+        try:
+            return read(runner.run(command))
+        except CommandError as error:
+            if not error.lacks_json:
+                raise
+    command, read = ways[-1]
+    return read(runner.run(command))
+
+
+def check_clock(before: float, there: float, after: float) -> None:
+    """Raise where the controller's clock is not this machine's, which was read before and after it."""
+    if not before - CLOCKS <= there <= after + CLOCKS:
+        apart = there - (before + after) / 2
+        raise SteerError(
+            f"The controller's clock is {apart:+.0f} s from this machine's, more than {CLOCKS:g} s: times of one mean "
+            "nothing to the other; set the clocks (ntp), or run fedsched where slurmctld runs."
+        )
+
+
+def _checked(queue: Queue, took: float) -> Queue:
+    """Return the queue without jobs on unknown nodes; a busy node that no readable job uses counts as away."""
+    there = {node.name for node in queue.nodes}
+    # Of a requeued job that is still completing, Slurm may say when it is to start again.
+    jobs = tuple(
+        replace(job, start=min(job.start, queue.now)) if "COMPLETING" in job.states else job for job in queue.jobs
+    )
+    queue = replace(queue, jobs=jobs)
+    for job in queue.running:
+        if not job.start <= queue.now + took + CLOCKS:
+            raise SteerError(
+                f"Job {job.target} has started at {job.start:.0f}, and the controller's clock shows {queue.now:.0f}: "
+                "it was set back; wait until it is beyond that, and read again."
+            )
+    unread = dict(queue.unread)
+    for job in queue.running:
+        if not set(job.hosts) <= there or not job.hosts:
+            stranger = first_of(sorted(set(job.hosts) - there)) or "none at all"
+            unread[job.number] = Unread(f"job {job.target} has nodes that sinfo does not tell of ({stranger})", False)
+    seen = {host for job in queue.jobs for host in job.hosts}  # of those, too, that have just ended
+    hidden = sorted(node.name for node in queue.nodes if node.states & TAKEN and node.name not in seen)
+    if hidden and all(one.waits for one in unread.values()):
+        raise SteerError(
+            f"{counted(len(hidden), 'node')} (as {hidden[0]}) with jobs that squeue does not show: they are hidden "
+            "from you (PrivateData, hidden partitions); run it as an operator, or as root."
+        )
+    return replace(
+        queue,
+        jobs=tuple(job for job in queue.jobs if job.number not in unread),
+        nodes=tuple(
+            replace(node, states=node.states | {"UNKNOWN"}) if node.name in hidden else node for node in queue.nodes
+        ),
+        unread=unread,
+    )

@@ -1,0 +1,112 @@
+"""Queues on record: what Slurm's commands printed, kept in a folder, and read from there in place of a Slurm."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedsched.core.errors import OutputError, SteerError
+from fedsched.io.atomic import atomic_text
+from fedsched.io.examples import queue_folder
+from fedsched.io.files import read_text
+from fedsched.site.steer.commands import Behind, Command, CommandError, changes, is_of_a_job, written
+from fedsched.site.steer.machine_read import CONFIG, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from fedsched.site.steer.commands import Runner
+
+SHIPPED = ("sample", "federation")  # a queue, and those of the two clusters of a federation
+
+
+def file_of(command: Command) -> str:
+    """Return the name of the file that has what a command printed."""
+    return re.sub(r"\W+", "-", " ".join(command)).strip("-") + ".txt"
+
+
+class Recorded:
+    """A runner that answers from a folder; it changes nothing, and its time is that of the record.
+
+    Parameters
+    ----------
+    folder
+        What `Keeping` has written; or one that ships: "sample" or "federation".
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        shipped = str(folder) in SHIPPED and not Path(folder).exists()
+        self._folder = queue_folder(str(folder)) if shipped else Path(folder)
+        if not (self._folder / file_of(CONFIG)).is_file():
+            raise SteerError(f"{folder}: there is no {file_of(CONFIG)} in it; give a folder that --keep has written.")
+        self._now = settings_of(self.run(CONFIG))[1]
+
+    def run(self, command: Command) -> str:
+        """Return what a command printed when the record was made."""
+        path = self._folder / file_of(command)
+        if not path.is_file():
+            raise CommandError(command, f"a record does not run commands, and has no {path.name}")
+        return read_text(path)
+
+    def now(self) -> float:
+        """Return the time of the record."""
+        return self._now
+
+    def user(self) -> str:
+        """Return that nobody runs it."""
+        return "nobody"
+
+
+class Keeping(Behind):
+    """A runner that keeps what commands print in a new folder."""
+
+    def __init__(self, runner: Runner, folder: str | PathLike[str]) -> None:
+        super().__init__(runner)
+        self._folder = Path(folder)
+        if self._folder.exists():
+            raise OutputError(f"{folder} is there already; give a new folder.")
+        self._folder.mkdir(parents=True)
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints, and keep it."""
+        text = self._runner.run(command)
+        with atomic_text(self._folder / file_of(command)) as out:
+            out.write(text)
+        return text
+
+
+class Rehearsal(Behind):
+    """A runner that runs what reads, and of what changes something does nothing."""
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints; nothing of one that changes, or looks at what was changed."""
+        return "" if is_of_a_job(command) else self._runner.run(command)
+
+    def user(self) -> str:
+        """Return that of a rehearsal: who may all."""
+        return "root"
+
+
+class Announced(Behind):
+    """A runner that says each command before it is run.
+
+    Parameters
+    ----------
+    sparing
+        Whether what reads a whole queue is said the first time only, and what changes a job is left to whoever does.
+    """
+
+    def __init__(self, runner: Runner, told: Callable[[str], None], *, sparing: bool = False) -> None:
+        super().__init__(runner)
+        self._told, self._sparing = told, sparing
+        self._said: set[Command] = set()  # of those that read a whole queue: there are few
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints."""
+        if not self._sparing or not (changes(command) or command in self._said):
+            self._told(written(command))
+        if not is_of_a_job(command):
+            self._said.add(command)
+        return self._runner.run(command)

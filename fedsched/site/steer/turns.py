@@ -1,0 +1,35 @@
+"""The same queue in many orders, one after the other: jobs and nodes are packed once, for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.engine.run.simulation import Simulation
+from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fedsched.site.steer.picture import Picture
+
+
+class Turns:
+    """What comes of a picture's orders; the same as its `starts`, several times as fast."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        as_it_is = range(picture.waiting)
+        self._first = prepare(picture.workload, picture.federation, picture.rules(as_it_is), running=picture.running)
+
+    def starts(
+        self, order: Sequence[int], of_several: Callable[[float, float], float] = max
+    ) -> dict[int, float]:
+        """Return when each waiting job would start if rows had their turn in this order; of several tasks the last."""
+        first, picture = self._first, self.picture
+        rows = picture.whole(order)
+        plan = first.plan._replace(order=rows, backfill_order=rows)
+        run = Simulation(
+            first.workload, first.federation, first.problem, plan, reading=first.reading, running=picture.running
+        )
+        run.advance()
+        return picture.by_job(run.state.start[: picture.waiting], of_several)

@@ -1,0 +1,237 @@
+"""The undo file: what each job had before it was given something else; written before a command is run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.core.errors import SteerError
+from fedsched.core.values import digits_of
+from fedsched.site.steer.kept import read_kept, write_kept
+from fedsched.site.steer.private import check_writable
+from fedsched.site.steer.promises import Promises
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from fedsched.site.steer.queue import SlurmJob
+
+KIND = "fedsched undo 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What a job had, and what it was given since.
+
+    Parameters
+    ----------
+    user
+        Whose it is.
+    submit
+        When it was submitted, in seconds since 1970.
+    nice
+        Its Nice before.
+    given
+        Each Nice that it may have from us.
+    begins
+        Each begin time that it may have from us and that may still be to come, in seconds since 1970: which of them it
+        has is what Slurm says. A command may fail, or come late, and a controller that dies forgets the last ones.
+    """
+
+    target: str
+    user: str
+    submit: float
+    nice: int
+    given: tuple[int, ...] = ()
+    begins: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, job: SlurmJob) -> Former:
+        """Return what a job has that was given nothing yet."""
+        return cls(job.target, job.user, job.submit, job.nice)
+
+    def is_of(self, job: SlurmJob) -> bool:
+        """Return whether this may be of a job: it is of the same user's. That its number is the same is not enough."""
+        return job.user == self.user
+
+    def began(self, job: SlurmJob) -> bool:
+        """Return whether a job that waits has a begin time that we gave it."""
+        return self.is_of(job) and job.waits and job.eligible in self.begins
+
+    def is_given(self, job: SlurmJob) -> bool:
+        """Return whether a job has a Nice that we gave it and that is not the one that it had."""
+        return self.is_of(job) and job.nice != self.nice and job.nice in self.given
+
+    def now(self, job: SlurmJob) -> Former:
+        """Return this of the job as it is now.
+
+        One that was submitted at another time was begun anew, for Slurm notes a new time then; or it is another job of
+        its user's with the same number. What it had is not known, and it gets back no Nice below 0, which its user
+        could not give it.
+        """
+        if job.submit == self.submit or (math.isnan(job.submit) and math.isnan(self.submit)):
+            return self
+        return replace(self, submit=job.submit, nice=max(0, self.nice))
+
+
+@dataclass(slots=True)
+class Undo:
+    """What there is to undo on one cluster, in the memory and in its file; with no path, only in the memory."""
+
+    path: Path | None
+    cluster: str
+    jobs: dict[int, Former] = field(default_factory=dict)
+    deadlines: dict[int, float] = field(default_factory=dict)
+    promised: dict[int, float] = field(default_factory=dict)  # what deadlines were at first
+    strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queue has
+    unread: frozenset[int] = frozenset()  # whose entries are of jobs that are there and cannot be read
+
+    @classmethod
+    def open(cls, path: str | Path | None, cluster: str, *, only_read: bool = False) -> Undo:
+        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error.
+
+        Parameters
+        ----------
+        only_read
+            Whether the file is never written.
+        """
+        if path is None:
+            return cls(None, cluster)
+        where = Path(path)
+        otherwise = "it is no undo file ({}); name another, or the right one."
+        found = read_kept(where, KIND, lambda said: _undo(where, said), otherwise=otherwise) or cls(where, cluster)
+        if found.cluster != cluster:
+            raise SteerError(f"{where}: it is of the cluster {found.cluster!r}, not {cluster!r}; name another file.")
+        if only_read:
+            found.path = None
+        else:
+            check_writable(where)
+        return found
+
+    @property
+    def former(self) -> Mapping[int, int]:
+        """Return the Nice that jobs had before, by number."""
+        return {number: one.nice for number, one in self.jobs.items() if number not in self.strangers}
+
+    def _former(self, job: SlurmJob) -> Former:
+        one = self.jobs.get(job.number)
+        return one if one is not None and one.is_of(job) else Former.of(job)
+
+    def remember(self, job: SlurmJob, *, nice: int) -> None:
+        """Write down what a job has, before it is given another Nice."""
+        one = self._former(job)
+        if nice not in one.given:
+            one = replace(one, given=(*one.given, nice))
+        self.jobs[job.number] = one
+        self.save()
+
+    def remember_begin(self, job: SlurmJob, begin: int, now: float) -> None:
+        """Write down that a job may have this begin time from now on, before it is given that."""
+        one = self._former(job)
+        still = (had for had in one.begins if had > now and had != begin)
+        self.jobs[job.number] = replace(one, begins=(*still, begin))
+        self.save()
+
+    def promises(self, turn: Sequence[int] = ()) -> Promises:
+        """Return what jobs were promised when they would have had their turn in this order, without us."""
+        return Promises(self.promised, self.deadlines, turn)
+
+    def promise(self, deadlines: Mapping[int, float]) -> None:
+        """Write down by when jobs are to have started; what was promised them first stays written."""
+        before = self.deadlines, self.promised
+        self.deadlines = {**self.deadlines, **deadlines}
+        self.promised = {**deadlines, **self.promised}
+        if (self.deadlines, self.promised) != before:
+            self.save()
+
+    def follow(
+        self,
+        jobs: Sequence[SlurmJob],
+        told: Callable[[str], None] = lambda _: None,
+        *,
+        unread: Collection[int] = (),
+    ) -> list[SlurmJob]:
+        """Go with what has become of jobs, and return those whose Nice somebody else has changed: it is theirs now.
+
+        Who has left the queue is forgotten, for what he had does not matter any more. Who runs is not: he may be begun
+        anew, with the Nice that he has, and so may tasks that have left their array. What is said of another user's
+        job than the queue has by that number takes no effect; it stays written until that number leaves the queue.
+
+        Parameters
+        ----------
+        told
+            Called with a line for each entry that takes no effect, or less than it says.
+        unread
+            Jobs that are there and cannot be read: what they had stays written.
+        """
+        there = {job.number: job for job in jobs if job.waits or job.holds_nodes}
+        followed: dict[int, Former] = {}
+        others, strangers = [], set()
+        for number, job in there.items():
+            said = self._of(job)
+            if said is None:
+                continue
+            if not said.is_of(job):
+                strangers.add(number)
+                followed[number] = said
+                if number not in self.strangers:
+                    told(f"job {job.target}: it is {job.user}'s, what is to be undone was {said.user}'s; left alone")
+                continue
+            former = said.now(job)
+            if former.nice != said.nice:
+                told(f"job {job.target}: it was submitted anew, so it gets back Nice 0 and not {said.nice}")
+            if job.nice != former.nice and job.nice not in former.given:
+                others += [job] if former.given else []
+                former = replace(former, nice=job.nice, given=())
+            followed[number] = former
+        self.strangers = frozenset(strangers)
+        cannot = frozenset(unread) & self.jobs.keys()
+        for number in sorted(cannot - self.unread):
+            told(f"job {self.jobs[number].target}: it cannot be read, so the undo file keeps what it had")
+        self.unread = cannot
+        followed |= {number: self.jobs[number] for number in cannot}
+        promised = {number for number, job in there.items() if job.waits and number not in strangers} | set(unread)
+        if followed == self.jobs and self.deadlines.keys() <= promised:
+            return others
+        self.jobs = followed
+        self.deadlines = {number: when for number, when in self.deadlines.items() if number in promised}
+        self.promised = {number: when for number, when in self.promised.items() if number in promised}
+        self.save()
+        return others
+
+    def _of(self, job: SlurmJob) -> Former | None:
+        """Return what a job had; of a task that has left its array since, what that had."""
+        whole, _, task = job.target.partition("_")
+        array = self.jobs.get(digits_of(whole) or 0) if task else None
+        own = self.jobs.get(job.number)
+        if own is None and array is not None and array.is_of(job) and (job.nice in array.given or array.began(job)):
+            return replace(array, target=job.target)
+        return own
+
+    def save(self) -> None:
+        """Write the file; where there is nothing to undo, there is none."""
+        said = {
+            "kind": KIND,
+            "cluster": self.cluster,
+            "jobs": {str(number): asdict(one) for number, one in self.jobs.items()},
+            "deadlines": {str(number): when for number, when in self.deadlines.items()},
+            "promised": {str(number): when for number, when in self.promised.items()},
+        }
+        write_kept(self.path, said)
+
+
+def _undo(path: Path, said: Mapping[str, Any]) -> Undo:
+    return Undo(
+        path,
+        str(said["cluster"]),
+        {int(number): _former(one) for number, one in said["jobs"].items()},
+        {int(number): float(when) for number, when in said["deadlines"].items()},
+        {int(number): float(when) for number, when in said["promised"].items()},
+    )
+
+
+def _former(said: Mapping[str, Any]) -> Former:
+    given, begins = (tuple(map(int, said[name])) for name in ("given", "begins"))
+    return Former(str(said["target"]), str(said["user"]), float(said["submit"]), int(said["nice"]), given, begins)

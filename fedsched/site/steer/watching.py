@@ -1,0 +1,206 @@
+"""Watching: plans again whenever the set of jobs changes, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fedsched.core.errors import FedschedError, SteerError
+from fedsched.core.text import counted
+from fedsched.site.steer.applying import Hand, SetByHandError
+from fedsched.site.steer.commands import RefusedError
+from fedsched.site.steer.leases import Lease
+from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.planning import Aims, plan
+from fedsched.site.steer.priorities import Priorities
+from fedsched.site.steer.reading import read_queue
+from fedsched.site.steer.rights import check_federation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.site.steer.commands import Runner
+    from fedsched.site.steer.plan import Plan
+    from fedsched.site.steer.queue import Queue
+    from fedsched.site.steer.undo import Undo
+
+INTERVAL = 30.0  # seconds between two looks
+PATIENCE = 5  # looks in a row that may fail before it gives up
+STUBBORN = 20  # jobs, at most, that are found in one look to have a priority set by hand, or not to be changed
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a queue, and steers it.
+
+    Parameters
+    ----------
+    aims
+        What plans are after.
+    interval
+        Seconds between two looks.
+    lease
+        None: by Nice. Else by begin times, each so many seconds ahead, which are renewed while this lives.
+    told
+        Called with what is done, a line each.
+    """
+
+    runner: Runner
+    undo: Undo
+    aims: Aims = field(default_factory=Aims)
+    interval: float = INTERVAL
+    lease: float | None = None
+    told: Callable[[str], None] = lambda _: None
+    plans: int = 0
+    slowest: float = 0.0  # seconds that reading, planning and changing took, at most
+    _failures: int = 0
+    _seen: object = None
+    _order: tuple[int, ...] = ()
+    _turn: tuple[int, ...] = ()  # in which jobs would have it without us
+    _leave: frozenset[int] = frozenset()
+    _unread: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not self.interval > 0.0:
+            raise SteerError(f"interval={self.interval!r} must be above 0 seconds.")
+        if self.lease is not None and self.aims.most is not None:
+            raise SteerError(
+                f"most={self.aims.most} does not go with a lease: begin times make an order only where all that are to "
+                "wait have one, and all are renewed; leave one of the two out."
+            )
+        if self.lease is not None and self.lease < 4.0 * self.interval:
+            raise SteerError(
+                f"lease={self.lease:g} must be at least four times the interval, {self.interval:g} s: it is renewed "
+                "once in each, and a look may take longer."
+            )
+
+    @property
+    def hand(self) -> Hand:
+        """Return who changes jobs."""
+        return Hand(self.runner, self.undo, self.told)
+
+    def look(self) -> Plan | None:
+        """Look once, and return the plan that was carried out; None where nothing had to be done.
+
+        A look that fails changes nothing; after some in a row it is an error.
+        """
+        began = time.monotonic()
+        try:
+            queue = read_queue(self.runner)
+            check_federation(queue)
+            done = self._steer(queue)
+        except FedschedError as error:
+            self._failures += 1
+            self._seen = None
+            self.told(f"this look changes nothing more: {error}")
+            if self._failures >= PATIENCE:
+                raise SteerError(f"{PATIENCE} looks in a row have failed, the last with: {error}") from error
+            return None
+        self._failures = 0
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        return done
+
+    def _steer(self, queue: Queue) -> Plan | None:
+        """Steer a queue; a job that cannot be changed is left alone from then on, and the others are steered."""
+        for _ in range(STUBBORN):
+            try:
+                return self._steered(queue)
+            except (SetByHandError, RefusedError) as error:
+                self._seen = None
+                queue = read_queue(self.runner)  # if nobody answers, a refusal says nothing of the job
+                self._let_be(error, queue)
+                if self.aims.most is not None:  # that many were changed, if in vain: the next look goes on
+                    return None
+        return None
+
+    def _let_be(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
+        """Leave a job alone from here on; but not if other tasks of its array wait by now than were to be changed."""
+        if isinstance(error, SetByHandError):
+            self.told(str(error))
+            self._leave |= {error.number}
+        elif any((job.number, job.target) == (error.job.number, error.job.target) for job in queue.jobs):
+            number = error.job.number
+            self.told(f"{error} Job {error.job.target} is left alone from here on (--leave {number}).")
+            self._leave |= {number}
+
+    def _steered(self, queue: Queue) -> Plan | None:
+        others = self.undo.follow(queue.jobs, self.told, unread=queue.unread)
+        for number in queue.unread.keys() - self._unread:
+            self.told(f"job {number}: it cannot be read, so it is left out: {queue.unread[number].why}")
+        self._unread = frozenset(queue.unread)
+        leases = None
+        if self.lease is not None:
+            leases = Lease.found(self.hand, max(self.lease, 4.0 * self.slowest), queue)
+            for job in others:
+                leases.release(job)
+            queue = leases.lifted(queue)
+        for job in others:
+            self.told(f"job {job.target}: somebody else has changed its Nice, so it is left alone from here on")
+            self._leave |= {job.number}
+            self._seen = None
+        if not queue.waiting:
+            self._seen = None
+            return None
+        if self._is_seen(queue):
+            if leases is not None:
+                leases.renew(queue)
+            return None
+        found = self._planned(queue)
+        if leases is None:
+            self.hand.apply(found)
+        else:
+            leases.apply(found)
+        self._seen = None if found.left and found.changes else queue.identity()
+        self._order = tuple(job.number for job in found.order)
+        self.plans += 1
+        if found.changes:
+            left = f"; {counted(found.left, 'change')} left for the next look" if found.left else ""
+            self.told(f"planned {counted(len(found.starts), 'job')}: mean wait {found.gain:.0f} s shorter{left}")
+        return found
+
+    def _planned(self, queue: Queue) -> Plan:
+        choice = self.aims.choice
+        aims = replace(
+            self.aims,
+            choice=replace(choice, leave=choice.leave | self._leave | self.undo.strangers),
+            lasting=2.0 * self.interval,
+            shares=False,
+            by_nice=self.lease is None,
+        )
+        found = plan(queue, aims, former=self.undo.former, promises=self.undo.promises(self._turn))
+        self.undo.promise({one.job.number: one.deadline for one in found.starts})
+        priorities = Priorities(queue, self.undo.former)
+        self._turn = tuple(job.number for job in sorted(found.order, key=priorities.turn))
+        return found
+
+    def _is_seen(self, queue: Queue) -> bool:
+        """Return whether nothing has changed since the last plan: the jobs, who is up, and the order of priorities."""
+        if queue.identity() != self._seen:
+            return False
+        if self.lease is not None:
+            return True
+        priorities = Priorities(queue, {})
+        waiting = {job.number: job for job in queue.waiting}
+        order = [job.number for job in priorities.order(list(waiting.values()), {})]
+        return order == [number for number in self._order if number in waiting]
+
+    def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
+        """Look again and again; however that ends, all that was changed is undone."""
+        with only_one(self.undo.path):
+            try:
+                done = 0
+                while looks is None or done < looks:
+                    if done:
+                        sleep(self.interval)
+                    self.look()
+                    done += 1
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Give all jobs back what they had."""
+        undone, others = self.hand.restore()
+        self.told(f"undone: {counted(undone, 'job')}")
+        for job in others:
+            self.told(f"job {job.target}: somebody else has changed its Nice since, which is left")

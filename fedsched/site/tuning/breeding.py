@@ -1,0 +1,121 @@
+"""The search of the genes: NSGA-II over places between 0 and 1, then each conf made as small as it can be."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.run.crowding import least_crowded
+from fedsched.site.tuning.confs import value_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fedsched.engine.arrays.structs import Floats
+    from fedsched.site.tuning.genes import Gene
+    from fedsched.site.tuning.trials import Changes, Trials
+
+BREED = 24  # confs a generation
+SHOWN = 6  # confs of a front
+NEAR = 0.04  # a gene that has not moved so far keeps the value that it has
+LITTLE = 1e-3  # what a change has to bring, relatively, to stay
+PATIENCE = 5  # generations without a new conf
+
+
+def search(
+    trials: Trials, genes: Sequence[Gene], seed: int, look: Callable[[int], None] | None = None
+) -> None:
+    """Try confs until the budget is spent, or nothing new comes.
+
+    The first generation is the conf as it is, genes alone at their ends, and chance.
+    """
+    from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.core.problem import Problem
+    from pymoo.core.termination import NoTermination
+
+    policy, budget = trials.policy, trials.budget
+    stands = [value_in(policy.conf, gene.name, policy.assoc) for gene in genes]
+    here = np.array([gene.place(text) for gene, text in zip(genes, stands, strict=True)])
+    rng = np.random.default_rng(seed)
+
+    def changes_at(places: Floats) -> Changes:
+        moved = np.flatnonzero(np.abs(places - here) >= NEAR)
+        said = [(genes[k].name, genes[k].said(places[k]), stands[k]) for k in moved.tolist()]
+        return tuple((name, new) for name, new, was in said if new.lower() != was.lower())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pymoo's own, about its compiled parts
+        problem = Problem(n_var=len(genes), n_obj=len(trials.objectives), xl=0.0, xu=1.0)
+        method = NSGA2(pop_size=BREED, sampling=_first(here, rng), eliminate_duplicates=True)
+        method.setup(problem, termination=NoTermination(), seed=seed, verbose=False)
+    idle = 0
+    while idle < PATIENCE and not budget.is_spent():
+        bred = method.ask()
+        places = bred.get("X")
+        before = budget.made
+        values = np.empty((len(bred), len(trials.objectives)))
+        for k, one in enumerate(places):
+            changes = changes_at(one)
+            if budget.is_spent() and trials.known and changes not in trials.known:
+                return  # nothing is bred from a generation that is half known
+            values[k] = trials.mean(changes)
+            if look is not None:
+                look(budget.made)
+        bred.set("F", values)
+        method.tell(infills=bred)
+        idle = idle + 1 if budget.made == before else 0
+
+
+def undominated(trials: Trials) -> list[Changes]:
+    """Return which of the confs tried no other beats, least crowded ones if there are many; of equals the smallest."""
+    tried = sorted(trials.known, key=lambda changes: (len(changes), changes))
+    values = np.array([trials.mean(changes) for changes in tried])
+    kept: list[int] = []
+    for k in range(len(tried)):
+        others = (values <= values[k]).all(axis=1) & (values < values[k]).any(axis=1)
+        again = (values[:k] == values[k]).all(axis=1)
+        if not others.any() and not again.any():
+            kept.append(k)
+    kept = [kept[i] for i in least_crowded(values[kept], SHOWN)]
+    return [tried[k] for k in sorted(kept, key=lambda k: values[k].tolist())]
+
+
+def pruned(trials: Trials, changes: Changes) -> Changes:
+    """Return a conf that changes no more than it has to: without each change that brings next to nothing."""
+    most = trials.mean(changes) * (1.0 + LITTLE)
+    for one in changes:
+        fewer = tuple(other for other in changes if other != one)
+        if fewer not in trials.known and trials.budget.is_spent():
+            break
+        if (trials.mean(fewer) <= most).all():
+            changes = fewer
+    return changes
+
+
+def balanced(trials: Trials) -> list[Changes]:
+    """Return the front of what has been tried, each conf made small, the conf as it is left out."""
+    small = [pruned(trials, changes) for changes in undominated(trials) if changes]
+    return [changes for changes in dict.fromkeys(small) if changes and not _is_beaten(trials, changes, small)]
+
+
+def _is_beaten(trials: Trials, changes: Changes, others: Sequence[Changes]) -> bool:
+    mine = trials.mean(changes)
+    found = (trials.mean(other) for other in others if other != changes)
+    return any((one <= mine).all() and (one < mine).any() for one in found)
+
+
+def _first(here: Floats, rng: np.random.Generator) -> Floats:
+    each = [here]
+    for k in rng.permutation(here.size):
+        for end in (0.0, 1.0):
+            moved = here.copy()
+            moved[k] = end
+            each.append(moved)
+    each = each[: 1 + (BREED - 1) // 2]
+    while len(each) < BREED:
+        strange = rng.random(here.size)
+        kept = rng.random(here.size) < 0.5
+        each.append(np.where(kept, here, strange))
+    return np.array(each)

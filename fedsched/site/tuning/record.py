@@ -1,0 +1,142 @@
+"""What a tuning found: the confs of a front, each with what it changes, what it brings, and whether that holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import unknown_name
+from fedsched.core.text import counted, one_line
+from fedsched.site.tuning.confs import changed, changed_texts, diff_of, value_in
+from fedsched.site.tuning.limits import commands_of, with_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
+    from fedsched.io.slurm_files.slurm_conf import SlurmConf
+    from fedsched.slurm.priority.associations import Associations
+
+KNEE = "knee"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """One conf: the values that differ from the site's own, and its objectives as means over the clocks' phases."""
+
+    conf: SlurmConf = field(repr=False)  # the site's own
+    changes: Mapping[str, str]
+    values: tuple[float, ...]  # on the jobs that were tuned on
+    spread: tuple[float, ...]  # greatest less least over the phases
+    checked: tuple[float, ...] | None = None  # on later jobs, which the search has not seen
+    holds: bool | None = None  # what got better did so there too
+    accounts: Associations | None = field(default=None, repr=False)  # the site's own
+
+    @property
+    def tuned_conf(self) -> SlurmConf:
+        """Return the changed conf, as `policies.Slurm` takes it."""
+        return changed(self.conf, self.changes)
+
+    @property
+    def diff(self) -> str:
+        """Return what changes, as `patch` takes it."""
+        return diff_of(self.conf, self.changes)
+
+    @property
+    def tuned_accounts(self) -> Associations | None:
+        """Return the accounts with the changed limits, as `policies.Slurm` takes them."""
+        return None if self.accounts is None else with_limits(self.accounts, self.changes)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Return the commands of sacctmgr that set the limits which change."""
+        return tuple(commands_of(self.changes))
+
+    def write(self, folder: str | PathLike[str]) -> list[Path]:
+        """Write `slurm.diff`, changed files, and `limits.sh` where limits change, into a folder; return their paths."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        written = [target / "slurm.diff"]
+        written[0].write_text(self.diff, encoding="utf-8")
+        for path, (_, after) in changed_texts(self.conf, self.changes).items():
+            written.append(target / Path(path).name)
+            written[-1].write_text(after, encoding="utf-8")
+        if self.commands:
+            written.append(target / "limits.sh")
+            written[-1].write_text("".join(f"{one}\n" for one in self.commands), encoding="utf-8")
+        return written
+
+    def __str__(self) -> str:
+        was = {name: value_in(self.conf, name, self.accounts) for name in self.changes}
+        said = ", ".join(f"{name} {was[name]} → {value}" for name, value in self.changes.items())
+        return one_line(said) or "as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The front that a search of a slurm.conf's parameters found, beside the conf as it is."""
+
+    objectives: tuple[str, ...]
+    current: Tuned
+    front: tuple[Tuned, ...]  # least of the first objective first
+    genes: tuple[str, ...]
+    jobs: int
+    checked_jobs: int
+    phases: tuple[int, ...]
+    simulations: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.front)
+
+    def __iter__(self) -> Iterator[Tuned]:
+        return iter(self.front)
+
+    def choose(self, by: str = KNEE) -> Tuned:
+        """Return a conf of the front: the balanced one, or the best of one objective; of those that hold, if any do."""
+        kept = [one for one in self.front if one.holds] or list(self.front)
+        values = np.array([one.values for one in kept])
+        if by in self.objectives:
+            return kept[int(np.argmin(values[:, self.objectives.index(by)]))]
+        if by != KNEE:
+            raise unknown_name("choice of a conf", by, (KNEE, *self.objectives))
+        least, extent = values.min(axis=0), np.ptp(values, axis=0)
+        scaled = (values - least) / np.where(extent > 0.0, extent, 1.0)
+        return kept[int(np.argmin((scaled**2).sum(axis=1)))]
+
+    def rows(self) -> list[list[str]]:
+        """Return the table: a line for the conf as it is and one for each of the front."""
+        head = [*self.objectives, "spread", *(["later jobs", "holds"] if self.checked_jobs else []), "changes"]
+        found = [head]
+        for one in (self.current, *self.front):
+            line = [f"{value:,.4g}{self._beside(one, place)}" for place, value in enumerate(one.values)]
+            line.append(" ".join(f"{value:,.3g}" for value in one.spread))
+            if self.checked_jobs:
+                line.append(" ".join(f"{value:,.4g}" for value in one.checked or ()))
+                line.append({None: "", True: "yes", False: "no"}[one.holds])
+            found.append([*line, str(one)])
+        return found
+
+    def _beside(self, one: Tuned, place: int) -> str:
+        base = self.current.values[place]
+        return "" if one is self.current or not base else f" ({one.values[place] / base - 1.0:+.1%})"
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
+        lines = ["  ".join([*(f"{cell:>{wide}}" for cell, wide in zip(row, widths, strict=False)), row[-1]])
+                 for row in rows]  # fmt: skip
+        return "\n".join([*lines, self.summary, *map(one_line, self.notes)])
+
+    @property
+    def summary(self) -> str:
+        """Return on what the search was made."""
+        later = f", checked on {counted(self.checked_jobs, 'later job')}" if self.checked_jobs else ""
+        return (
+            f"{counted(self.jobs, 'job')}{later}; {counted(len(self.genes), 'parameter')}, phases of the clocks "
+            f"{', '.join(map(str, self.phases))} s; {counted(self.simulations, 'simulation')}."
+        )

@@ -1,0 +1,83 @@
+"""Confs tried on jobs: each simulated once a phase of its clocks, remembered by what it changes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from fedsched.simulate import simulate
+from fedsched.site.tuning.confs import changed
+from fedsched.site.tuning.limits import with_limits
+from fedsched.slurm.loop.pack import epoch_of
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Floats
+    from fedsched.engine.sharing import NodeSharing
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.slurm import Slurm
+
+Changes: TypeAlias = "tuple[tuple[str, str], ...]"  # what is not as in the conf, by gene
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many simulations may be made, until when."""
+
+    most: int | None
+    until: float
+    made: int = 0
+
+    def is_spent(self) -> bool:
+        """Return whether no further simulation may begin."""
+        return (self.most is not None and self.made >= self.most) or time.monotonic() >= self.until
+
+
+@dataclass(slots=True)
+class Trials:
+    """The jobs and the machine on which confs are tried."""
+
+    policy: Slurm
+    workload: Workload
+    federation: Federation
+    reading: Reading
+    objectives: tuple[str, ...]
+    phases: tuple[int, ...]
+    budget: Budget
+    sharing: NodeSharing | str | None = None
+    known: dict[Changes, Floats] = field(default_factory=dict)
+
+    def values(self, changes: Changes) -> Floats:
+        """Return phases × objectives of a conf."""
+        if changes not in self.known:
+            self.known[changes] = np.array([self._run(changes, phase) for phase in self.phases])
+        return self.known[changes]
+
+    def mean(self, changes: Changes) -> Floats:
+        """Return the objectives of a conf, the mean of its phases."""
+        return np.asarray(self.values(changes).mean(axis=0))
+
+    def spread(self, changes: Changes) -> Floats:
+        """Return how far apart its phases are."""
+        return np.asarray(np.ptp(self.values(changes), axis=0))
+
+    def _run(self, changes: Changes, phase: int) -> list[float]:
+        # Later by a phase: the first backfill pass, and the seconds of the epoch by which passes round.
+        self.budget.made += 1
+        base = self.policy
+        accounts = None if base.assoc is None else with_limits(base.assoc, dict(changes))
+        policy = replace(
+            base.on_another(changed(base.conf, dict(changes))),
+            assoc=accounts, phase=base.phase + phase, epoch=epoch_of(self.workload, base) + phase,
+        )  # fmt: skip
+        schedule = simulate(self.workload, self.federation, policy, sharing=self.sharing, reading=self.reading)
+        row = schedule.metrics()
+        return [float(getattr(row, name)) for name in self.objectives]
+
+    def on(self, workload: Workload) -> Trials:
+        """Return the same on other jobs; their simulations count in the same budget."""
+        return replace(self, workload=workload, known={})

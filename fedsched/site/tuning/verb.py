@@ -1,0 +1,188 @@
+"""`fs.tune`: the parameters of a site's slurm.conf searched on its own log."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import TraceError, unknown_name
+from fedsched.core.values import is_number, seed_of, whole
+from fedsched.io.handed import federation_of, workload_of
+from fedsched.io.slurm_files.slurm_machine import federation_of as machine_of
+from fedsched.model.reading import USUAL
+from fedsched.model.schedule.metrics import METRICS
+from fedsched.search.problem.objectives import MAXIMISED, NOT_SOUGHT
+from fedsched.site.tuning.breeding import balanced, search, undominated
+from fedsched.site.tuning.chosen_genes import genes_of
+from fedsched.site.tuning.record import Tuned, Tuning
+from fedsched.site.tuning.trials import Budget, Trials
+from fedsched.slurm import Slurm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
+
+    from fedsched.engine.sharing import NodeSharing
+    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.slurm_files.slurm_conf import SlurmConf
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.reading import Reading
+    from fedsched.site.tuning.trials import Changes
+
+SEARCHED = 0.7  # of the budget; the rest makes the found confs small and checks them
+USUAL_SIMULATIONS = 600
+PERIOD = 60  # seconds over which phases are spread: most clocks of Slurm have it, or a part of it
+SOUGHT = tuple(metric.name for metric in METRICS if metric.name not in MAXIMISED | NOT_SOUGHT)
+
+
+def tune(
+    conf: Slurm | SlurmConf | str | PathLike[str],
+    log: AnyJobs,
+    federation: AnyMachine | None = None,
+    *,
+    objectives: Sequence[str] = ("mean_wait", "bounded_slowdown", "max_wait"),
+    genes: Iterable[str] | Mapping[str, tuple[int, int] | None] | None = None,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    phases: int = 2,
+    check: float = 0.5,
+    seed: int = 0,
+    assoc: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    completing: int = 0,
+    sharing: NodeSharing | str | None = None,
+    reading: Reading = USUAL,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuning:
+    """Return the front of slurm.confs that a search finds on a log, each as what it changes in the site's own.
+
+    Parameters
+    ----------
+    conf
+        A slurm.conf, or its path, or that of a dump's folder; or `policies.Slurm` of it, with its accounts and clocks
+        of its own.
+    log
+        Jobs as they were submitted.
+    federation
+        The machine; that of the slurm.conf when not given.
+    objectives
+        Metrics to be made small.
+    genes
+        Names of `fedsched.site.tuning.GENES`, a mapping with limits where these are given:
+        {"bf_max_job_test": (50, 2000)};
+        and limits of jobs of QOS, as "normal/MaxJobsPerUser". All that matter for this conf when not given, of limits
+        those that stand.
+    simulations, seconds
+        The budget: how many simulations may be made, and for how long. 600 simulations when neither is given.
+    phases
+        With how many phases of the clocks each conf is judged: single starts hang on them.
+    check
+        The share of the log, its end, that the search does not see and on which what it found is checked; 0: none.
+    seed
+        Of the search.
+    assoc, completing
+        As for `policies.Slurm`, where a conf is given.
+    sharing
+        "block": jobs share nodes, as `simulate` has it of Slurm's scheduler.
+    progress
+        Called with (simulations made, simulations in all; 0 where only seconds count).
+    """
+    begun = time.monotonic()
+    policy = _policy(conf, assoc, completing)
+    names = _objectives(objectives)
+    chosen = genes_of(policy, genes)
+    seed_of("tune", seed)
+    whole("tune", "phases", phases, least=1)
+    if simulations is not None:
+        whole("tune", "simulations", simulations, least=1)
+    if seconds is not None and not (is_number(seconds) and seconds > 0):
+        raise ValueError(f"tune: seconds={seconds!r} must be above 0.")
+    if simulations is None and seconds is None:
+        simulations = USUAL_SIMULATIONS
+    seen, later = _parts(workload_of("tune", "log", log), check)
+    machine = machine_of(policy.conf) if federation is None else federation_of("tune", "federation", federation)
+    budget = Budget(simulations, math.inf if seconds is None else begun + seconds)
+    offsets = tuple(k * PERIOD // phases for k in range(phases))
+    trials = Trials(policy, seen, machine, reading, names, offsets, budget, sharing)
+    stop = begun + SEARCHED * seconds if seconds is not None else math.inf
+    searching = Budget(None if simulations is None else int(simulations * SEARCHED), stop)
+    look = None if progress is None else lambda made: progress(made, simulations or 0)
+    trials.budget = searching
+    interrupted = False
+    try:
+        search(trials, chosen, seed, look)
+    except KeyboardInterrupt:
+        if not trials.known:
+            raise
+        interrupted = True
+    budget.made = searching.made
+    trials.budget = budget
+    front = [changes for changes in undominated(trials) if changes] if interrupted else balanced(trials)
+    after = None if later is None else trials.on(later)
+    current = _tuned(trials, after, (), ())
+    return Tuning(
+        objectives=names,
+        current=current,
+        front=tuple(_tuned(trials, after, changes, current.values) for changes in front),
+        genes=tuple(gene.name for gene in chosen),
+        jobs=len(seen),
+        checked_jobs=0 if later is None else len(later),
+        phases=offsets,
+        simulations=budget.made,
+        seconds=time.monotonic() - begun,
+        notes=_notes(policy, interrupted),
+    )
+
+
+def _policy(conf: Slurm | SlurmConf | str | PathLike[str], assoc: object, completing: int) -> Slurm:
+    if not isinstance(conf, Slurm):
+        return Slurm(conf, assoc=assoc, completing=completing)  # type: ignore[arg-type]
+    if assoc is not None or completing:
+        raise ValueError("tune: assoc= and completing= are the policy's own here; leave them out.")
+    if conf.clocks is not None:
+        raise ValueError("tune: a recording's clocks belong to the conf that was recorded; give a policy without them.")
+    return conf
+
+
+def _objectives(names: Sequence[str]) -> tuple[str, ...]:
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    if not wanted:
+        raise ValueError("tune: objectives= names none.")
+    for name in wanted:
+        if name not in SOUGHT:
+            raise unknown_name("objective", name, SOUGHT)
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"tune: objectives={list(wanted)} names one twice.")
+    return wanted
+
+
+def _parts(log: Workload, check: float) -> tuple[Workload, Workload | None]:
+    """Return the jobs to tune on, and those to check on."""
+    if not is_number(check) or not 0.0 <= check < 1.0:
+        raise ValueError(f"tune: check={check!r} must be from 0 to below 1.")
+    jobs = log.sorted()
+    first = len(jobs) - round(check * len(jobs))
+    if first < 2:
+        raise TraceError(f"tune: of {len(jobs)} jobs {first} are left to tune on; give more, or check=0.")
+    if check == 0.0:
+        return jobs, None
+    return jobs.head(first), jobs.take(np.arange(first, len(jobs)))
+
+
+def _tuned(trials: Trials, after: Trials | None, changes: Changes, base: tuple[float, ...]) -> Tuned:
+    values = tuple(trials.mean(changes).tolist())
+    checked = holds = None
+    if after is not None:
+        checked = tuple(after.mean(changes).tolist())
+        if changes:
+            stood = after.mean(())
+            holds = all(then <= was for then, was, value, before in zip(checked, stood, values, base, strict=True)
+                        if value < before)  # fmt: skip
+    spread, policy = tuple(trials.spread(changes).tolist()), trials.policy
+    return Tuned(policy.conf, dict(changes), values, spread, checked, holds, policy.assoc)
+
+
+def _notes(policy: Slurm, interrupted: bool) -> tuple[str, ...]:
+    return (*policy.notes, *(("interrupted: what was found until then, not made smaller",) if interrupted else ()))

@@ -1,0 +1,172 @@
+"""When nodes were closed, as the dump tells: nodes that were down or drained, and reservations, past ones too."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedsched.core.text import counted
+from fedsched.io.slurm_files.hosts import read_hosts
+from fedsched.io.slurm_files.node_events import events_in
+from fedsched.io.slurm_files.node_states import kind_of
+from fedsched.io.slurm_files.reservations import reservations_in
+from fedsched.io.slurm_files.slurm_values import NOTHING
+from fedsched.io.tables.downtimes import read_calendar
+from fedsched.io.wall_clock import WallTime, wall_time_of
+from fedsched.model.time.downtimes import RESERVATION, Downtime
+from fedsched.site.twin.commands import EVENTS, NODES, PAST_RESERVATIONS, RESERVATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.site.twin.folder import Dump
+
+# How sacctmgr heads what is needed of a reservation: as 22.05 prints it when asked for Start, End and NodeNames, first.
+HEADS = {
+    "name": ("name",),
+    "start": ("timestart", "start", "starttime"),
+    "end": ("timeend", "end", "endtime"),
+    "nodes": ("nodename", "nodenames", "nodes", "nodelist"),
+}
+
+
+def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
+    """Return when nodes were down or drained, and what of that is not modelled; `zero` is second 0 of the jobs."""
+    events, strange = _ours(dump, EVENTS, federation)
+    said = [f"{counted(strange, 'event')} of other clusters left out"] * bool(strange)
+    if len(events) < 2:
+        return (), said
+    found = _read(EVENTS, events, dump, federation, zero)
+    return tuple(found), [*said, *_said(found)]
+
+
+def on_their_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
+    """Return when nodes were down or drained, each on the very nodes that it was: policies that know nodes go by it."""
+    events, _ = _ours(dump, EVENTS, federation)
+    places = read_hosts(dump.path(NODES), federation).places
+    by_span: dict[tuple[float, float, str], list[int]] = {}
+    for event in events_in("\n".join(events), str(dump.path(EVENTS))):
+        kind = kind_of(event.state)
+        if not kind or event.node not in places:
+            continue
+        begin = max(event.begin.seconds - zero, 0.0)
+        end = math.inf if event.end is None else event.end.seconds - zero
+        if end > begin:
+            by_span.setdefault((begin, end, kind), []).append(places[event.node].first)
+    cluster = federation.clusters[0].name
+    return tuple(
+        Downtime(cluster, begin, end, nodes=",".join(map(str, sorted(set(nodes)))), kind=kind)
+        for (begin, end, kind), nodes in sorted(by_span.items())
+    )
+
+
+def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
+    """Return the reservations that are, and those that were as far as slurmdbd knows them.
+
+    `scontrol` shows the ones that are to come or not over; the database keeps what they were, by which nodes.
+    """
+    past, strange = _ours(dump, PAST_RESERVATIONS, federation)
+    said = [f"{counted(strange, 'reservation')} of other clusters left out"] * bool(strange)
+    over, unread = _past(dump, past)
+    said += unread
+    lines = [line for line in _present(dump) if line] + over
+    if not lines:
+        return (), said
+    found = _read(RESERVATIONS, lines, dump, federation, zero)
+    return told_apart(found), [*said, *_said(found)]
+
+
+def _ours(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
+    """Return the lines of a table of the database's, head first, and how many are left out for another cluster's."""
+    head, *rows = (dump.text(file) if dump.has(file) else "").splitlines() or [""]
+    names = head.lower().split("|")
+    if "cluster" not in names:
+        return [head, *rows], 0
+    at, name = names.index("cluster"), federation.clusters[0].name.lower()
+    kept = [row for row in rows if not row or "".join(row.lower().split("|")[at : at + 1]) in ("", name)]
+    return [head, *kept], len(rows) - len(kept)
+
+
+def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
+    """Return reservations of one name at other times under names of their own: "weekly", "weekly (2)", …"""
+    times: dict[str, list[tuple[float, float]]] = {}
+    found = []
+    for one in downtimes:
+        if one.kind == RESERVATION:
+            known = times.setdefault(one.name, [])
+            span = (one.begin, one.end)
+            if span not in known:
+                known.append(span)
+            number = known.index(span) + 1
+            found.append(replace(one, name=one.name if number == 1 else f"{one.name} ({number})"))
+        else:
+            found.append(one)
+    return tuple(found)
+
+
+def reservation_meant(downtimes: Iterable[Downtime], name: str, eligible: float) -> str:
+    """Return what the reservation is called that a job of a time names; "" where there is none."""
+    same = [one for one in downtimes if one.kind == RESERVATION and one.name.partition(" (")[0] == name]
+    later = [one for one in same if one.end > eligible]
+    return min(later, key=lambda one: one.begin).name if later else ""
+
+
+def _read(name: str, lines: Iterable[str], dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
+    until, hosts = _moment(dump.taken), dump.path(NODES)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return read_calendar(path, federation=federation, origin=_moment(zero), hosts=hosts, until=until)
+
+
+def _present(dump: Dump) -> list[str]:
+    if not dump.has(RESERVATIONS):
+        return []
+    return [line for line in dump.text(RESERVATIONS).splitlines() if line.startswith("ReservationName=")]
+
+
+def _past(dump: Dump, table: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the reservations of the database as `scontrol` would show them, but those that it shows itself.
+
+    Beside them what of the table is not read.
+    """
+    text = dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else ""
+    shown = {(one.name, one.words.get("StartTime", "")) for one in reservations_in(text, RESERVATIONS)}
+    head, *rows = [line.split("|") for line in table if line] or [[]]
+    names = [name.strip().lower() for name in head]
+    columns = {word: next((name for name in heads if name in names), "") for word, heads in HEADS.items()}
+    if missing := [word for word, name in columns.items() if not name] if rows else []:
+        told = f"{PAST_RESERVATIONS} has no column {HEADS[missing[0]][0]}"
+        return [], [f"{counted(len(rows), 'past reservation')} left out, for {told}"]
+    found, nowhere, timeless = [], 0, 0
+    for row in rows:
+        words = dict(zip(names, row, strict=False))
+        name, begin, end, nodes = (words.get(column, "") for column in columns.values())
+        first, last = (math.nan if moment is None else moment.seconds for moment in map(wall_time_of, (begin, end)))
+        if (name, begin) in shown or last > dump.taken:
+            continue
+        if not first < last:
+            timeless += 1
+            continue
+        if nodes.lower() in NOTHING:
+            nowhere += 1
+            continue
+        flags = words.get("flags", "") or "SPEC_NODES"
+        found.append(f"ReservationName={name} StartTime={begin} EndTime={end} Nodes={nodes} Flags={flags}")
+    said = [f"{counted(nowhere, 'past reservation')} without nodes left out"] * bool(nowhere)
+    said += [f"{counted(timeless, 'past reservation')} without a begin and an end left out"] * bool(timeless)
+    if found and "flags" not in names:
+        said.append(f"{PAST_RESERVATIONS} has no column Flags: past reservations are taken to have none")
+    return found, said
+
+
+def _moment(seconds: float) -> str:
+    return str(WallTime(math.floor(seconds)))
+
+
+def _said(found: object) -> list[str]:
+    return [*getattr(found, "left_out", ()), *getattr(found, "assumed", ())]

@@ -1,0 +1,210 @@
+"""Why starts differ: replays in which one recorded thing is taken as given, then more, and never a job's own start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import FedschedError
+from fedsched.simulate import simulate
+from fedsched.site.twin.limits import other_limits
+from fedsched.site.twin.problem import SLURM, is_slurm, keeps_limits, problem_of
+from fedsched.site.twin.replay_facts import BEFORE, GIVENS, LIMIT, matters, subjects
+from fedsched.site.twin.replaying import Replayed, replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from fedsched.policies import Policy
+    from fedsched.site.twin.site import Site
+    from fedsched.slurm import Slurm
+
+    Mask = NDArray[np.bool_]
+
+EQUAL, UNEXPLAINED, SEVERAL, STATE = "equal", "unexplained", "several of these together", "the state before it"
+OTHERWISE = "another limit's value"
+BY_FACT, BY_STATE = "explained by a recorded fact", "set right by the state before it"
+MOST_RESTARTS = 400
+ABOUT = {
+    EQUAL: "it starts when the record says, with nothing given",
+    SEVERAL: "it does once several of these are given",
+    STATE: "it does from what ran and waited just before on record: others' starts are given, the weakest cause",
+    OTHERWISE: "it does once a limit has the value that the record says it had",
+    UNEXPLAINED: "none of these brings it to when the record says",
+}
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A cause for each compared start of a dump: `cause` is a name, `own` tells whether the fact is the job's own.
+
+    `plain` is the replay with nothing given, `full` the one with all that tells anything but for the starts of jobs
+    that were submitted before; `steps` are the shares of equal starts as facts are given, one after the other;
+    `other_limits` says which limits have values that the record contradicts.
+    """
+
+    site: Site
+    plain: Replayed
+    full: Replayed
+    cause: NDArray[np.str_]
+    own: Mask
+    steps: tuple[tuple[str, float], ...]
+    untried: int
+    other_limits: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Return which records the compared starts are."""
+        return self.plain.problem.rows[self.plain.problem.compared]
+
+    @property
+    def share(self) -> float:
+        """Return the share of the compared starts that are equal, or have any cause, the state before it included."""
+        return float((self.cause != UNEXPLAINED).mean()) if self.cause.size else 1.0
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Return the shares of the compared starts by how they come about; all are equal if there are none."""
+        apart = {EQUAL: EQUAL, STATE: BY_STATE, UNEXPLAINED: UNEXPLAINED}
+        of = [apart.get(name, BY_FACT) for name in self.cause.tolist()] or [EQUAL]
+        return {name: of.count(name) / len(of) for name in (EQUAL, BY_FACT, BY_STATE, UNEXPLAINED)}
+
+    @cached_property
+    def given_to(self) -> float:
+        """Return the share of the compared jobs of whom a fact was taken as given."""
+        told = np.zeros(len(self.site.records), dtype=np.bool_)
+        for name in self.full.given:
+            told |= subjects(self.site, name)
+        return float(told[self.rows].mean()) if self.rows.size else 0.0
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return how many starts each cause explains, and of how many of them the fact is their own."""
+        found = {}
+        for name in (EQUAL, *GIVENS, OTHERWISE, SEVERAL, STATE, UNEXPLAINED):
+            mine = self.cause == name
+            if mine.any() or name in (EQUAL, UNEXPLAINED):
+                found[name] = (int(mine.sum()), int((mine & self.own).sum()))
+        return found
+
+
+def explain(
+    site: Site, policy: str | Policy | Slurm = SLURM, *, told: Callable[[str], None] | None = None
+) -> Explained:
+    """Return a cause for each start that differs.
+
+    Parameters
+    ----------
+    site
+        What a dump says.
+    policy
+        As in `replay`.
+    told
+        Called with what is replayed next.
+    """
+
+    def again(*given: str) -> Replayed:
+        if told is not None:
+            told(f"given: {', '.join(given)}" if given else "nothing given")
+        return replay(site, policy, given=given)
+
+    names = [name for name in GIVENS if matters(site, name) and (name != "clocks" or is_slurm(policy))]
+    plain = again()
+    rows = plain.problem.rows[plain.problem.compared]
+    cause = np.where(plain.equal, EQUAL, UNEXPLAINED).astype("U40")
+    own = np.zeros(len(rows), dtype=np.bool_)
+    everybody = np.ones(len(rows), dtype=np.bool_)
+    mine = {name: subjects(site, name)[rows] for name in names}
+    waited_before = mine.get(BEFORE, ~everybody)
+
+    def settle(replayed: Replayed, name: str, allowed: Mask) -> None:
+        found = (cause == UNEXPLAINED) & _equal(replayed, rows) & allowed
+        cause[found] = name
+        if name in mine:
+            own[found] = mine[name][found]
+
+    alone = {name: again(name) for name in names}
+    for name in names:  # whose own fact it is, first
+        settle(alone[name], name, mine[name] & (~waited_before if name == BEFORE else everybody))
+    for name in names:
+        settle(alone[name], name, ~waited_before if name == BEFORE else everybody)
+    # Who keeps the limits and is told of them as well keeps jobs back twice.
+    together = [name for name in names if name != LIMIT or not keeps_limits(site, policy)]
+    steps, full, last = [("nothing", plain.share)], plain, plain
+    for k in range(1, len(together) + 1):
+        last = alone[together[0]] if k == 1 else again(*together[:k])
+        if together[k - 1] != BEFORE:
+            full = last
+        steps.append((together[k - 1], float(_equal(last, rows).mean()) if rows.size else 1.0))
+        if k > 1:
+            settle(last, SEVERAL, ~waited_before if BEFORE in together[:k] else everybody)
+    told_of = []
+    facts = full.given
+    for other in other_limits(site, plain):
+        if told is not None:
+            told(f"another limit: {other.of}")
+        changed = replay(replace(site, accounts=other.accounts), policy, given=facts)
+        more = int(_equal(changed, rows).sum() - _equal(full, rows).sum())
+        if more > 0:
+            told_of.append(other.in_words(more))
+            own |= (cause == UNEXPLAINED) & _equal(changed, rows) & other.jobs[rows]
+            settle(changed, OTHERWISE, ~waited_before)
+    untried = _from_states(site, policy, full, rows, cause, told)
+    return Explained(site, plain, full, cause, own, tuple(steps), untried, tuple(told_of))
+
+
+def _equal(replayed: Replayed, rows: NDArray[np.int64]) -> Mask:
+    """Return which of these records start when they did; a replay under other facts may have left some out."""
+    own = replayed.problem.rows[replayed.problem.compared]
+    same = dict(zip(own.tolist(), replayed.equal.tolist(), strict=True))
+    return np.array([same.get(row, False) for row in rows.tolist()], dtype=np.bool_)
+
+
+def _from_states(
+    site: Site,
+    policy: str | Policy | Slurm,
+    full: Replayed,
+    rows: NDArray[np.int64],
+    cause: NDArray[np.str_],
+    told: Callable[[str], None] | None,
+) -> int:
+    """Explain starts by replays from what ran and waited just before them; return for how many there was no try."""
+    records, interval = site.records, site.interval
+    left = np.flatnonzero(cause == UNEXPLAINED)
+    left = left[np.argsort(records.start[rows[left]], kind="stable")]
+    given = tuple(name for name in full.given if name != BEFORE)
+    tries = 0
+    while left.size and tries < MOST_RESTARTS:
+        first = float(records.start[rows[left[0]]])
+        together = left[records.start[rows[left]] <= first + interval]
+        left = left[together.size :]
+        tries += 1
+        if told is not None:
+            told(f"from the state before {counted_from(site, first)}")
+        here = site.at(first - 1.0 - interval, first + 2 * interval)
+        try:
+            problem = problem_of(here, policy, given=given)
+            schedule = simulate(problem.workload, problem.federation, problem.policy)
+        except FedschedError:  # a machine of today may not hold what ran then
+            continue
+        start = dict(zip(records_ids(here, problem.rows), (schedule.start + here.zero).tolist(), strict=True))
+        for k in together.tolist():
+            row = int(rows[k])
+            if abs(start.get(int(records.id[row]), np.inf) - records.start[row]) <= interval:
+                cause[k] = STATE
+    return int(left.size)
+
+
+def records_ids(site: Site, rows: NDArray[np.int64]) -> list[int]:
+    """Return the ids of these records."""
+    ids: list[int] = site.records.id[rows].tolist()
+    return ids
+
+
+def counted_from(site: Site, moment: float) -> str:
+    """Return a moment of the wall as a progress line has it."""
+    return f"second {moment - site.since:.0f}"

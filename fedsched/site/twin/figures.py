@@ -1,0 +1,191 @@
+"""What recorded and simulated starts come to: waits, their moving average, nodes in use, all by kinds of jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.model.jobs.texts import distinct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.site.twin.replaying import Replayed
+
+    Column = NDArray[np.float64]
+
+FORTNIGHT = 14 * 86_400.0
+POINTS = 400  # of a curve, at most
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+HPE_FASTSIM = 0.073  # MAPE of the two-week moving average of waits that its authors report
+HEAVIEST = (("the 1 % of users with most node-hours", 0.01), ("the next 9 %", 0.10), ("all other users", 1.0))
+
+
+class Kind(NamedTuple):
+    """Jobs of a kind: how many, their mean waits in seconds, the share of equal starts, the median difference."""
+
+    name: str
+    jobs: int
+    recorded: float
+    simulated: float
+    equal: float
+    later: float
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """The mean wait of the jobs that began in a period before each moment, in days since the dump's beginning."""
+
+    days: Column
+    recorded: Column
+    simulated: Column
+    period: float  # seconds
+
+    @property
+    def error(self) -> float:
+        """Return the mean absolute percentage error of the simulated one, as a share; NaN where nobody waited."""
+        known = self.recorded > 0
+        if not known.any():
+            return float("nan")
+        return float(np.mean(np.abs(self.simulated[known] - self.recorded[known]) / self.recorded[known]))
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """How many nodes were in use, in the mean of each stretch of time; days since the dump's beginning."""
+
+    days: Column
+    recorded: Column
+    simulated: Column
+    nodes: int
+
+
+def waits(replay: Replayed) -> tuple[Column, Column]:
+    """Return how long each compared job waited, on record and here, from its submission on."""
+    problem = replay.problem
+    submit = replay.site.records.submit[problem.rows] - replay.site.zero
+    mine = problem.compared
+    return (problem.start - submit)[mine], (replay.schedule.start - submit)[mine]
+
+
+def quantiles(replay: Replayed) -> dict[float, float]:
+    """Return quantiles of by how many seconds the compared jobs begin later here; of those that begin at all."""
+    later = replay.later[np.isfinite(replay.later)]
+    return {share: float(np.quantile(later, share)) if later.size else float("nan") for share in QUANTILES}
+
+
+def signs(replay: Replayed) -> tuple[float, float]:
+    """Return which shares of the compared jobs begin earlier, and later, by more than counts as equal."""
+    interval = replay.site.interval
+    if not replay.later.size:
+        return 0.0, 0.0
+    return float((replay.later < -interval).mean()), float((replay.later > interval).mean())
+
+
+def averages(replay: Replayed) -> Averages:
+    """Return the moving averages of waits: of two weeks, or of a seventh of a dump that is shorter than eight."""
+    site = replay.site
+    recorded, simulated = waits(replay)
+    begun = replay.problem.start[replay.problem.compared] - site.begin
+    span = max(site.end - site.begin, 1.0)
+    period = min(FORTNIGHT, max(span / 7.0, 1.0))
+    order = np.argsort(begun, kind="stable")
+    simulated = np.where(np.isnan(simulated), site.end - site.begin, simulated)  # it waits to the end
+    times = np.linspace(min(period, span), span, min(POINTS, max(2, int(span // 3600) + 2)))
+    first = np.searchsorted(begun[order], times - period, side="right")
+    last = np.searchsorted(begun[order], times, side="right")
+    means = [_means(values[order], first, last) for values in (recorded, simulated)]
+    there = last > first
+    return Averages(times[there] / 86_400.0, means[0][there], means[1][there], period)
+
+
+def _means(values: Column, first: NDArray[np.int64], last: NDArray[np.int64]) -> Column:
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    return np.asarray((sums[last] - sums[first]) / np.maximum(last - first, 1))
+
+
+def in_use(replay: Replayed) -> InUse:
+    """Return the nodes in use through the dump's span, on record and here."""
+    site, problem = replay.site, replay.problem
+    ends = np.where(np.isnan(site.records.end[problem.rows]), np.inf, site.records.end[problem.rows] - site.zero)
+    tasks = problem.workload.tasks.astype(np.float64)
+    edges = np.linspace(site.begin, max(site.end, site.begin + 1.0), POINTS + 1)
+    recorded = _mean_load(problem.start, ends, tasks, edges)
+    finish = np.where(np.isnan(replay.schedule.finish), np.inf, replay.schedule.finish)
+    simulated = _mean_load(replay.schedule.start, finish, tasks, edges)
+    middle = (edges[1:] + edges[:-1]) / 2 - site.begin
+    return InUse(middle / 86_400.0, recorded, simulated, problem.federation.nodes)
+
+
+def _mean_load(start: Column, end: Column, tasks: Column, edges: Column) -> Column:
+    """Return the mean of the tasks that run between each two edges."""
+    ran = ~np.isnan(start)
+
+    def area(times: Column, weights: Column) -> Column:
+        order = np.argsort(times, kind="stable")
+        times, weights = times[order], weights[order]
+        at = np.searchsorted(times, edges, side="right")
+        sums = np.concatenate([[0.0], np.cumsum(weights)])[at]
+        moments = np.concatenate([[0.0], np.cumsum(weights * times)])[at]
+        return np.asarray(sums * edges - moments)
+
+    over = np.isfinite(end) & ran
+    total = area(start[ran], tasks[ran]) - area(end[over], tasks[over])
+    return np.diff(total) / np.diff(edges)
+
+
+def kinds(replay: Replayed) -> dict[str, list[Kind]]:
+    """Return the figures by partition, QOS, size and class of users."""
+    problem = replay.problem
+    rows = problem.rows[problem.compared]
+    records = replay.site.records
+    labels = {name: records.labels[label][rows] for name, label in (("partition", "partition"), ("QOS", "qos"))}
+    found = {name: _grouped(replay, *distinct(values)) for name, values in labels.items() if (values != "").any()}
+    found["size"] = _grouped(replay, *_sizes(records.nodes[rows]))
+    found["users"] = _grouped(replay, *_classes(replay, rows))
+    return {name: of for name, of in found.items() if len(of)}
+
+
+def _grouped(replay: Replayed, names: list[str], which: NDArray[np.int64]) -> list[Kind]:
+    recorded, simulated = waits(replay)
+    found = []
+    for k, name in enumerate(names):
+        mine = which == k
+        if mine.any():
+            begun = mine & ~np.isnan(simulated)
+            later = replay.later[mine]
+            later = later[np.isfinite(later)]
+            found.append(
+                Kind(
+                    name or "(none)", int(mine.sum()), float(recorded[mine].mean()),
+                    float(simulated[begun].mean()) if begun.any() else float("nan"),
+                    float(replay.equal[mine].mean()), float(np.median(later)) if later.size else float("nan"),
+                )
+            )  # fmt: skip
+    return found
+
+
+def _sizes(nodes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return classes of sizes: 1, 2 to 4, 5 to 16, 17 to 64, … nodes."""
+    limits = [1]
+    while limits[-1] < nodes.max(initial=1):
+        limits.append(limits[-1] * 4)
+    lows = [1, *(limit + 1 for limit in limits[:-1])]
+    names = [
+        f"{low:,} to {high:,} nodes" if low < high else f"{low} node" for low, high in zip(lows, limits, strict=True)
+    ]
+    return names, np.searchsorted(limits, nodes)
+
+
+def _classes(replay: Replayed, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return classes of users by the node-hours of their recorded runs."""
+    records = replay.site.records
+    run = np.nan_to_num(records.end - records.start, nan=0.0)
+    used = np.bincount(records.user, weights=run * records.nodes)
+    rank = np.empty(len(used))
+    rank[np.argsort(-used, kind="stable")] = np.arange(len(used)) / max(len(used), 1)
+    limits = [limit for _, limit in HEAVIEST]
+    of_user = np.searchsorted(limits, rank, side="right")
+    return [name for name, _ in HEAVIEST], of_user[records.user[rows]]

@@ -1,0 +1,142 @@
+"""Limits whose values the record contradicts: more ran at once than they let, or a replay lets more run than did."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.errors import TraceError
+from fedsched.core.text import counted
+from fedsched.slurm import Slurm
+from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.passes.limits_of_accounts import Part, Parts, are_enforced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.twin.replaying import Replayed
+    from fedsched.site.twin.site import Site
+    from fedsched.slurm.priority.associations import Associations, Limits
+
+    Column = NDArray[np.float64]
+
+
+class Other(NamedTuple):
+    """A limit that had another value on record: whose it is, what it is, and what the record had of it at most."""
+
+    of: str
+    value: float
+    recorded: float
+    accounts: Associations  # with that in its place
+    jobs: NDArray[np.bool_]  # of the records: whom it counts
+
+    def in_words(self, more: int) -> str:
+        """Return what is wrong with it, and how many more starts are equal with what the record had."""
+        return (
+            f"{self.of} is {self.value:g} in the accounts, and {self.recorded:g} on record: with that "
+            f"{counted(more, 'more start')} {'is' if more == 1 else 'are'} equal"
+        )
+
+
+def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
+    """Give the limits that cannot have had their values when the jobs ran, those by which the record is off most first.
+
+    A limit that more ran at once than it lets was wider. One of which a replay has more at once than the record ever
+    had, although nothing else was given, may have been narrower.
+    """
+    policy = plain.problem.policy
+    if not isinstance(policy, Slurm) or site.accounts is None or not are_enforced(policy):
+        return
+    records, rows = site.records, plain.problem.rows
+    of_partitions = {name: line.words.get("qos", "") for name, line in policy.conf.partitions.items()}
+    parts = _parts(site, Parts(site.accounts, of_partitions))
+    start, end = plain.schedule.start + site.zero, plain.schedule.finish + site.zero
+    widest: dict[str, float] = {}
+    for of, taken in parts.items():
+        shared = _shared(of)
+        widest[shared] = max(widest.get(shared, 0.0), *(part.weight for _, part in taken))
+    for of, taken in parts.items():
+        value = taken[0][1].amount
+        whose = np.array([row for row, _ in taken], dtype=np.int64)
+        weight = np.array([part.weight for _, part in taken])
+        recorded = _most(records.start[whose], records.end[whose], weight)
+        here = np.flatnonzero(np.isin(rows, whose))
+        of_row = dict(zip(whose.tolist(), weight.tolist(), strict=True))
+        simulated = _most(start[here], end[here], np.array([of_row[row] for row in rows[here].tolist()]))
+        # Of a limit that is narrower than what somebody asks for by himself, he would never begin.
+        if recorded < widest[_shared(of)] or not (recorded > value or simulated > recorded):
+            continue
+        changed = _with(site.accounts, of, recorded)
+        if changed is not None:
+            mine = np.zeros(len(records), dtype=np.bool_)
+            mine[whose] = True
+            yield Other(of, value, recorded, changed, mine)
+
+
+def _parts(site: Site, parts: Parts) -> dict[str, list[tuple[int, Part]]]:
+    """Return of each limit which runs count in it, and with how much."""
+    records, limits = site.records, site.limits
+    label = records.labels
+    found: dict[str, list[tuple[int, Part]]] = {}
+    for row in range(len(records)):
+        nodes, cpus = int(records.nodes[row]), max(1, int(records.cpus[row]))
+        asked = Asked(
+            **{name: label[name][row] for name in ("user", "account", "partition", "qos")},
+            nodes=nodes,
+            cpus=cpus,
+            limit=float(limits[row]),
+            amounts={"cpu": float(cpus), "node": float(nodes)},
+        )
+        try:
+            for part in parts.of(asked):
+                found.setdefault(part.of, []).append((row, part))
+        except TraceError:  # whose association has been removed since
+            continue
+    return found
+
+
+def _shared(of: str) -> str:
+    """Return the limit that stands in the files, of which each user, or account, of a QOS has one of his own."""
+    return re.sub(r"( of QOS '[^']*') of .*", r"\1", of)
+
+
+def _most(start: Column, end: Column, weight: Column) -> float:
+    """Return how much there was at once at most; who ends as another begins is gone."""
+    ran = ~np.isnan(start)
+    end = np.where(np.isnan(end), np.inf, end)
+    times = np.concatenate([start[ran], end[ran]])
+    change = np.concatenate([weight[ran], -weight[ran]])
+    order = np.lexsort((change, times))
+    return float(np.cumsum(change[order]).max(initial=0.0))
+
+
+def _with(accounts: Associations, of: str, value: float) -> Associations | None:
+    """Return the accounts with a limit at another value, wherever it stands; None where it stands nowhere."""
+    name, _, whose = of.partition(" of ")
+    field, _, resource = name.partition("=")
+
+    def changed(limits: Limits) -> Limits:
+        there = limits.get(field)
+        if resource and isinstance(there, dict) and resource in there:
+            return {**limits, field: {**there, resource: value}}
+        return {**limits, field: value} if there is not None and not resource else limits
+
+    if whose.startswith("QOS "):
+        mine = [key for key, one in accounts.qos.items() if whose.startswith(f"QOS {one.name!r}")]
+        key = max(mine, key=len, default="")
+        if not key:
+            return None
+        quality = replace(accounts.qos[key], limits=changed(accounts.qos[key].limits))
+        return replace(accounts, qos={**accounts.qos, key: quality})
+    members = tuple(
+        replace(one, limits=changed(one.limits))
+        if whose in (f"account {one.account!r}" if not one.user else "", f"{one.user!r} in {one.account!r}")
+        else one
+        for one in accounts.members
+    )
+    return replace(accounts, members=members) if members != accounts.members else None

@@ -1,0 +1,45 @@
+"""The machine of a dump, and its scheduler's settings: what `scontrol show` prints, as a slurm.conf would say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fedsched.core.errors import FederationError, TwinError
+from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.io.slurm_files.slurm_machine import federation_of
+from fedsched.slurm.conf.versions import said_or_usual
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.site.twin.folder import Dump
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What jobs run on, and the settings by which Slurm gives it to them."""
+
+    conf: SlurmConf
+    federation: Federation
+
+    @property
+    def shared(self) -> bool:
+        """Return whether several jobs may have one node."""
+        select = said_or_usual(self.conf, "SelectType")
+        whole = [
+            line.words.get("oversubscribe", line.words.get("shared", "")).lower().startswith("exclusive")
+            for line in self.conf.partitions.values()
+        ]
+        return "cons" in select and not all(whole)
+
+
+def machine_of(dump: Dump, changes: Mapping[str, str] | None = None) -> Machine:
+    """Return the machine of a dump; `changes` are parameters in place of its own, by name in small letters."""
+    try:
+        conf = read_slurm_conf(dump.folder)
+    except FederationError as error:
+        raise TwinError(str(error)) from error
+    conf = replace(conf, parameters={**conf.parameters, **(changes or {})})
+    return Machine(conf, federation_of(conf))

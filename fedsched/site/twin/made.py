@@ -1,0 +1,191 @@
+"""A made dump: files as Slurm's commands print them, of a cluster that is none, with all that sites have in them.
+
+Its starts are those of a policy of fedsched's under facts that the files tell: holds, dependencies, runs that were
+begun anew, nodes that went down, maintenance. So a replay under that policy with these facts given finds every start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import OutputError, unknown_name
+from fedsched.core.values import seed_of, whole
+from fedsched.generate.lublin import lublin
+from fedsched.model.jobs.workload import Workload
+from fedsched.simulate import simulate
+from fedsched.site.twin import commands
+from fedsched.site.twin.folder import Dump
+from fedsched.site.twin.machine import machine_of
+from fedsched.site.twin.made_facts import drawn_facts, ids_of, labels_of
+from fedsched.site.twin.made_files import CLUSTER, CORES, EPOCH, clock, write_accounts, write_closed, write_machine
+from fedsched.site.twin.made_limits import full_limits
+from fedsched.site.twin.made_records import write_jobs, write_queue
+from fedsched.site.twin.made_sites import SITES, MadeSite
+from fedsched.site.twin.problem import SLURM, policy_in
+from fedsched.site.twin.site import open_to_all
+from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.passes.limits_of_accounts import Part, Parts
+from fedsched.slurm.priority.associations import Associations
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.site.twin.made_facts import Facts
+
+    Column = NDArray[np.float64]
+
+ROUNDS = 8  # in which what follows from others' ends settles
+
+
+def made_dump(
+    folder: str | PathLike[str],
+    *,
+    kind: str = "plain",
+    jobs: int = 2000,
+    nodes: int = 64,
+    load: float = 0.8,
+    policy: str = "slurm",
+    troubles: bool = True,
+    priority: str = "multifactor",
+    before: float = 0.1,
+    endless: float | None = None,
+    letters: int | None = None,
+    others: int | None = None,
+    steps: bool | None = None,
+    seed: int = 0,
+) -> Path:
+    """Write a made dump into a new folder, and return that.
+
+    Parameters
+    ----------
+    folder
+        A new one.
+    kind
+        "plain": one queue. "cerit": many queues that share nodes, by how long jobs run. "ub": QOS, accounts and
+        faculties with limits. What is not given of the following is as that kind has it.
+    jobs, nodes, load
+        How many jobs, on how many nodes, and how much of these they need.
+    policy
+        Whose starts are recorded: "slurm", by the configuration in the dump, or another policy's name.
+    troubles
+        Whether there are holds, dependencies, requeues, cancellations, nodes that go down and a reservation; those
+        that the policy has.
+    priority
+        "multifactor" or "basic".
+    before
+        Which part of the jobs was submitted before the dump begins; so on which nodes those ran is not told.
+    endless
+        Which part of the jobs has no limit.
+    letters
+        To so many states are cut, as some sites' programs do: COMPLETIN, REQUEUE_H.
+    others
+        Of how many other clusters the same database tells, with jobs of the same numbers on nodes of the same names.
+    steps
+        Whether each run's steps are told of as well, as by a `sacct` without -X.
+    seed
+        What is drawn follows from it.
+    """
+    target = Path(folder)
+    if target.exists():
+        raise OutputError(f"Cannot write {target}: it is there already; give a new folder.")
+    if kind not in SITES:
+        raise unknown_name("kind of a made dump", kind, SITES)
+    site = _site(SITES[kind], endless=endless, letters=letters, others=others, steps=steps)
+    if site.limited and policy != SLURM:
+        raise ValueError(f"made_dump: kind={kind!r} has limits, which policy {policy!r} does not keep; give 'slurm'.")
+    jobs, nodes, seed = whole("made_dump", "jobs", jobs), whole("made_dump", "nodes", nodes), seed_of("made_dump", seed)
+    rng = np.random.default_rng(seed)
+    work = lublin(jobs, nodes, load=load, seed=seed)
+    begin, end = np.quantile(np.floor(work.submit), [before, 0.98])
+    target.mkdir()
+    booted, since, taken = clock(np.array([np.floor(work.submit.min()), begin, end]) + EPOCH)
+    write_machine(target, site, nodes, booted, taken, priority)
+    (target / commands.JOBS).touch()
+    (target / commands.MANIFEST).write_text(f"fedsched dump 1\nsince {since}\n", encoding="utf-8")
+    facts = drawn_facts(site, work, nodes, rng, policy, troubles=troubles)
+    elsewhere = [f"{CLUSTER}{k + 2}" for k in range(site.others)]
+    write_closed(target, facts.calendar, nodes, float(facts.work.submit[-1]), elsewhere)
+    write_accounts(target, site, facts.user.tolist(), nodes)
+    federation = open_to_all(machine_of(Dump(target)).federation)
+    schedule = _settled(target, facts, federation, policy)
+    reasons = _reasons(target, facts, schedule, end)
+    write_jobs(target, facts, schedule, begin, end, reasons, elsewhere)
+    write_queue(target, facts, schedule, end, reasons, in_order=policy != SLURM or priority == "basic")
+    return target
+
+
+def _site(site: MadeSite, **given: Any) -> MadeSite:
+    """Return a kind of cluster with what is given in place of its own."""
+    return replace(site, **{name: value for name, value in given.items() if value is not None})
+
+
+def _settled(folder: Path, facts: Facts, federation: Federation, policy: str) -> Schedule:
+    """Return the schedule, and fill in when runs that follow others were submitted and eligible."""
+    submit = facts.work.submit.copy()
+    eligible = np.maximum(submit, facts.held)
+    follows = np.flatnonzero((facts.depends >= 0) | (facts.again >= 0))
+    held = np.setdiff1d(np.flatnonzero(facts.held > submit), follows)
+    ids = ids_of(facts)
+    machine = replace(federation, calendar=facts.calendar)
+    chosen = policy_in(folder, policy, zero=EPOCH)
+    labels = labels_of(facts)
+    for _ in range(ROUNDS if follows.size else 1):
+        facts.submit, facts.eligible = submit.copy(), eligible.copy()
+        workload = Workload(
+            submit=submit, tasks=facts.work.tasks, runtime=facts.work.runtime, estimate=facts.limit, id=ids,
+            begin=np.where(eligible > submit, eligible, 0.0), cancel_at=facts.gone,
+            held={int(ids[row]): [(submit[row], eligible[row])] for row in held.tolist()}, user=facts.user,
+            labels=labels, name=CLUSTER, nodes=federation.nodes,
+        )  # fmt: skip
+        schedule = simulate(workload, machine, chosen)
+        before = (submit.copy(), eligible.copy())
+        for row in follows.tolist():
+            other = max(facts.depends[row], facts.again[row])
+            over = schedule.finish[other]
+            over = facts.gone[other] if np.isnan(over) else over
+            over = float(np.ceil(over))
+            if facts.again[row] >= 0:
+                submit[row], eligible[row] = over, over + 121.0
+            else:
+                eligible[row] = max(facts.work.submit[row], over)
+        if (before[0] == submit).all() and (before[1] == eligible).all():
+            break
+    return schedule
+
+
+def _reasons(folder: Path, facts: Facts, schedule: Schedule, until: float) -> list[str]:
+    """Return why each run waited, or waits: for a limit that was full, a dependency, or whoever held it."""
+    start, waits = schedule.start, schedule.start > facts.eligible
+    moment = np.where(waits & (facts.eligible <= until), facts.eligible, np.nan)
+    waiting = (facts.eligible <= until) & ~(start <= until)
+    found = [""] * len(start)
+    if facts.site.limited:
+        parts = _parts(folder, facts)
+        found = full_limits(parts, start, schedule.finish, np.where(waiting, until, moment))
+    return [
+        reason or ("Priority" if waiting[row] else "Dependency" if facts.depends[row] >= 0
+                   else "JobHeldUser" if facts.held[row] else "None")
+        for row, reason in enumerate(found)
+    ]  # fmt: skip
+
+
+def _parts(folder: Path, facts: Facts) -> list[list[Part]]:
+    """Return what each run takes of the limits of QOS and accounts."""
+    accounts = Associations.read(folder / commands.ACCOUNTS, folder / commands.QOS)
+    parts = Parts(accounts, {one.name: one.qos for one in facts.site.queues})
+    labels, nodes = labels_of(facts), facts.work.tasks.tolist()
+    return [
+        parts.of(
+            Asked(**{name: texts[row] for name, texts in labels.items()}, nodes=size, cpus=CORES * size,
+                  limit=float(facts.limit[row]), amounts={"cpu": float(CORES * size), "node": float(size)})
+        )
+        for row, size in enumerate(nodes)
+    ]  # fmt: skip

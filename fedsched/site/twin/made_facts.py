@@ -1,0 +1,172 @@
+"""What is decided of a made dump's jobs before any policy is asked: who asks for what where, and what befalls them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.generate.estimates import tsafrir_estimates
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.time.downtimes import Downtime
+from fedsched.site.twin.made_files import CLUSTER, account_of
+from fedsched.site.twin.made_sites import HOUR, MadeSite
+from fedsched.site.twin.problem import SLURM, lacks
+from fedsched.site.twin.records import YEAR
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+LONGEST = 86_400.0  # seconds of a job
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is decided of the jobs beside the model's; times on the jobs' clock."""
+
+    site: MadeSite
+    work: Workload
+    limit: Column
+    user: NDArray[np.int64]
+    quality: NDArray[np.int64]  # of the site's, as is the queue
+    queue: NDArray[np.int64]
+    unsaid: NDArray[np.bool_]  # whose limit is that of their queue
+    held: Column  # until when; 0 = not at all
+    depends: NDArray[np.int64]  # on which row; -1 = on none
+    again: NDArray[np.int64]  # after which row's run this one is the same job's next; -1 = of none
+    gone: Column  # when it is cancelled in the queue; -1 = never
+    array: NDArray[np.int64]
+    part: NDArray[np.int64]  # of a heterogeneous job; -1 = none
+    reserved: NDArray[np.bool_]
+    calendar: tuple[Downtime, ...]
+    submit: Column = field(init=False)
+    eligible: Column = field(init=False)
+
+
+def drawn_facts(
+    site: MadeSite, work: Workload, nodes: int, rng: np.random.Generator, policy: str, *, troubles: bool
+) -> Facts:
+    """Return what is drawn of these jobs on a kind of cluster, for a policy that keeps the facts that it knows."""
+    jobs = len(work)
+    runtime = np.clip(np.round(work.runtime), 1.0, LONGEST)
+    limit = 60.0 * np.ceil(np.maximum(tsafrir_estimates(runtime, maximum=LONGEST, seed=1), runtime) / 60.0)
+    tasks = np.minimum(work.tasks, max(1, int(site.widest * nodes)))
+    work = Workload(submit=np.floor(work.submit), tasks=tasks, runtime=runtime, nodes=nodes, name=CLUSTER)
+    users = max(3, min(200, jobs // 50))
+    shares = np.array([one.share for one in site.qualities[:0:-1]])
+    facts = Facts(
+        site=site,
+        work=work,
+        limit=limit,
+        user=np.minimum(rng.zipf(1.6, jobs) - 1, users - 1),
+        quality=(rng.random(jobs)[:, None] < np.cumsum(shares)).sum(axis=1),
+        queue=np.zeros(jobs, dtype=np.int64),
+        unsaid=np.zeros(jobs, dtype=np.bool_),
+        held=np.zeros(jobs),
+        depends=np.full(jobs, -1),
+        again=np.full(jobs, -1),
+        gone=np.full(jobs, -1.0),
+        array=np.full(jobs, -1),
+        part=np.full(jobs, -1),
+        reserved=np.zeros(jobs, dtype=np.bool_),
+        calendar=(),
+    )
+    for first in rng.choice(jobs, max(1, jobs // 100), replace=False).tolist():
+        facts.array[first : first + 4] = first
+        facts.user[first : first + 4] = facts.user[first]
+    for first in rng.choice(jobs - 1, max(1, jobs // 200), replace=False).tolist() if jobs > 1 else []:
+        if (facts.array[first : first + 2] < 0).all() and (facts.part[first : first + 2] < 0).all():
+            facts.part[first : first + 2] = (0, 1)
+    if troubles:
+        _add_troubles(facts, nodes, rng, policy)
+    _add_queues(facts, nodes, rng)
+    return facts
+
+
+def _add_queues(facts: Facts, nodes: int, rng: np.random.Generator) -> None:
+    """Settle who has no limit, who is in which queue, and whose limit is that of the queue."""
+    site, jobs = facts.site, len(facts.work)
+    if site.endless:
+        facts.limit[rng.random(jobs) < site.endless] = YEAR
+    facts.queue = site.queues_of(facts.limit, facts.work.tasks, nodes, rng)
+    longest = np.array([one.hours * HOUR for one in site.queues])[facts.queue]
+    facts.unsaid = (longest > 0) & (rng.random(jobs) < site.unsaid)
+    facts.limit = np.where(facts.unsaid, longest, facts.limit)
+
+
+def _add_troubles(facts: Facts, nodes: int, rng: np.random.Generator, policy: str) -> None:
+    jobs, submit = len(facts.work), facts.work.submit
+    few = max(1, min(jobs // 60, 300))
+    some = rng.permutation(jobs)
+    held, waiting, again, gone = some[:few], some[few : 2 * few], some[2 * few : 3 * few], some[3 * few : 4 * few]
+    facts.held[held] = submit[held] + np.round(rng.uniform(600, 20_000, held.size))
+    for row in waiting.tolist():
+        facts.depends[row] = max(0, row - int(rng.integers(1, 8))) if row else -1
+    for row in again.tolist():  # the job before it in the log is its first run, which a node's failure ended
+        if row and facts.again[row - 1] < 0 and row - 1 not in again and facts.depends[row] < 0:
+            facts.again[row] = row - 1
+            facts.user[row], facts.quality[row] = facts.user[row - 1], facts.quality[row - 1]
+            facts.array[row] = facts.part[row] = facts.array[row - 1] = facts.part[row - 1] = -1
+    if _has(policy, "cancel_at"):
+        facts.gone[gone] = submit[gone] + np.round(rng.uniform(60, 6_000, gone.size))
+    if _has(policy, "calendar"):
+        span, begin = float(submit[-1]), float(np.floor(0.45 * submit[-1]))
+        service = Downtime(CLUSTER, begin, begin + 14_400.0, nodes="all", kind="maintenance", name="service")
+        # On which nodes the jobs of a dump's begin are is not given: under a policy that knows nodes, an outage of some
+        # would hit other jobs in the replay.
+        lost = f"{max(1, nodes // 8)} of all"
+        down = [Downtime(CLUSTER, np.floor(at * span), np.floor(at * span) + 20_000.0, nodes=lost, kind="outage")
+                for at in (0.3, 0.6) if policy != SLURM]  # fmt: skip
+        facts.calendar = (*down, service)
+
+
+def _has(policy: str, feature: str) -> bool:
+    """Return whether a policy has what jobs or machines may have beyond the plain model."""
+    return feature not in lacks(policy)
+
+
+def ids_of(facts: Facts) -> NDArray[np.int64]:
+    """Return a number of each run's own."""
+    return np.arange(1, len(facts.work) + 1) + 1000
+
+
+def labels_of(facts: Facts) -> dict[str, NDArray[Any]]:
+    """Return user, account, QOS and partition of each run."""
+    users = facts.user.tolist()
+    found = {
+        "user": [f"u{user}" for user in users],
+        "account": [account_of(user) for user in users],
+        "qos": [facts.site.qualities[k].name for k in facts.quality.tolist()],
+        "partition": [facts.site.queues[k].name for k in facts.queue.tolist()],
+    }
+    return {name: np.array(texts, dtype=object) for name, texts in found.items()}
+
+
+def numbers_of(facts: Facts) -> NDArray[np.int64]:
+    """Return the number of the job that each run is of."""
+    number = ids_of(facts).copy()
+    for row in np.flatnonzero(facts.again >= 0).tolist():
+        number[row] = number[facts.again[row]]
+    return number
+
+
+def limit_of(facts: Facts, row: int) -> str:
+    """Return a run's limit in minutes, as Slurm has it."""
+    return "UNLIMITED" if facts.limit[row] >= YEAR else str(int(facts.limit[row]) // 60)
+
+
+def recorded_limit(facts: Facts, row: int) -> str:
+    """Return the limit as sacct has it: of whom names none that of the queue, without saying it."""
+    return "Partition_Limit" if facts.unsaid[row] else limit_of(facts, row)
+
+
+def called(facts: Facts, number: NDArray[np.int64], row: int) -> str:
+    """Return what Slurm calls a run's job: 17, 17_3 of an array, 17+1 of a heterogeneous one."""
+    if (first := int(facts.array[row])) >= 0:
+        return f"{number[first]}_{row - first}"
+    if facts.part[row] >= 0:
+        return f"{number[row - int(facts.part[row])]}+{facts.part[row]}"
+    return str(number[row])

@@ -1,0 +1,176 @@
+"""The page of a replay: recorded beside simulated, a cause for each start that differs, and what has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.comparison.report import svg
+from fedsched.core.text import counted
+from fedsched.core.text import html as escape
+from fedsched.io.atomic import atomic_text
+from fedsched.io.wall_clock import WallTime
+from fedsched.report.skeleton import Markup, chapters, document, table
+from fedsched.report.words import duration, share
+from fedsched.site.twin import figures, pictures
+from fedsched.site.twin.causes import ABOUT, EQUAL, UNEXPLAINED
+from fedsched.site.twin.replay_facts import GIVENS
+from fedsched.site.twin.site import span_in_words
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.site.twin.causes import Explained
+    from fedsched.site.twin.figures import Kind
+    from fedsched.site.twin.replaying import Replayed
+
+LISTED = 50
+
+
+def write(found: Explained, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
+    """Write the page; after an error the path is as it was."""
+    text = page(found, title=title, repeat=repeat)
+    with atomic_text(path) as out:
+        out.write(text)
+
+
+def page(found: Explained, *, title: str = "", repeat: str = "") -> str:
+    """Return the whole page."""
+    site = found.site
+    heading = title or f"{site.machine.conf.name} and its twin"
+    sections = {
+        "summary": ("Summary", _summary(found)),
+        "causes": ("Causes", _causes(found)),
+        "waits": ("Waits", _waits(found)),
+        "use": ("Nodes in use", _use(found)),
+        "kinds": ("By kind", _kinds(found)),
+        "unexplained": ("Unexplained", _unexplained(found)),
+        "notes": ("Assumed", _notes(found)),
+        "repeat": ("Repeat it", f"<h2>How to repeat it</h2><pre>{escape(repeat)}</pre>" if repeat else ""),
+    }
+    links, parts = chapters(sections)
+    body = f"""<header><p class="eyebrow">fedsched twin</p><h1>{escape(heading)}</h1>
+<p class="lede">{escape(span_in_words(site))}; {escape(str(found.plain.problem.policy))}.</p></header>
+{links}
+<main>{parts}</main>"""
+    return document(heading, body, pictures=True)
+
+
+def _card(title: str, figure: str, *lines: str) -> str:
+    listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<div class="card"><h3>{escape(title)}</h3><p class="figure">{escape(figure)}</p><ul>{listed}</ul></div>'
+
+
+def _summary(found: Explained) -> str:
+    compared, interval, parts = len(found.cause), found.site.interval, found.parts
+    recorded, simulated = figures.waits(found.full)
+    begun = ~np.isnan(simulated)
+    average = figures.averages(found.full)
+    mean = float(recorded.mean()) if compared else float("nan")
+    here = float(simulated[begun].mean()) if begun.any() else float("nan")
+    cards = [
+        _card("equal starts", share(parts.pop(EQUAL)), f"of {counted(compared, 'start')} in the dump's span, "
+              "with nothing given", *(f"{name}: {share(part)}" for name, part in parts.items())),
+        _card("something taken as given", share(found.given_to), "of the jobs, a recorded fact of their own;",
+              "never a job's own start"),
+        _card("mean wait", duration(mean), f"simulated: {duration(here)}", "with all facts given"),
+        _card("its moving average", share(average.error), f"mean absolute error, over {duration(average.period)}",
+              f"HPE FastSim reports {share(figures.HPE_FASTSIM)} over two weeks"),
+    ]  # fmt: skip
+    text = f"Starts count as equal within {interval:g} s, the time between two backfill passes."
+    return f'<h2>Summary</h2><div class="cards">{"".join(cards)}</div><p>{escape(text)}</p>{_quantiles(found)}'
+
+
+def _replays(found: Explained) -> dict[str, Replayed]:
+    return {"nothing given": found.plain, "all facts given": found.full}
+
+
+def _quantiles(found: Explained) -> str:
+    rows = []
+    for name, replay in _replays(found).items():
+        early, late = figures.signs(replay)
+        cells = [f"{seconds:+,.0f} s" for seconds in figures.quantiles(replay).values()]
+        rows.append((name, share(replay.share), share(early), share(late), *cells))
+    heads = [f"{quantile:.0%}" for quantile in figures.QUANTILES]
+    caption = "By how much jobs begin later than on record: shares, and quantiles of the difference"
+    return table(caption, ["", "equal", "earlier", "later", *heads], rows) + svg(
+        pictures.differences(_replays(found)), "starts within so many seconds of the record"
+    )
+
+
+def _causes(found: Explained) -> str:
+    total = max(len(found.cause), 1)
+    rows = [
+        (_named(name), f"{count:,}", share(count / total), f"{own:,}" if name in GIVENS else "–",
+         f"{count - own:,}" if name in GIVENS else "–")
+        for name, (count, own) in found.counts().items()
+    ]  # fmt: skip
+    steps = [(f"and {name}" if k else name, share(equal)) for k, (name, equal) in enumerate(found.steps)]
+    words = (
+        "A start that differs has a cause where it is equal once one recorded thing is taken as given: the thing may "
+        "be the job's own, or another's, which displaces it. Where one alone does not do, several together may; then "
+        "what ran and waited just before."
+    )
+    untried = ""
+    if found.untried:
+        untried = f"<p>{escape(counted(found.untried, 'start'))} not tried from the state before: too many.</p>"
+    listed = table("Causes", ["cause", "starts", "share", "its own", "displaced"], rows)
+    cumulative = table("Equal starts as facts are given, one after the other", ["given", "equal starts"], steps)
+    limits = "".join(f"<p>{escape(one)}.</p>" for one in found.other_limits)
+    return f"<h2>Causes</h2><p>{escape(words)}</p>{untried}{limits}{listed}{cumulative}"
+
+
+def _named(name: str) -> Markup:
+    """Return a cause, and below it what was given."""
+    about = GIVENS.get(name, ABOUT.get(name, ""))
+    return Markup(f'{escape(name)}<br><span class="soft">{escape(about)}</span>')
+
+
+def _waits(found: Explained) -> str:
+    average = figures.averages(found.full)
+    if not average.days.size:
+        return ""
+    return "<h2>Waits over time</h2>" + svg(pictures.waits_over_time(average), "moving average of waits")
+
+
+def _use(found: Explained) -> str:
+    return "<h2>Nodes in use</h2>" + svg(pictures.nodes_in_use(figures.in_use(found.full)), "nodes in use")
+
+
+def _kinds(found: Explained) -> str:
+    parts = []
+    for name, of in figures.kinds(found.full).items():
+        rows = [_kind(one) for one in of]
+        heads = [name, "jobs", "mean wait", "simulated", "equal", "median difference"]
+        parts.append(table(f"By {name}", heads, rows))
+    return f'<h2>By kind of jobs</h2><p>With all facts given.</p><div class="tables">{"".join(parts)}</div>'
+
+
+def _kind(one: Kind) -> tuple[str, ...]:
+    later = "–" if one.later != one.later else f"{one.later:+,.0f} s"
+    return (one.name, f"{one.jobs:,}", duration(one.recorded), duration(one.simulated), share(one.equal), later)
+
+
+def _unexplained(found: Explained) -> str:
+    left = np.flatnonzero(found.cause == UNEXPLAINED)
+    if not left.size:
+        return "<h2>Unexplained</h2><p>Nothing.</p>"
+    later = found.full.later if len(found.full.later) == len(found.cause) else found.plain.later
+    left = left[np.argsort(-np.abs(np.nan_to_num(later[left], posinf=1e18)), kind="stable")]
+    records, rows = found.site.records, found.rows
+    listed = []
+    for k in left[:LISTED].tolist():
+        row = int(rows[k])
+        apart = f"{later[k]:+,.0f} s" if np.isfinite(later[k]) else "it does not begin"
+        listed.append((str(int(records.job[row])), records.labels["user"][row], f"{records.nodes[row]:,}",
+                       str(WallTime(records.submit[row])), str(WallTime(records.start[row])), apart))  # fmt: skip
+    more = f"<p>{left.size - LISTED:,} more.</p>" if left.size > LISTED else ""
+    heads = ["job", "user", "nodes", "submitted", "begun on record", "begins here, with all given"]
+    caption = f"{counted(left.size, 'start')} that nothing explains, the largest difference first"
+    return "<h2>Unexplained</h2>" + table(caption, heads, listed, numbers=False) + more
+
+
+def _notes(found: Explained) -> str:
+    lines = "".join(f"<li>{escape(note)}</li>" for note in dict.fromkeys(found.full.notes))
+    return f"<h2>Left out and assumed</h2><ul>{lines}</ul>"

@@ -1,0 +1,374 @@
+"""The jobs of a dump as a workload: what ran and waited at its beginning, what came then, and what is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import FedschedError, InfeasibleError, TwinError
+from fedsched.core.text import counted, first_of
+from fedsched.io.slurm_files.slurm_conf import Line, SlurmConf
+from fedsched.io.slurm_files.slurm_machine import federation_of
+from fedsched.io.wall_clock import wall_time_of
+from fedsched.model.constraints.cancellations import may_be_cancelled
+from fedsched.model.constraints.dependencies import Dependencies
+from fedsched.model.jobs.admission import refusals
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.layout import NODES
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.reading import USUAL
+from fedsched.model.time.downtimes import RESERVATION, Downtime
+from fedsched.policies import policy_named
+from fedsched.site.twin.calendar import reservation_meant
+from fedsched.site.twin.commands import ACCOUNTS, QOS
+from fedsched.site.twin.folder import Dump
+from fedsched.site.twin.machine import machine_of
+from fedsched.site.twin.replay_facts import begins_of, passes_of, released
+from fedsched.site.twin.site import open_to_all, qos_of_partitions
+from fedsched.slurm import Clocks, Slurm
+from fedsched.slurm.loop.pack import over_limits, refuse_what_is_not_here
+from fedsched.slurm.passes.limits_of_accounts import are_enforced
+from fedsched.slurm.priority.associations import Associations
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.policies import Policy
+    from fedsched.site.twin.site import Site
+
+    Column = NDArray[np.float64]
+
+SLURM = "slurm"
+FURTHER = 20_000  # passes after the last recorded one, so that whoever still waits may begin
+# What jobs and machines may have beyond the plain model, in the order in which a policy that refuses it is asked.
+FEATURES = ("after", "cancel_at", "demand", "calendar")
+CALLED = {"after": "conditions between jobs", "cancel_at": "cancellations in the queue", "demand": "demands of nodes",
+          "calendar": "closed nodes and reservations"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A workload on a machine under a policy; `rows` are the records that its jobs are, `start` when they began."""
+
+    workload: Workload
+    federation: Federation
+    policy: Policy | Slurm
+    rows: NDArray[np.int64]
+    start: Column  # recorded, on the workload's clock; NaN where it has not begun
+    compared: NDArray[np.bool_]  # whose starts are in the dump's span
+    notes: tuple[str, ...]
+
+
+def policy_of(site: Site, policy: str | Policy | Slurm = SLURM) -> Policy | Slurm:
+    """Return a policy by its name; "slurm" is that of the dump's own configuration, by its own accounts."""
+    if isinstance(policy, str) and policy.lower() == SLURM:
+        try:
+            return Slurm(site.machine.conf, assoc=site.accounts, epoch=int(site.zero))
+        except FedschedError as error:
+            raise TwinError(f"{error} Or take another policy: policy='easy' (fedsched: --policy easy).") from error
+    return policy if isinstance(policy, Slurm) else policy_named(policy)
+
+
+def is_slurm(policy: str | Policy | Slurm) -> bool:
+    """Return whether a policy is Slurm's own scheduler."""
+    return isinstance(policy, Slurm) or (isinstance(policy, str) and policy.lower() == SLURM)
+
+
+def keeps_limits(site: Site, policy: str | Policy | Slurm) -> bool:
+    """Return whether a policy itself keeps the limits of QOS and accounts, so that nobody needs to be told of them."""
+    chosen = policy_of(site, policy)
+    return isinstance(chosen, Slurm) and are_enforced(chosen)
+
+
+def lacks(policy: str | Policy | Slurm) -> tuple[str, ...]:
+    """Return which features of jobs and machines a policy does not have."""
+    if not is_slurm(policy):
+        return ()
+    return tuple(feature for feature in FEATURES if _refused(feature))
+
+
+def _refused(feature: str) -> bool:
+    """Return whether Slurm's policy refuses a feature, by asking it to simulate one job that has it."""
+    line = Line("here", {"nodename": "n1"})
+    conf = SlurmConf("here", {"prioritytype": "priority/basic"}, {"n1": line}, {}, {})
+    federation = federation_of(conf)
+    given: dict[str, Any] = {"after": ["", "afterany:1"], "cancel_at": [-1.0, 1e6], "demand": {"memory": [0, 1]}}
+    group = replace(federation.clusters[0].groups[0], resources=(("memory", 10),))
+    federation = replace(federation, clusters=(replace(federation.clusters[0], groups=(group,)),))
+    if feature == "calendar":
+        federation = replace(federation, calendar=(Downtime(conf.name, 100.0, 200.0, nodes="0"),))
+    jobs = Workload(submit=[0, 0], tasks=1, runtime=[1, 1], **{feature: given[feature]} if feature in given else {})
+    try:
+        refuse_what_is_not_here(jobs, federation, Slurm(conf), USUAL.settled("simulate"))
+    except InfeasibleError:
+        return True
+    return False
+
+
+def policy_in(folder: Path, policy: str, *, zero: int) -> str | Slurm:
+    """Return a policy by its name, for the machine of a dump whose jobs are not there yet."""
+    if policy != SLURM:
+        return policy
+    dump = Dump(folder)
+    accounts = Associations.read(dump.path(ACCOUNTS), dump.path(QOS))
+    return Slurm(machine_of(dump).conf, assoc=accounts, epoch=zero)
+
+
+def problem_of(
+    site: Site,
+    policy: str | Policy | Slurm = SLURM,
+    *,
+    given: Collection[str] = (),
+    federation: Federation | None = None,
+) -> Problem:
+    """Return what is simulated.
+
+    Runs that were on nodes as the dump begins are there from their own starts on; who waited then may begin from then
+    on, in the order of submits. Whoever still runs as the dump ends runs to its limit, whoever still waits asks for
+    what it asks.
+
+    Parameters
+    ----------
+    site
+        What a dump says.
+    policy
+        By which rules.
+    given
+        Which recorded facts are taken as given, of `fedsched.site.twin.replay_facts.GIVENS`.
+    federation
+        In place of the dump's own machine.
+    """
+    records, chosen = site.records, policy_of(site, policy)
+    machine = open_to_all(site.federation if federation is None else federation)
+    keeps_them = isinstance(chosen, Slurm) and are_enforced(chosen)
+    notes = [] if keeps_them else [f"not modelled of the machine: {one}" for one in qos_of_partitions(site.machine)]
+    submit, start = records.submit - site.zero, records.start - site.zero
+    running = start < site.begin
+    begin = begins_of(site, given)
+    waited = (records.submit < site.since) & ~running
+    if isinstance(chosen, Slurm):
+        chosen = _in_step(site, chosen, waited, begin, clocks="clocks" in given)
+    queued = submit
+    if "held" in given and isinstance(chosen, Slurm) and not chosen.priority.multifactor:
+        queued = np.where(released(site), records.eligible - site.zero, submit)  # [73]
+    run = _run_times(site, notes)
+    limit = site.limits
+    if "preempted" in given:
+        limit = np.where(records.preempted, run, limit)
+    down = site.down_named if is_slurm(chosen) else site.down
+    closed = (down if "node down" in given else ()) + (site.reserved if "reservation" in given else ())
+    machine = replace(machine, calendar=closed) if closed and not machine.calendar else machine
+    labels = _labels(site, machine, given, notes)
+    cancel = np.where(records.gone & (records.end > records.submit), records.end - site.zero, -1.0)
+    after = None if records.after is None else records.after.copy()
+    if after is not None and "dependency" in given:
+        after[:] = ""
+    if after is not None:
+        after[running] = ""
+    whole = Workload(
+        submit=np.where(running, start, queued),
+        tasks=records.nodes,
+        runtime=np.maximum(run, 1.0),
+        estimate=np.maximum(limit, 1.0),
+        id=records.id,
+        user=records.user,
+        labels=labels,
+        after=None if after is None or not (after != "").any() else Dependencies.of(after.tolist(), records.id),
+        begin=np.where(running, 0.0, begin),
+        nice=records.nice if records.nice.any() else None,
+        cancel_at=cancel,
+        layout=_sizes(site, chosen, notes),
+        demand={name.partition(".")[2]: _whole(values) for name, values in records.demand.items()} or None,
+        log={"wait": np.where(np.isnan(start), -1.0, np.maximum(start - submit, 0.0)) * ~running - running,
+             "status": records.status},
+        name=site.machine.conf.name,
+        nodes=machine.nodes,
+    )  # fmt: skip
+    # A job that came and went within a second was never in any queue.
+    kept = ~(records.gone & (cancel < 0))
+    rows = np.flatnonzero(kept)
+    workload, machine = fitted(whole.take(rows), machine, chosen, notes)
+    rows = rows[np.isin(records.id[rows], workload.id)]
+    refused = refusals(workload, machine)
+    if refused:
+        stay = np.setdiff1d(np.arange(len(workload)), list(refused))
+        why = next(iter(refused.values()))
+        notes.append(f"left out: {counted(len(refused), 'run')} that the machine of today does not take ({why})")
+        workload, rows = workload.take(stay), rows[stay]
+    if isinstance(chosen, Slurm):
+        stay, chosen = _within_limits(site, chosen, workload, rows, notes)
+        workload, rows = workload.take(stay), rows[stay]
+    if not len(workload):
+        raise TwinError(f"{site.dump.folder}: no run of it can be simulated ({'; '.join(notes)}).")
+    own = start[rows]
+    compared = ~np.isnan(own) & (own >= site.begin)
+    return Problem(workload, machine, chosen, rows, own, compared, tuple(notes))
+
+
+def _within_limits(
+    site: Site, policy: Slurm, workload: Workload, rows: NDArray[np.int64], notes: list[str]
+) -> tuple[NDArray[np.int64], Slurm]:
+    """Return which jobs stay, and the policy that lets in those that began though a limit of today has no room.
+
+    A run that never began would wait for such a limit for ever. On shared nodes, limits count the CPUs of jobs.
+    """
+    records = site.records
+    if site.machine.shared:
+        cpus = dict(zip(records.id[rows].tolist(), np.maximum(records.cpus[rows], 1).tolist(), strict=True))
+        policy = replace(policy, cpus=cpus)
+    over = over_limits(workload, policy, USUAL.settled("simulate"))
+    begun = ~np.isnan(records.start[rows])
+    let_in, away = [k for k in over if begun[k]], [k for k in over if not begun[k]]
+    for which, said in (
+        (let_in, "assumed: no limit binds {} over one all by itself, as on record ({})"),
+        (away, "left out: {} over a limit all by itself, which never begins ({})"),
+    ):
+        if which:
+            notes.append(said.format(counted(len(which), "run"), over[which[0]]))
+    return np.setdiff1d(np.arange(len(workload)), away), replace(policy, admitted=records.id[rows[let_in]].tolist())
+
+
+def _in_step(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
+    """Return Slurm's policy as the dump begins: who waited then has his age, and clocks may be the record's."""
+    given = _recorded_clocks(site, policy) if clocks else policy.clocks
+    ensemble = 1 if clocks else policy.ensemble
+    return replace(policy, clocks=given, aged=_ages(site, waited, begin), ensemble=ensemble)
+
+
+def _ages(site: Site, waited: NDArray[np.bool_], begin: Column) -> dict[int, float]:
+    """Return how long who waited as the dump begins had been eligible by the time from which on he may begin here."""
+    seconds = begin - (site.records.eligible - site.zero)
+    rows = np.flatnonzero(waited & (seconds > 0.0))  # none where nobody tells since when it was eligible
+    return dict(zip(site.records.id[rows].tolist(), seconds[rows].tolist(), strict=True))
+
+
+def _recorded_clocks(site: Site, policy: Slurm) -> Clocks:
+    """Return passes when the record has them, and before the dump as often as the policy makes them."""
+    passes = passes_of(site)
+    interval = site.interval
+    before = np.arange(0.0, float(passes.min(initial=site.begin)), interval)
+    after = float(passes.max(initial=site.end)) + interval * np.arange(1, FURTHER)
+    given = np.concatenate([before, passes, after]).tolist()
+    return Clocks(
+        epoch=int(site.zero), passes=tuple(given), ticks=_last_tick_before(site, policy),
+        full=_main_passes(site, policy),
+    )  # fmt: skip
+
+
+def _last_tick_before(site: Site, policy: Slurm) -> float | None:
+    """Return when usage was last aged before second 0: in step with slurmctld's start; None where nobody tells that."""
+    if (booted := _booted(site)) is None or not policy.priority.multifactor:
+        return None
+    period = policy.priority.calc_period
+    return booted % period - period
+
+
+def _main_passes(site: Site, policy: Slurm) -> tuple[float, ...] | None:
+    """Return when the main scheduler looked at all jobs: in step with slurmctld's start, as far as anybody tells."""
+    interval = policy.parameters.numbers["sched_interval"]
+    if (booted := _booted(site)) is None or interval <= 0:
+        return None
+    return tuple(np.arange(booted % interval, site.end, interval).tolist())
+
+
+def _booted(site: Site) -> float | None:
+    """Return at which second of the jobs slurmctld came up; None where nobody tells."""
+    booted = wall_time_of(site.machine.conf.parameters.get("boot_time", "Unknown"))
+    return None if booted is None or np.isnan(booted.seconds) else booted.seconds - site.zero
+
+
+def _sizes(site: Site, policy: Policy | Slurm, notes: list[str]) -> dict[str, NDArray[np.int64]] | None:
+    """Return for how many nodes runs asked, where Slurm's priorities count these and not how many they had."""
+    records = site.records
+    if not isinstance(policy, Slurm) or not policy.priority.multifactor or policy.priority.size == 0:
+        return None
+    if untold := int((records.asked == 0).sum()):
+        notes.append(f"assumed: {counted(untold, 'run')} asked for as many nodes as they had")
+    other = np.where(records.asked != records.nodes, records.asked, 0)
+    return {NODES: other} if other.any() else None
+
+
+def _run_times(site: Site, notes: list[str]) -> Column:
+    records = site.records
+    run = records.end - records.start
+    unknown = np.isnan(run)
+    unended = unknown & ~np.isnan(records.start)
+    if unended.any():
+        notes.append(f"assumed: {counted(int(unended.sum()), 'run')} not over at the dump's end run to their limits")
+    sofar = np.where(unended, site.dump.taken - records.start, 0.0)
+    return np.where(unknown, np.maximum(site.limits, sofar), run)
+
+
+def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
+    return np.where(np.isfinite(values) & (values > 0), values, 0).astype(np.int64)
+
+
+def _labels(site: Site, machine: Federation, given: Collection[str], notes: list[str]) -> dict[str, NDArray[Any]]:
+    """Return the labels that mean something to the machine."""
+    labels = {name: values for name, values in site.records.labels.items() if name != "name"}
+    known = {"", *(one.name for one in machine.partitions)}
+    strange = [name for name in dict.fromkeys(labels["partition"].tolist()) if name not in known]
+    if strange:
+        notes.append(f"assumed: jobs of partitions that are no more ({first_of(strange)}) may have every node")
+        labels["partition"] = np.array(
+            [name if name in known else "" for name in labels["partition"].tolist()], dtype=object
+        )
+    if "reservation" in given and any(one.kind == RESERVATION for one in machine.calendar):
+        asked = labels["reservation"].tolist()
+        eligible = (site.records.eligible - site.zero).tolist()
+        meant = {
+            pair: reservation_meant(machine.calendar, *pair)
+            for pair in dict.fromkeys(zip(asked, eligible, strict=True))
+            if pair[0]
+        }
+        labels["reservation"] = np.array(
+            [meant.get(pair, "") for pair in zip(asked, eligible, strict=True)], dtype=object
+        )
+    else:
+        labels.pop("reservation")
+    if not machine.has_features:
+        labels.pop("features")
+    return labels
+
+
+def fitted(
+    workload: Workload, federation: Federation, policy: Policy | Slurm, notes: list[str]
+) -> tuple[Workload, Federation]:
+    """Return jobs and machine without what the policy does not have, and say so by name."""
+    for feature in lacks(policy):
+        if feature == "calendar" and federation.calendar:
+            notes.append(_given_up(feature, workload, federation))
+            federation = replace(federation, calendar=())
+            workload = _without_label(workload, "reservation")
+        elif feature == "cancel_at" and workload.cancel_at is not None:
+            notes.append(_given_up(feature, workload, federation))
+            workload = replace(workload.filter(~may_be_cancelled(workload)), cancel_at=None)
+        elif feature == "after" and workload.after is not None:
+            notes.append(_given_up(feature, workload, federation))
+            workload = replace(workload, after=None)
+        elif feature == "demand" and workload.demand is not None:
+            notes.append(_given_up(feature, workload, federation))
+            workload = replace(workload, demand=None)
+    return workload, federation
+
+
+def _given_up(feature: str, workload: Workload, federation: Federation) -> str:
+    if feature == "calendar":
+        return f"not modelled by policy slurm: {CALLED[feature]} ({counted(len(federation.calendar), 'downtime')})"
+    if feature == "cancel_at":
+        gone = counted(int(may_be_cancelled(workload).sum()), "job")
+        return f"not modelled by policy slurm: {CALLED[feature]} ({gone}, left out)"
+    return f"not modelled by policy slurm: {CALLED[feature]}"
+
+
+def _without_label(workload: Workload, name: str) -> Workload:
+    if workload.labels is None or name not in workload.labels.texts:
+        return workload
+    kept = {key: values for key, values in workload.labels.texts.items() if key != name}
+    return replace(workload, labels=Labels.of(kept, workload.id))

@@ -1,0 +1,255 @@
+"""The jobs of a dump as sacct tells of them: what they asked for, and what became of them and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import TwinError
+from fedsched.core.text import counted, first_of
+from fedsched.core.values import digits_of
+from fedsched.io.slurm_files.sacct import parsed
+from fedsched.io.slurm_files.sacct_asked import waits_of
+from fedsched.io.slurm_files.sacct_json import BAR
+from fedsched.io.slurm_files.sacct_texts import PREFIX, Texts
+from fedsched.io.slurm_files.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
+from fedsched.io.swf.cleaning import distinct_ids
+from fedsched.io.tables.frame import field_of
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.log import CANCELLED, OPTIONS, Demand
+from fedsched.model.jobs.pool_demands import PoolNeeds
+from fedsched.model.jobs.texts import as_objects, distinct
+from fedsched.model.jobs.unmodelled import asked_beyond
+from fedsched.site.twin.commands import ACCOUNTS, JOBS, RESERVATIONS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.io.slurm_files.sacct import Parser
+    from fedsched.io.slurm_files.sacct_asked import Waits
+    from fedsched.site.twin.folder import Dump
+
+    Column = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+KEPT = ("state", "reason", "user", "cluster", "account", "qos", "nodelist", "flags", "priority")
+LABELS = {"account": "account", "qos": "qos", "user": "user", "jobname": "name", "constraints": "features",
+          "reservation": "reservation"}  # fmt: skip
+RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "STAGE_OUT", "SIGNALING", "CONFIGURING", "STOPPED")
+NOBODY = ("", "unknown", "none", "(null)", "n/a")
+YEAR = 365.0 * 86_400  # what Slurm's plans take for a job without any limit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Runs of jobs, a row each: a job that was requeued has several. Times are the wall's, seconds from 1970 on.
+
+    `start` is NaN where a run has not begun by the dump's end, `end` where it has not ended. `again` tells the runs of
+    a job after its first, `gone` those that were cancelled before they began.
+    """
+
+    id: NDArray[np.int64]
+    job: NDArray[np.float64]  # JobIDRaw
+    array: NDArray[np.float64]  # the number of its array; -1: it is of none
+    status: Column  # as the Standard Workload Format has it
+    submit: Column
+    eligible: Column
+    start: Column
+    end: Column
+    limit: Column  # seconds; NaN: that of the partition
+    nodes: NDArray[np.int64]
+    asked: NDArray[np.int64]  # for how many nodes it asked; 0: nobody tells
+    cpus: NDArray[np.int64]
+    priority: Column  # as Slurm last noted it, which is at the start of a run; 0: nobody tells
+    again: Mask
+    gone: Mask
+    preempted: Mask
+    reason: NDArray[Any]
+    flags: NDArray[Any]
+    hosts: NDArray[Any]  # the nodes' names, as Slurm lists them; "" where it does not say
+    labels: dict[str, NDArray[Any]]
+    user: NDArray[np.int64]
+    after: NDArray[Any] | None  # conditions in the words of a workload
+    begin: Column  # what --begin asks for; NaN: nothing
+    nice: NDArray[np.int64]  # what --nice takes off the priority
+    demand: dict[str, NDArray[Any]]
+    beside: NDArray[Any]  # what it asks for beside nodes, CPUs and memory, in words, parted by ";"
+    notes: tuple[str, ...]  # what was left out
+    beyond: tuple[str, ...]  # what they ask for that a replay does not have
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def take(self, rows: NDArray[np.int64]) -> Records:
+        """Return these runs."""
+
+        def of(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {name: values[rows] for name, values in value.items()}
+            return value[rows] if isinstance(value, np.ndarray) else value
+
+        return Records(**{one.name: of(getattr(self, one.name)) for one in fields(self)})
+
+
+def records_of(dump: Dump, cluster: str) -> Records:
+    """Return the runs of a dump that are of a cluster, in the order of their submits."""
+    parser = parsed(dump.path(JOBS), unit="nodes", texts=Texts(KEPT))
+    read = parser.columns()
+    if not read or not len(read["submit"]):
+        raise TwinError(f"{dump.path(JOBS)}: there is no job in it; dump with an earlier --since.")
+    for name in ("start", "end", "eligible", "state"):
+        if name not in read:
+            raise TwinError(f"{dump.path(JOBS)}: it has no column {name.title()}; dump anew with fedsched twin dump.")
+    texts = {name: _texts(parser.texts, read, name) for name in (*KEPT, "jobname", "constraints", "reservation")}
+    notes = [f"{counted(parser.steps, 'step')} of jobs"] * bool(parser.steps)
+    here = (texts["cluster"] == cluster) | (texts["cluster"] == "")
+    if not here.any():
+        here[:] = True
+    elif not here.all():
+        notes.append(f"{counted(int((~here).sum()), 'run')} of other clusters")
+    nodes = _first(read, "nodes", "requested_nodes")
+    sound = here & (read["submit"] > 0) & np.isfinite(read["submit"]) & (nodes >= 1)
+    if lost := int((here & ~sound).sum()):
+        notes.append(f"{counted(lost, 'run')} that tell of no submit or of no node")
+    ids, _ = distinct_ids(own_ids(read["id"]))
+    waits = waits_of(read, parser.texts, ids=ids, names_known="jobname" in parser.named, local=parser.local)
+    order = np.flatnonzero(sound)
+    order = order[np.lexsort((ids[order], read["submit"][order]))]
+    return _taken(
+        read, texts, parser.numbers["partition"], ids, nodes, waits.after, waits.begin, order, notes,
+        beyond=_beyond(dump, parser, read, waits, order),
+    )  # fmt: skip
+
+
+def _beyond(dump: Dump, parser: Parser, read: dict[str, Column], waits: Waits, rows: NDArray[np.int64]) -> list[str]:
+    """Return what runs ask for that a replay does not have; accounts and reservations are those of the dump."""
+    bits = parser.demands(read, waits)[rows]
+    bits &= ~(int(Demand.QOS) * dump.has(ACCOUNTS) | int(Demand.RESERVATION) * dump.has(RESERVATIONS))
+    options = parser.texts.labels(read, []).get(Labels.PREFIX + OPTIONS)
+    facts = asked_beyond(bits, np.full(rows.size, "") if options is None else options[rows], noun="run")
+    pools = {name.removeprefix(PoolNeeds.PREFIX): read[name][rows] > 0 for name in read if field_of(name) == "pools"}
+    if kinds := [name for name, needing in sorted(pools.items()) if needing.any()]:
+        needing = int(np.logical_or.reduce(list(pools.values())).sum())
+        facts.append(f"{counted(needing, 'run')} with licences ({first_of(kinds)})")
+    return facts
+
+
+def _taken(
+    read: dict[str, Column],
+    texts: dict[str, NDArray[Any]],
+    partitions: dict[str, float],
+    ids: Column,
+    nodes: Column,
+    after: NDArray[Any] | None,
+    begin: Column | None,
+    order: NDArray[np.int64],
+    notes: list[str],
+    *,
+    beyond: list[str],
+) -> Records:
+    def column(name: str) -> Column:
+        values = read[name][order]
+        return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+    state = texts["state"][order]
+    submit, start, end = read["submit"][order], column("start"), column("end")
+    elapsed = known_or_none(read["elapsed"][order]) if "elapsed" in read else np.where(np.isnan(end), 0, end - start)
+    running = np.isin(state, RUNS)
+    gone = (read["state"][order] == CANCELLED) & (elapsed <= 0) & ~running
+    waiting = np.isin(state, ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"]) & (elapsed <= 0)
+    start = np.where(gone | waiting, np.nan, start)
+    end = np.where(running | waiting, np.nan, end)
+    # A run that says no start never held nodes, whatever else became of it.
+    gone |= np.isnan(start) & ~waiting & ~running
+    end = np.where(np.isnan(start) | np.isnan(end), end, np.maximum(end, start))
+    limit = read["limit"][order] if "limit" in read else np.full(len(order), UNKNOWN)
+    eligible = column("eligible")
+    names = as_objects(["", *(name.split(",")[0] for name in partitions)])
+    labels = {label: texts[name][order] for name, label in LABELS.items()}
+    labels["partition"] = names[np.maximum(_first(read, "partition")[order], 0).astype(np.int64)]
+    job = read["id"][order]
+    cpus = _first(read, "cpus", "requested_cpus")[order]
+    return Records(
+        id=ids[order].astype(np.int64),
+        job=job,
+        array=read["array"][order] if "array" in read else np.full(len(order), -1.0),
+        status=known_or_none(read["state"][order]),
+        submit=submit,
+        eligible=np.where(np.isnan(eligible), submit, np.maximum(eligible, submit)),
+        start=start,
+        end=end,
+        limit=np.where(limit == UNLIMITED, YEAR, np.where(np.isfinite(limit) & (limit > 0), limit, np.nan)),
+        nodes=nodes[order].astype(np.int64),
+        asked=_first(read, "asked_nodes")[order].astype(np.int64),
+        cpus=np.maximum(np.where(np.isfinite(cpus), cpus, 0), 0).astype(np.int64),
+        priority=_numbers(texts["priority"][order]),
+        again=_later_runs(job, submit),
+        gone=gone,
+        preempted=state == "PREEMPTED",
+        reason=texts["reason"][order],
+        flags=texts["flags"][order],
+        hosts=texts["nodelist"][order],
+        labels=labels,
+        user=distinct(labels["user"])[1],
+        after=None if after is None else after[order],
+        begin=np.full(len(order), np.nan) if begin is None else np.where(begin[order] > submit, begin[order], np.nan),
+        nice=_nice(read)[order],
+        demand={name: read[name][order] for name in read if field_of(name) == "demand"},
+        beside=_beside(read)[order],
+        notes=tuple(notes),
+        beyond=tuple(beyond),
+    )
+
+
+def _first(read: dict[str, Column], *names: str) -> Column:
+    """Return the first of these columns that is there, and of the next what it does not tell."""
+    found = np.full(len(read["submit"]), np.nan)
+    for name in names:
+        if name in read:
+            values = np.where(np.isfinite(read[name]) & (read[name] > 0), read[name], np.nan)
+            found = np.where(np.isnan(found), values, found)
+    return np.where(np.isnan(found), 0.0, found)
+
+
+def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
+    """Return the texts of a column, "" where there is none; of states the word alone."""
+    codes = read.get(PREFIX + name)
+    if codes is None:
+        return np.full(len(read["submit"]), "", dtype=object)
+    said = [text.replace(BAR, "|").strip() for text in texts.texts(name)]
+    said = ["" if text.lower() in NOBODY else text for text in said]
+    if name == "state":
+        said = [whole_state(text) for text in said]
+    return as_objects(said)[codes.astype(np.int64)]
+
+
+def _beside(read: dict[str, Column]) -> NDArray[Any]:
+    """Return what jobs ask for beside nodes, CPUs and memory: GPUs, licences, other devices."""
+    asked = {f"licence {name.partition('.')[2].lower()}": read[name] > 0 for name in read if field_of(name) == "pools"}
+    demands = np.nan_to_num(read["demands"]).astype(np.int64)
+    asked["gres/gpu"] = demands & Demand.GPU != 0
+    asked["other resources"] = demands & Demand.OTHER != 0
+    found = np.full(len(demands), "", dtype=object)
+    for name, whose in sorted(asked.items()):
+        found[whose] += f";{name}"
+    return np.array([text.lstrip(";") for text in found.tolist()], dtype=object)
+
+
+def _nice(read: dict[str, Column]) -> NDArray[np.int64]:
+    return read.get(PREFIX + "nice", np.zeros(len(read["submit"]))).astype(np.int64)
+
+
+def _numbers(texts: NDArray[Any]) -> Column:
+    """Return what texts say that are whole numbers, 0 for others."""
+    said = {text: float(digits_of(text) or 0) for text in dict.fromkeys(texts.tolist())}
+    return np.array([said[text] for text in texts.tolist()], dtype=np.float64)
+
+
+def _later_runs(job: Column, submit: Column) -> Mask:
+    """Return which rows are runs of a job after its first."""
+    order = np.lexsort((submit, job))
+    again = np.zeros(len(job), dtype=np.bool_)
+    again[order[1:]] = (job[order[1:]] == job[order[:-1]]) & np.isfinite(job[order[1:]])
+    return again

@@ -1,0 +1,204 @@
+"""What of a dump may be taken as given in a replay: recorded facts other than a job's own start, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from fedsched.site.twin.records import Records
+    from fedsched.site.twin.site import Site
+
+    Column = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+# By name, in the order in which a report gives them, and what is then taken from the record.
+GIVENS = {
+    "clocks": "when backfill passes took place that started a job, when usage was aged, when main passes were",
+    "node down": "when nodes were down or drained",
+    "reservation": "when nodes were reserved, and for whom",
+    "requeued": "when runs after a job's first could be eligible",
+    "dependency": "when what a job depended on had come",
+    "held": "until when a job was held, by whomever",
+    "limit reached": "when others of the same limit had left room, by their recorded runs",
+    "preempted": "when preempted runs ended",
+    "submitted before the dump": "when jobs began that waited already as the dump begins",
+}
+BEFORE, LIMIT = "submitted before the dump", "limit reached"
+JITTER = 1.0  # seconds by which Slurm's times of one event may differ
+# What a reason must hold for its limit to be one of nodes rather than of jobs.
+OF_SIZES = ("cpu", "node", "tres", "mem", "gres", "billing")
+
+
+def usual(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
+    """Return the facts that a replay takes as given where nobody says otherwise: those that tell anything here.
+
+    Clocks are given to Slurm's own scheduler alone, and what limits did to whoever does not keep them himself.
+    """
+    left = {BEFORE, *(() if clocks else ("clocks",)), *(() if limits else (LIMIT,))}
+    return tuple(name for name in GIVENS if name not in left and matters(site, name))
+
+
+def known_givens(given: Collection[str]) -> tuple[str, ...]:
+    """Return the facts of these names, in the order in which they are given."""
+    for name in given:
+        if name not in GIVENS:
+            raise unknown_name("fact to take as given", name, GIVENS)
+    return tuple(name for name in GIVENS if name in given)
+
+
+def matters(site: Site, name: str) -> bool:
+    """Return whether a fact changes anything in the replay of a dump."""
+    if name == "clocks":
+        return bool(passes_of(site).size)
+    if name == "node down":
+        return bool(site.down)
+    if name == "reservation":
+        return bool(site.reserved)
+    return bool(subjects(site, name).any())
+
+
+def subjects(site: Site, name: str) -> Mask:
+    """Return of which runs a fact is: those that are told something themselves where it is given."""
+    records = site.records
+    begun = np.where(np.isnan(records.begin), records.submit, np.maximum(records.begin, records.submit))
+    later = records.eligible > begun + JITTER
+    depends = np.zeros(len(records), dtype=np.bool_) if records.after is None else records.after != ""
+    match name:
+        case "clocks" | "node down":
+            return np.zeros(len(records), dtype=np.bool_)
+        case "reservation":
+            return np.asarray(records.labels["reservation"] != "")
+        case "requeued":
+            return records.again & later
+        case "dependency":
+            return depends & ~records.again
+        case "held":
+            return later & ~records.again & ~depends
+        case "limit reached":
+            return _limited(records)
+        case "preempted":
+            return records.preempted & ~np.isnan(records.end)
+        case _:
+            waited = (records.submit < site.since) & ~(records.start < site.since)
+            return waited & ~np.isnan(records.start)
+
+
+def released(site: Site) -> Mask:
+    """Return which runs were held by whomever, as Slurm says, until they were eligible."""
+    by_somebody = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
+    return by_somebody & subjects(site, "held")
+
+
+def begins_of(site: Site, given: Collection[str]) -> Column:
+    """Return when each run may begin at the earliest, on the jobs' clock; 0 = as soon as it is submitted."""
+    records, zero = site.records, site.zero
+    begin = np.where(np.isnan(records.begin), 0.0, records.begin - zero)
+    waited = (records.submit < site.since) & ~(records.start < site.since)
+    begin = np.where(waited, np.maximum(begin, site.begin), begin)
+    for name in ("requeued", "dependency", "held"):
+        if name in given:
+            mine = subjects(site, name)
+            begin = np.where(mine, np.maximum(begin, records.eligible - zero), begin)
+    if "limit reached" in given:
+        begin = np.maximum(begin, _room_made(records) - zero)
+    if BEFORE in given:
+        mine = subjects(site, BEFORE)
+        begin = np.where(mine, records.start - zero, begin)
+    return begin
+
+
+def passes_of(site: Site) -> Column:
+    """Return when backfill passes took place that started a job, as the jobs' own flags tell; seconds of the jobs.
+
+    Where sacct has no such flags, every start is taken for one of a pass.
+    """
+    records = site.records
+    flagged = np.array(["SchedBackfill" in text for text in records.flags.tolist()], dtype=np.bool_)
+    if not flagged.any():
+        flagged[:] = True
+    return np.unique(records.start[flagged & ~np.isnan(records.start)] - site.zero)
+
+
+def _limited(records: Records) -> Mask:
+    said = {text: _is_limit(text) for text in dict.fromkeys(records.reason.tolist())}
+    return np.array([said[text] for text in records.reason.tolist()], dtype=np.bool_)
+
+
+def _is_limit(reason: str) -> bool:
+    small = reason.lower()
+    return "limit" in small and "timelimit" not in small and "partition" not in small
+
+
+def _room_made(records: Records) -> Column:
+    """Return when others' recorded runs had left room for each run that a limit kept waiting.
+
+    How high a limit is nobody tells: it is taken to be the most that runs of its kind ever had at once.
+    """
+    found = np.full(len(records), -np.inf)
+    rows = np.flatnonzero(_limited(records))
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows.tolist():
+        groups.setdefault(_whose(records, row), []).append(row)
+    for (kind, of_sizes, *_), limited in groups.items():
+        members = _members(records, kind, limited[0])
+        for row, moment in zip(limited, _moments(records, members, limited, of_sizes), strict=True):
+            found[row] = moment
+    return found
+
+
+def _whose(records: Records, row: int) -> tuple[Any, ...]:
+    """Return which runs share the limit that a run waited for: by user, account, QOS or array."""
+    small = records.reason[row].lower()
+    of_sizes = any(word in small for word in OF_SIZES)
+    label = {name: values[row] for name, values in records.labels.items()}
+    if "array" in small:
+        return ("array", of_sizes, float(records.array[row]))
+    if "qos" in small:
+        user = label["user"] if "user" in small else ""
+        return ("qos", of_sizes, label["qos"], user)
+    if "grp" in small:
+        return ("account", of_sizes, label["account"])
+    return ("user", of_sizes, label["account"], label["user"])
+
+
+def _members(records: Records, kind: str, row: int) -> NDArray[np.int64]:
+    labels = records.labels
+    started = ~np.isnan(records.start)
+    if kind == "array":
+        return np.flatnonzero(started & (records.array == records.array[row]))
+    if kind == "qos":
+        mine = labels["qos"] == labels["qos"][row]
+        if "user" in records.reason[row].lower():
+            mine &= labels["user"] == labels["user"][row]
+    else:
+        mine = labels["account"] == labels["account"][row]
+        if kind == "user":
+            mine &= labels["user"] == labels["user"][row]
+    return np.flatnonzero(started & np.asarray(mine, dtype=np.bool_))
+
+
+def _moments(records: Records, members: NDArray[np.int64], limited: list[int], of_sizes: bool) -> list[float]:
+    size = records.nodes if of_sizes else np.ones(len(records), dtype=np.int64)
+    start, end = records.start[members], np.where(np.isnan(records.end[members]), np.inf, records.end[members])
+    times, which = np.unique(np.concatenate([start, end]), return_inverse=True)
+    change = np.zeros(len(times), dtype=np.int64)
+    np.add.at(change, which, np.concatenate([size[members], -size[members]]))
+    level = np.cumsum(change)  # from each time on
+    most = int(level.max(initial=0))
+    found = []
+    for row in limited:
+        own = np.where(times >= records.start[row], size[row], 0) if not np.isnan(records.start[row]) else 0
+        free = level - own + size[row] <= most
+        at = max(0, int(np.searchsorted(times, records.eligible[row], side="right")) - 1)
+        later = times[at:][free[at:]]
+        known = later.size and np.isfinite(later[0])  # else whoever fills it runs on as the dump ends
+        found.append(max(float(records.eligible[row]), float(later[0])) if known else -np.inf)
+    return found

@@ -1,0 +1,90 @@
+"""A replay: the jobs of a dump simulated anew, beside what is on record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.simulate import simulate
+from fedsched.site.twin.problem import SLURM, is_slurm, keeps_limits, problem_of
+from fedsched.site.twin.replay_facts import known_givens, usual
+from fedsched.site.twin.site import Site, read_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule.schedule import Schedule
+    from fedsched.policies import Policy
+    from fedsched.site.twin.folder import Dump
+    from fedsched.site.twin.problem import Problem
+    from fedsched.slurm import Slurm
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a policy makes of a dump's jobs, and what Slurm made of them; times are seconds of the workload."""
+
+    site: Site
+    problem: Problem
+    schedule: Schedule
+    given: tuple[str, ...]
+
+    @cached_property
+    def later(self) -> NDArray[np.float64]:
+        """Return by how many seconds each compared job starts later here than on record; infinite: not at all."""
+        here = self.schedule.start[self.problem.compared]
+        return np.where(np.isnan(here), np.inf, here - self.problem.start[self.problem.compared])
+
+    @cached_property
+    def equal(self) -> NDArray[np.bool_]:
+        """Return which compared jobs start when the record says, within an interval of backfill passes."""
+        return np.abs(self.later) <= self.site.interval
+
+    @property
+    def share(self) -> float:
+        """Return the share of the compared starts that are equal."""
+        return float(self.equal.mean()) if self.equal.size else 1.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left out, assumed or taken as given, a line each."""
+        taken = f"taken as given: {', '.join(self.given)}" if self.given else "nothing is taken as given"
+        return (*self.site.notes, *self.problem.notes, *self.schedule.notes, taken)
+
+
+def replay(
+    dump: str | PathLike[str] | Dump | Site,
+    policy: str | Policy | Slurm = SLURM,
+    *,
+    given: Collection[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replayed:
+    """Simulate the jobs of a dump anew, from what ran and waited as it begins.
+
+    Parameters
+    ----------
+    dump
+        The folder, or what was read of it.
+    policy
+        "slurm" is Slurm's own scheduler by the dump's own configuration; any other policy of `simulate`.
+    given
+        Which recorded facts are taken as given, of `fedsched.site.twin.GIVENS`. None: all that tell anything, but for
+        the
+        starts of jobs that were submitted before the dump begins, and for limits where the policy keeps them itself.
+    progress
+        As in `fedsched.simulate`.
+    """
+    site = dump if isinstance(dump, Site) else read_site(dump)
+    if given is None:
+        taken = usual(site, clocks=is_slurm(policy), limits=not keeps_limits(site, policy))
+    else:
+        taken = known_givens(given)
+    problem = problem_of(site, policy, given=taken)
+    schedule = simulate(problem.workload, problem.federation, problem.policy, progress=progress)
+    return Replayed(site, problem, schedule, taken)

@@ -1,0 +1,182 @@
+"""A site as its dump tells of it: machine, runs, accounts and closed nodes, each read once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import TwinError
+from fedsched.core.text import counted
+from fedsched.model.machine.notes import GIVEN_WHOLE, assumed_of, left_out_of
+from fedsched.site.twin.accounts import accounts_of
+from fedsched.site.twin.calendar import downtimes_of, on_their_nodes, reservations_of
+from fedsched.site.twin.folder import opened
+from fedsched.site.twin.machine import machine_of
+from fedsched.site.twin.records import YEAR, records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.time.downtimes import Downtime
+    from fedsched.site.twin.folder import Dump
+    from fedsched.site.twin.machine import Machine
+    from fedsched.site.twin.records import Records
+    from fedsched.slurm.priority.associations import Associations
+
+QOS_OF_PARTITIONS = "QOS of "
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a dump says, on one clock: `zero` is second 0 of the jobs, `begin` and `end` the dump's span on it.
+
+    `machine.federation` takes every job that Slurm took: who was admitted is on record, and not decided anew.
+    """
+
+    dump: Dump
+    machine: Machine
+    records: Records
+    accounts: Associations | None
+    down: tuple[Downtime, ...]
+    down_named: tuple[Downtime, ...]  # the same, each on the very nodes that it was
+    reserved: tuple[Downtime, ...]
+    zero: float
+    since: float  # by the wall: what ran and waited then is there as a replay begins
+    notes: tuple[str, ...]
+
+    @property
+    def federation(self) -> Federation:
+        """Return what the jobs run on."""
+        return self.machine.federation
+
+    @property
+    def begin(self) -> float:
+        """Return from when on jobs were asked for, a second of the jobs."""
+        return self.since - self.zero
+
+    @property
+    def end(self) -> float:
+        """Return when the dump was taken, a second of the jobs."""
+        return self.dump.taken - self.zero
+
+    @property
+    def interval(self) -> float:
+        """Return within how many seconds two starts count as equal: those between two backfill passes."""
+        words = self.machine.conf.parameters.get("schedulerparameters", "")
+        given = dict(one.strip().partition("=")[::2] for one in words.lower().split(","))
+        try:
+            return max(1.0, float(given.get("bf_interval", "30")))
+        except ValueError:
+            return 30.0
+
+    @property
+    def limits(self) -> NDArray[np.float64]:
+        """Return the time limit of every run; without one that of its partition, and a year where that has none."""
+        longest = {one.name: one.max_time for one in self.federation.partitions}
+        usual = [longest.get(name, np.inf) for name in self.records.labels["partition"].tolist()]
+        own = self.records.limit
+        # sacct says Partition_Limit of whoever names none, which is read as none at all.
+        none = np.isnan(own) | ((own >= YEAR) & ~(self.records.end - self.records.start > usual))
+        return np.minimum(np.where(none, usual, own), YEAR)
+
+    def at(self, since: float, until: float) -> Site:
+        """Return the site as if it had been dumped from a time on to another, both by the wall."""
+        records = self.records
+        there = (records.submit <= until) & ~(records.end <= since)
+        first = np.where(np.isnan(records.start), records.submit, np.minimum(records.submit, records.start))[there]
+        zero = float(np.floor(min(first.min(initial=since), since)))
+        moved = self.zero - zero
+        return replace(
+            self,
+            records=records.take(np.flatnonzero(there)),
+            down=tuple(_moved(one, moved) for one in self.down),
+            down_named=tuple(_moved(one, moved) for one in self.down_named),
+            reserved=tuple(_moved(one, moved) for one in self.reserved),
+            zero=zero,
+            since=since,
+        )
+
+
+def _moved(downtime: Downtime, seconds: float) -> Downtime:
+    known = downtime.known_from
+    return replace(
+        downtime,
+        begin=downtime.begin + seconds,
+        end=downtime.end + seconds,
+        known_from=known if known is None or np.isinf(known) else known + seconds,
+    )
+
+
+def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | None = None) -> Site:
+    """Return what the dump in a folder says.
+
+    Parameters
+    ----------
+    folder
+        What `fedsched twin dump` has written.
+    changes
+        Parameters of the configuration in place of its own, by name in small letters.
+    """
+    dump = opened(folder)
+    machine = machine_of(dump, changes)
+    records = records_of(dump, machine.conf.name)
+    if dump.since >= dump.taken:
+        raise TwinError(f"{dump.folder}: it was taken before the time since when jobs were asked for; dump it anew.")
+    first = np.where(np.isnan(records.start), records.submit, np.minimum(records.submit, records.start))
+    zero = float(np.floor(min(first.min(), dump.since)))
+    accounts, added = accounts_of(dump, records, machine.conf.name)
+    down, said_of_down = downtimes_of(dump, machine.federation, zero)
+    named = on_their_nodes(dump, machine.federation, zero) if down else ()
+    reserved, said_of_reserved = reservations_of(dump, machine.federation, zero)
+    notes = [f"left out: {note}" for note in records.notes]
+    notes += said_of_jobs(records)
+    if left := _of_machine(machine):
+        notes.append(f"not modelled of the machine: {', '.join(left)}")
+    notes += [f"assumed of the accounts: {', '.join(added)}"] * bool(added)
+    notes += [f"of nodes' events: {'; '.join(said_of_down)}"] * bool(said_of_down)
+    notes += [f"of reservations: {'; '.join(said_of_reserved)}"] * bool(said_of_reserved)
+    if machine.shared:
+        notes.append("nodes that several jobs share are given whole: waits are then longer than recorded ones")
+    return Site(dump, machine, records, accounts, down, named, reserved, zero, dump.since, tuple(notes))
+
+
+def said_of_jobs(records: Records) -> list[str]:
+    """Return a line that names what replays leave out of the runs; no line if they leave nothing out."""
+    return [f"not modelled of the jobs: {'; '.join(records.beyond)}"] if records.beyond else []
+
+
+def _of_machine(machine: Machine) -> list[str]:
+    """Return what the model does not have of the machine; that of the scheduler the policy says itself."""
+    facts = (*left_out_of(machine.federation.partitions), *assumed_of(machine.federation.partitions))
+    mine = [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
+    return [one for one in mine if not one.startswith(QOS_OF_PARTITIONS)]
+
+
+def qos_of_partitions(machine: Machine) -> list[str]:
+    """Return which partitions have a QOS, whose limits Slurm's own policy keeps and others do not."""
+    return [one for one in left_out_of(machine.federation.partitions) if one.startswith(QOS_OF_PARTITIONS)]
+
+
+def open_to_all(federation: Federation) -> Federation:
+    """Return the machine with partitions that take whoever names them: who was admitted is on record."""
+    partitions = tuple(
+        replace(one, max_time=float("inf"), default_time=None, min_nodes=1, max_nodes=None, accounts=(), qos=())
+        for one in federation.partitions
+    )
+    return replace(federation, partitions=partitions)
+
+
+def span_in_words(site: Site) -> str:
+    """Return which days a dump is of, and how many runs are in it."""
+    from fedsched.io.wall_clock import WallTime
+
+    return (
+        f"{counted(len(site.records), 'run')} of jobs on {counted(site.federation.nodes, 'node')}, "
+        f"{WallTime(site.dump.since)} to {WallTime(site.dump.taken)}"
+    )

@@ -1,0 +1,136 @@
+"""The memory of jobs on nodes that a slurm.conf shares: what is usual, and what may be asked [75]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.core.text import counted, one_line
+from fedsched.io.slurm_files.slurm_values import whole_of
+from fedsched.model.jobs.admission import partition_of_jobs
+from fedsched.model.jobs.layout import layout_of, nodes_asked
+from fedsched.model.jobs.resources import NodeDemands
+from fedsched.model.jobs.shares import CORES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.schedule.node_use import NodeUse
+    from fedsched.slurm.conf.policy import Slurm
+
+    Ints = NDArray[np.int64]
+
+MEMORY = "memory"
+NAMES = ("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode")
+FORMS = ("percpu", "pernode")  # two ways to say one thing: a partition that says it in either has none of the conf's
+
+
+def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
+    """Return the jobs with the memory that their partition gives to those that ask for none, a task.
+
+    Beside them, 1 for each whose memory is asked of a node, as `--mem` does and not `--mem-per-cpu`: that of the tasks
+    that stand together there, so many as the job says.
+    """
+    columns = {} if workload.demand is None else dict(workload.demand.columns())
+    none = np.zeros(len(workload), dtype=np.int64)
+    cores = np.maximum(columns.get(CORES, none), 1)
+    memory = np.array(columns.get(MEMORY, none))
+    together = layout_of(workload)[0]
+    by_node = ((together > 0) & (memory > 0)).astype(np.int64)
+    usual = next((name for name, one in slurm.priority.partitions.items() if one.default), "")
+    places = workload.partition
+    for name in np.unique(places).tolist():
+        said = {one: _of_partition(slurm, name or usual, one) for one in NAMES}
+        rows = np.flatnonzero((places == name) & (memory == 0))
+        if said["DefMemPerCPU"]:
+            memory[rows] = cores[rows] * said["DefMemPerCPU"]
+        else:
+            memory[rows] = _of_nodes(workload, slurm, rows, together, said["DefMemPerNode"])
+            by_node[rows] = 1
+        _refuse_more(workload, np.flatnonzero(places == name), said, cores, memory, np.maximum(together, 1))
+    if (memory == columns.get(MEMORY, none)).all():
+        return workload, by_node
+    return replace(workload, demand=NodeDemands.of(columns | {MEMORY: memory}, workload.id)), by_node
+
+
+def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each: int) -> Ints:
+    """Return the memory of tasks whose nodes are given so much, whoever stands there."""
+    alone = np.where(workload.tasks[rows] == 1, 1, np.minimum(together[rows], workload.tasks[rows]))
+    for row in rows[(alone == 0) | (each == 0)][:1].tolist():
+        why = f"DefMemPerNode={each} is for each of its nodes" if each else "there is no DefMemPerCPU"
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: it asks for no memory, and {why} ({slurm.conf.path}); give its demand of memory "
+            f"{'or its tasks_per_node' if each else 'a task'}."
+        )
+    return -(-each // np.maximum(alone, 1))
+
+
+def _refuse_more(
+    workload: Workload, rows: Ints, said: dict[str, int], cores: Ints, memory: Ints, together: Ints
+) -> None:
+    asks = {"MaxMemPerCPU": -(-memory // cores), "MaxMemPerNode": memory * np.minimum(together, workload.tasks)}
+    cures = {"MaxMemPerCPU": "Slurm gives it more cores a task: let it demand them", "MaxMemPerNode": "drop it"}
+    for name, asked in asks.items():
+        for row in rows[(asked[rows] > said[name]) & (said[name] > 0)][:1].tolist():
+            raise InfeasibleError(
+                f"Job {workload.id[row]}: its {asked[row]} MB are over {name}={said[name]}; {cures[name]}, or allow "
+                "more."
+            )
+
+
+def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
+    line = slurm.conf.partitions.get(partition)
+    said = {} if line is None else line.words
+    what = name.lower().removesuffix(FORMS[0]).removesuffix(FORMS[1])
+    own = any(said.get(what + form) for form in FORMS)
+    text = (said if own else slurm.conf.parameters).get(name.lower()) or "0"
+    if text.upper() == "UNLIMITED":
+        return 0
+    return whole_of(text, slurm.conf.path if line is None else line.where, name)
+
+
+def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return how many nodes of each job count, one unless it is told how many, and its cores, memory and whole GPUs."""
+    columns = {} if workload.demand is None else workload.demand.columns()
+    none = np.zeros(len(workload), dtype=np.int64)
+    nodes = np.maximum(nodes_asked(workload), 1)
+    cores = np.maximum(columns.get(CORES, none), 1)
+    memory, gpus = (workload.tasks * columns.get(name, none) for name in (MEMORY, "gpu"))
+    return nodes, workload.tasks * cores, memory, gpus
+
+
+def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
+    """Return what is assumed of the sizes of jobs, where these decide anything and nobody tells for how many nodes."""
+    untold = (nodes_asked(workload) == 0) & (workload.tasks > 1)
+    if not untold.any() or not slurm.priority.multifactor or slurm.priority.size == 0:
+        return []
+    whose = counted(int(untold.sum()), "job")
+    return [f"assumed: the size of {whose} has one node, for nobody tells how many they asked for"]
+
+
+def told_of_partitions(use: NodeUse) -> list[str]:
+    """Return which partitions have jobs on more nodes than their MaxNodes, which is not asked as nodes are chosen."""
+    nodes = np.bincount(use.job, minlength=len(use.workload))
+    where, found = partition_of_jobs(use.workload, use.federation), []
+    for k, one in enumerate(use.federation.partitions):
+        if one.max_nodes is not None and (over := np.flatnonzero((where == k) & (nodes > one.max_nodes))).size:
+            jobs = f"{counted(over.size, 'job')} on more, job {use.workload.id[over[0]]} first"
+            found.append(
+                f"not modelled on nodes that jobs share: MaxNodes={one.max_nodes} of partition {one_line(one.name)!r} "
+                f"({jobs}; give its tasks_per_node, or leave sharing= out)"
+            )
+    return found
+
+
+def refuse_other_sharing(slurm: Slurm) -> None:
+    """Refuse a conf whose nodes do not share cores and memory."""
+    if not slurm.parameters.shares_memory:
+        asked = ",".join(slurm.parameters.selection)
+        raise FederationError(
+            f"{slurm.conf.path}: nodes are shared by SelectType=select/cons_tres with CR_Core_Memory or CR_CPU_Memory, "
+            f"not with SelectTypeParameters={asked or '(none)'}; leave sharing= out, and nodes are given whole."
+        )

@@ -1,0 +1,157 @@
+"""What jobs wait for beside nodes, as Slurm's arrays: conditions, arrays' tasks, limits, windows, times to leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, in_order
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.time.downtimes import KINDS, reserved_names
+from fedsched.model.time.reservations import reservations_of
+from fedsched.slurm.loop.structs import Conditions, Holds, Limits, Windows
+from fedsched.slurm.nodes.node_sets import words_of
+from fedsched.slurm.passes.conditions import END, END_BADLY, END_WELL, START
+
+if TYPE_CHECKING:
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.time.downtimes import Downtime
+    from fedsched.slurm.loop.structs import Ints
+
+NEVER = 2**62
+NOBODYS = -1
+AWAITS = {Kind.AFTER: START, Kind.AFTERANY: END, Kind.AFTEROK: END_WELL, Kind.AFTERNOTOK: END_BADLY}
+ENDS = {End.WELL: END_WELL, End.BADLY: END_BADLY, End.CANCELLED: END}
+ALIKE = ("account", "qos", "partition", "reservation", "features", "name", "user")  # what tasks of one record agree in
+
+
+def conditions_on(workload: Workload, reading: Reading, rows: Ints) -> Conditions:
+    """Return who waits for whom, by the jobs' numbers."""
+    edges, jobs = edges_of(workload), len(workload)
+    in_order(workload, edges)  # refuses circles
+    number = np.empty(jobs, dtype=np.int64)
+    number[rows] = np.arange(jobs)
+    by_on = np.argsort(number[edges.on], kind="stable")
+    return Conditions(
+        first=_ints(np.searchsorted(number[edges.on][by_on], np.arange(jobs + 1))),
+        follower=_ints(number[edges.job][by_on]),
+        awaits=_ints([AWAITS[Kind(kind)] for kind in edges.kind[by_on]]),
+        lag=_ints(np.ceil(edges.lag[by_on])),
+        open=_ints(1 + np.bincount(number[edges.job], minlength=jobs)),
+        end=_ints([ENDS[End(end)] for end in ends_of(workload, reading)[rows]]),
+    )
+
+
+def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
+    """Return when jobs are held, in whole seconds in which they are so at any time."""
+    nobody = _ints(np.zeros(0))
+    held = None if workload.held is None else workload.held.take(rows)
+    if held is None:
+        return Holds(nobody, nobody, nobody, nobody, nobody, nobody)
+    begin = _ints([_second(time, base, down=True) for time in held.begin.tolist()])
+    end = _ints([_second(time, base, down=False) for time in held.end.tolist()])
+    first, owner = (np.array(values, dtype=np.int64) for values in (held.first, held.owner))  # theirs are read-only
+    by_begin, by_end = (_ints(np.argsort(times, kind="stable")) for times in (begin, end))
+    return Holds(first, begin, end, owner, by_begin, by_end)
+
+
+def cancelled_by(workload: Workload, base: int) -> Ints:
+    """Return the second in which each job leaves that has not started."""
+    if workload.cancel_at is None:
+        return np.full(len(workload), NEVER)
+    times = workload.cancel_at.cancel_at
+    return np.where(times >= 0.0, np.ceil(times).astype(np.int64) - base, NEVER)
+
+
+def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the first task of each job's record, and the next one: tasks of an array that are alike are one record."""
+    jobs = len(workload)
+    record, successor = np.arange(jobs), np.full(jobs, -1)
+    names = workload.label("array")[rows]
+    if not (names != "").any():
+        return record, successor
+    said = [workload.label(name)[rows] for name in ALIKE]
+    if workload.after is not None:
+        said.append(workload.after.texts[rows])
+    said += [column[rows] for column in (workload.submit, workload.tasks, workload.estimate, workload.user)]
+    if workload.begin is not None:
+        said.append(workload.begin.begin[rows])
+    if workload.held is not None:
+        said.append(workload.held.columns()["held"][rows])
+    if workload.nice is not None:
+        said.append(workload.nice.given[rows])
+    last: dict[tuple[Any, ...], int] = {}
+    for job in np.flatnonzero(names != "").tolist():
+        if workload.after is not None and "singleton" in str(workload.after.texts[rows[job]]):
+            continue  # each waits for the one before it
+        alike = (names[job], *(column[job] for column in said))
+        if alike in last:
+            successor[last[alike]] = job
+            record[job] = record[last[alike]]
+        last[alike] = job
+    return _ints(record), _ints(successor)
+
+
+def limits_of(workload: Workload, federation: Federation, rows: Ints) -> Limits:
+    """Return what the federation's limits and those of arrays count."""
+    counters, jobs = counters_of(workload, federation), len(workload)
+    number = np.empty(jobs, dtype=np.int64)
+    number[rows] = np.arange(jobs)
+    mine = number[counters.job]
+    by_job = np.argsort(mine, kind="stable")
+    array = np.full(jobs, NOBODYS)
+    for c, name in enumerate(counters.names):
+        if name.startswith("array "):
+            array[mine[counters.counter == c]] = c
+    return Limits(
+        amount=_ints(counters.amount),
+        first=_ints(np.searchsorted(mine[by_job], np.arange(jobs + 1))),
+        counter=_ints(counters.counter[by_job]),
+        weight=_ints(counters.weight[by_job]),
+        binds=np.ones(mine.size, dtype=np.int64),
+        array=_ints(array),
+        kind=np.zeros(mine.size, dtype=np.int64),
+    )
+
+
+def windows_of(federation: Federation, base: int) -> Windows:
+    """Return when which nodes are closed; whole seconds in which they are so at any time."""
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    calendar = federation.calendar
+    place = {name: r for r, name in enumerate(reserved_names(federation))}
+    kept = reservations_of(federation)
+    begin = _ints([_second(one.begin, base, down=True) for one in calendar])
+    end = _ints([_second(one.end, base, down=False) for one in calendar])
+    known = _ints([_second(float(one.known_from or 0.0), base, down=True) for one in calendar])
+    edges = np.unique(np.concatenate([begin, end, known]))
+    closed = np.array([one.members(sizes) for one in calendar], dtype=np.bool_)
+    return Windows(
+        nodes=words_of(closed.reshape(len(calendar), federation.nodes)),
+        begin=begin,
+        end=end,
+        planned_end=_ints([end[w] if one.end_known else NEVER for w, one in enumerate(calendar)]),
+        known=known,
+        reservation=_ints([place[one.name] if _is_kept(one) else NOBODYS for one in calendar]),
+        broken=_ints([not KINDS[one.kind][1] for one in calendar]),
+        edges=_ints(edges[edges < NEVER]),
+        begins=_ints([_second(one.begin, base, down=False) for one in kept]),
+        ends=_ints([_second(one.end, base, down=True) for one in kept]),
+    )
+
+
+def _is_kept(one: Downtime) -> bool:
+    return one.kind == "reservation"
+
+
+def _second(time: float, base: int, *, down: bool) -> int:
+    if time == float("inf"):
+        return NEVER
+    return max(0, int((np.floor if down else np.ceil)(max(time, float(base)))) - base)
+
+
+def _ints(values: Any) -> Ints:
+    return np.ascontiguousarray(values, dtype=np.int64)

@@ -1,0 +1,131 @@
+"""A workload through Slurm's event loop, from nouns to a schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.core.text import counted
+from fedsched.engine.run.simulation import no_room
+from fedsched.engine.sharing.result import Played as OnNodes
+from fedsched.engine.sharing.run import use_of
+from fedsched.model.schedule.integrals import NOT_KNOWN
+from fedsched.slurm.conf.memory import refuse_other_sharing, told_of_partitions, told_of_sizes, with_memory
+from fedsched.slurm.loop import event_loop
+from fedsched.slurm.loop.pack import pack, seconds_of_runs
+from fedsched.slurm.loop.pack_shared import shared_of
+from fedsched.slurm.loop.structs import Counter, Setting, new_state
+from fedsched.slurm.result.clock_ensemble import drawn
+from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSchedule, together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.sharing import NodeSharing
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.slurm.conf.policy import Slurm
+    from fedsched.slurm.loop.pack import Packed
+    from fedsched.slurm.loop.structs import Problem, State
+
+SLICE = 20_000  # instants between two looks at Ctrl-C and progress
+
+
+def scheduled(
+    workload: Workload,
+    federation: Federation,
+    slurm: Slurm,
+    reading: Reading,
+    progress: Callable[[int, int], None] | None = None,
+    sharing: NodeSharing | None = None,
+) -> SlurmSchedule | SharedSlurmSchedule:
+    """Return what Slurm makes of these jobs, or of what there was until Ctrl-C; None: nodes are given whole."""
+    if sharing is not None:
+        refuse_other_sharing(slurm)
+        workload, by_node = with_memory(workload, slurm)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing)
+    runs: list[SlurmSchedule | SharedSlurmSchedule] = []
+    for member in range(max(1, slurm.ensemble)):
+        one, sooner = drawn(packed, member)
+        shared = None
+        if sharing is not None:
+            weight = one.problem.machine.weight
+            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight)
+        state = new_state(one.problem, one.priorities, shared)
+        event_loop.begin(one.problem, state)
+        state.counter[Counter.NEXT_MAIN] -= sooner
+        status = _to_the_end(one.problem, state, progress)
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing))
+        if status == event_loop.PAUSED:
+            break
+    return runs[0] if len(runs) == 1 else together(runs)
+
+
+def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> int:
+    """Return what the loop says at its end, or that it goes on where Ctrl-C has stopped it."""
+    status = int(event_loop.PAUSED)
+    try:
+        while status == event_loop.PAUSED:
+            status = event_loop.run(problem, state, SLICE)
+            if progress is not None:
+                progress(int(state.counter[Counter.FINISHED]), problem.jobs.tasks.size)
+    except KeyboardInterrupt:
+        return int(event_loop.PAUSED)
+    blind = problem.settings[Setting.MAIN] == 0 and problem.settings[Setting.OWN_CLOCK] == 0
+    if status == event_loop.STUCK and blind:
+        raise ScheduleError(
+            f"{counted(int(state.counter[Counter.WAITING]), 'job')} would wait for ever: there is no main "
+            "scheduler (sched_interval=-1), and no backfill pass after the last one that is given."
+        )
+    return int(status)
+
+
+def _schedule(
+    workload: Workload,
+    federation: Federation,
+    slurm: Slurm,
+    reading: Reading,
+    state: State,
+    packed: Packed,
+    status: int,
+    sharing: NodeSharing | None,
+) -> SlurmSchedule | SharedSlurmSchedule:
+    jobs, rows, base = len(workload), packed.rows, packed.base
+    start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
+    start[rows] = state.start + base
+    by[rows], held[rows] = state.by, state.held
+    finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
+    now = float(state.counter[Counter.NOW] + base)
+    notes = [*slurm.notes_on(shared=sharing is not None), *([] if sharing is None else told_of_sizes(workload, slurm))]
+    interrupted = status == event_loop.PAUSED
+    if status == event_loop.STUCK:
+        notes.append(no_room(int(state.counter[Counter.FINISHED]), jobs))
+    if interrupted:
+        finish = np.where(finish <= now, finish, np.nan)
+        done = int((~np.isnan(finish)).sum())
+        notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
+    columns: dict[str, Any] = {
+        "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
+        "t0": float(workload.submit.min()), "notes": tuple(notes), "until": now if interrupted else np.inf,
+    }  # fmt: skip
+    if sharing is None or state.shared is None:
+        played = Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS]))
+        return SlurmSchedule(**columns, policy=str(slurm), counts=_counts(held, federation), played=played)
+    ordered = use_of(workload.take(rows), federation, start[rows], finish[rows], state.shared.work, None)
+    use = ordered.take(np.argsort(rows), workload)
+    columns["notes"] = (*notes, *told_of_partitions(use))
+    return SharedSlurmSchedule(
+        **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
+        integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
+    )  # fmt: skip
+
+
+def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:
+    members = np.unpackbits(np.ascontiguousarray(held).astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    of_node = federation.group_of_node
+    here = members[:, : of_node.size]
+    each = [here[:, of_node == g].sum(axis=1, dtype=np.int64) for g in range(len(federation.groups))]
+    return np.stack(each, axis=1)

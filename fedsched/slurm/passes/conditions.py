@@ -1,0 +1,150 @@
+"""What jobs wait for before they stand in the queue: their submit, other jobs, a time of their own [34 to 36].
+
+Whoever has met all conditions stands on the timer, by the second from which it may start. A job that can never start is
+gone, and so are those who wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.slurm.loop.structs import Counter
+
+if TYPE_CHECKING:
+    from fedsched.slurm.loop.structs import Problem, State
+
+START, END, END_WELL, END_BADLY, CANCELLED = (constant(k) for k in range(5))
+NEVER = constant(2**62)
+NOBODY = constant(0)
+DOOMED = constant(2**40)  # open conditions of a job that can never start
+
+
+@part
+def submitted(problem: Problem, state: State, job: int) -> None:
+    """Note that a job is submitted."""
+    state.waiting.open[job] -= 1
+    if state.waiting.open[job] == 0:
+        wait_until(problem, state, job, state.waiting.moment[job])
+
+
+@part
+def settle(problem: Problem, state: State, job: int, now: int, what: int) -> None:
+    """Tell those who wait for a job that it has started, ended, or left.
+
+    Who waits for a start is looked at in the next second at the earliest: the pass that made it has its list.
+    """
+    conditions, waiting = problem.conditions, state.waiting
+    doomed = NOBODY
+    for i in range(conditions.first[job], conditions.first[job + 1]):
+        awaits, follower = conditions.awaits[i], conditions.follower[i]
+        if awaits == START and what == CANCELLED:
+            doomed = _doom(problem, state, follower, doomed)
+            continue
+        if (awaits == START) != (what == START):
+            continue
+        if awaits > END and awaits != what:
+            doomed = _doom(problem, state, follower, doomed)
+            continue
+        waiting.moment[follower] = max(waiting.moment[follower], now + max(conditions.lag[i], int(what == START)))
+        waiting.open[follower] -= 1
+        if waiting.open[follower] == 0:
+            wait_until(problem, state, follower, waiting.moment[follower])
+    _doom_followers(problem, state, doomed)
+
+
+@part
+def wait_until(problem: Problem, state: State, job: int, moment: int) -> None:
+    """Put a job on the timer, to join the queue in a second, or when it is held no more that is held then [73]."""
+    state.waiting.moment[job] = released(problem, job, moment)
+    _push(state, job)
+
+
+@part
+def released(problem: Problem, job: int, moment: int) -> int:
+    """Return the first second from `moment` on in which a job is not held; where it is not before that, `moment`."""
+    holds, found = problem.holds, moment
+    if holds.first.size > 0:
+        for h in range(holds.first[job], holds.first[job + 1]):
+            if holds.begin[h] <= found:
+                found = max(found, holds.end[h])
+    return found
+
+
+@part
+def lose(problem: Problem, state: State, job: int) -> None:
+    """Let a job never start that waits for what cannot happen, and those who wait for it."""
+    _doom_followers(problem, state, _doom(problem, state, job, NOBODY))
+
+
+@part
+def _doom_followers(problem: Problem, state: State, doomed: int) -> None:
+    told = NOBODY
+    while told < doomed:
+        job = state.waiting.doomed[told]
+        told += 1
+        for i in range(problem.conditions.first[job], problem.conditions.first[job + 1]):
+            doomed = _doom(problem, state, problem.conditions.follower[i], doomed)
+
+
+@inlined
+def _doom(problem: Problem, state: State, job: int, doomed: int) -> int:
+    # Returns how many such there are with it, but for those who are to be cancelled, which is an end as well.
+    waiting = state.waiting
+    if waiting.open[job] > DOOMED // 2:
+        return doomed
+    waiting.open[job] = DOOMED
+    if problem.jobs.cancel[job] < NEVER:
+        return doomed
+    waiting.gone[job] = 1
+    state.counter[Counter.GONE] += 1
+    waiting.doomed[doomed] = job
+    return doomed + 1
+
+
+@part
+def next_moment(state: State) -> int:
+    """Return when the next job may start."""
+    if state.counter[Counter.TIMERS] == 0:
+        return NEVER
+    return state.waiting.moment[state.waiting.timer[0]]
+
+
+@inlined
+def _earlier(state: State, one: int, other: int) -> bool:
+    moment = state.waiting.moment
+    if moment[one] != moment[other]:
+        return moment[one] < moment[other]
+    return one < other
+
+
+@part
+def _push(state: State, job: int) -> None:
+    timer, place = state.waiting.timer, state.counter[Counter.TIMERS]
+    state.counter[Counter.TIMERS] += 1
+    while place > 0:
+        above = (place - 1) // 2
+        if not _earlier(state, job, timer[above]):
+            break
+        timer[place] = timer[above]
+        place = above
+    timer[place] = job
+
+
+@part
+def next_due(state: State) -> int:
+    """Take the job off the timer whose moment comes first."""
+    timer = state.waiting.timer
+    first, many = timer[0], state.counter[Counter.TIMERS] - 1
+    state.counter[Counter.TIMERS] = many
+    last, place = timer[many], NOBODY
+    while 2 * place + 1 < many:
+        child = 2 * place + 1
+        if child + 1 < many and _earlier(state, timer[child + 1], timer[child]):
+            child += 1
+        if not _earlier(state, timer[child], last):
+            break
+        timer[place] = timer[child]
+        place = child
+    timer[place] = last
+    return first

@@ -1,0 +1,137 @@
+"""The main scheduler's pass: whoever fits on idle nodes starts, and whoever does not keeps others off its partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.core.jit import constant, part
+from fedsched.slurm.conf.node_lines import keep_first_lines
+from fedsched.slurm.loop.running import start
+from fedsched.slurm.loop.structs import By, Counter, Setting
+from fedsched.slurm.nodes.node_sets import meet, ones
+from fedsched.slurm.nodes.shared_nodes import closed, fits_now, place_now
+from fedsched.slurm.passes.gpu_node_order import found_none, look_for_now
+from fedsched.slurm.passes.limit_checks import OTHERS, is_found_over, is_over, is_still_over
+from fedsched.slurm.passes.queue import drop_started, give_place, holds_others_up, order
+from fedsched.slurm.passes.windows import close, ends_in_time
+
+if TYPE_CHECKING:
+    from fedsched.slurm.loop.structs import Problem, State
+
+MAIN = constant(By.MAIN)
+STARTED, FAILED, PASSED = (constant(k) for k in range(3))
+
+
+@part
+def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
+    """Look at the first waiting jobs, one more than so many. Nodes of jobs that complete are not idle here."""
+    machine, scratch = problem.machine, state.scratch
+    scratch.withdrawn[:] = 0
+    scratch.failed[:] = 0
+    scratch.failed_in[:] = 0
+    scratch.of_partition[:] = 0
+    settings = problem.settings
+    most, of_part = settings[Setting.SCHED_MAX_JOB_START], settings[Setting.PARTITION_JOB_DEPTH]
+    tested, failed, started, later = 0, 0, 0, False
+    for place in range(state.counter[Counter.WAITING]):
+        if tested > depth or (failed == machine.tier.size and scratch.failed_in.size == 0):
+            break
+        job = state.queue[place]
+        if _is_passed_over(problem, state, job, now):
+            continue
+        partition = problem.jobs.partition[job]
+        if of_part > 0 and scratch.of_partition[partition] >= of_part:
+            continue
+        scratch.of_partition[partition] += 1
+        tested += 1
+        while job >= 0 and not is_over(problem, state, job, OTHERS):  # task after task of an array
+            outcome = _test(problem, state, job, now)
+            if outcome != STARTED:
+                failed += outcome == FAILED
+                break
+            started += 1
+            job = give_place(problem, state, place, now)
+            later = later or job >= 0
+            if started == most:
+                break
+        if started > 0 and started == most:  # 0: as many as can
+            break
+    if started > 0:
+        drop_started(state)
+    if later and problem.settings[Setting.FIFO] == 1:
+        order(problem, state)
+
+
+@part
+def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Return whether one of its partition or its reservation failed before, or it waits for a limit or its time."""
+    reservation = problem.jobs.reservation[job]
+    if reservation < 0:
+        failed = state.scratch.failed[problem.jobs.partition[job]] == 1
+    else:
+        failed = state.scratch.failed_in[reservation] == 1 or not ends_in_time(problem, job, now)
+    return failed or is_still_over(problem, state, job)
+
+
+@part
+def _test(problem: Problem, state: State, job: int, now: int) -> int:
+    """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them.
+
+    Whoever is over a limit does where `assoc_limit_stop` is set, and who finds too few nodes that are not withdrawn.
+    """
+    jobs, machine, scratch = problem.jobs, problem.machine, state.scratch
+    reservation, mine = jobs.reservation[job], machine.sets[jobs.nodes[job]]
+    if reservation < 0 and _is_withdrawn(problem, state, job):
+        _withdraw(problem, state, job)
+        return FAILED
+    for k in range(mine.size):
+        scratch.usable[k] = mine[k]
+    close(problem, state, job, now, scratch.usable)
+    for k in range(mine.size):
+        scratch.free[k] = scratch.usable[k] & ~closed(state.shared, state, k) & ~scratch.withdrawn[k]
+    look_for_now(state.shared, problem, job, scratch.free)
+    if is_found_over(problem, state, job):
+        stops = problem.settings[Setting.ASSOC_LIMIT_STOP] == 1
+        return _fail(problem, state, job, now) if stops else PASSED
+    if fits_now(state.shared, problem, scratch.free, job):
+        keep_first_lines(problem, state, job)
+        place_now(state.shared, problem, state, job)
+        start(problem, state, job, now, scratch.chosen, MAIN)
+        return STARTED
+    found_none(state.shared, problem, job)
+    if not fits_now(state.shared, problem, scratch.usable, job) and not meet(scratch.usable, state.busy):
+        return PASSED
+    return _fail(problem, state, job, now)
+
+
+@part
+def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
+    """Return whether fewer nodes of a job's partition are left to the pass than it asks for."""
+    if state.shared is not None or problem.sizes is not None:
+        return False
+    left, partition = 0, problem.machine.partitions[problem.jobs.partition[job]]
+    for k in range(partition.size):
+        left += ones(partition[k] & ~state.scratch.withdrawn[k])
+    return left < problem.jobs.tasks[job]
+
+
+@part
+def _fail(problem: Problem, state: State, job: int, now: int) -> int:
+    """Keep others off the nodes of a job's partition, or of its reservation, if it may."""
+    reservation = problem.jobs.reservation[job]
+    if reservation >= 0:
+        state.scratch.failed_in[reservation] = 1
+        return PASSED
+    if not holds_others_up(problem, state, job, now):
+        return PASSED
+    _withdraw(problem, state, job)
+    return FAILED
+
+
+@part
+def _withdraw(problem: Problem, state: State, job: int) -> None:
+    """Keep all who come later off the nodes of a job's partition."""
+    scratch, partition = state.scratch, problem.jobs.partition[job]
+    scratch.failed[partition] = 1
+    for k in range(scratch.withdrawn.size):
+        scratch.withdrawn[k] |= problem.machine.partitions[partition, k]

@@ -1,0 +1,139 @@
+"""Who waits, in the order in which passes look at them: reservations, partition tier, priority, number.
+
+Of an array only the first task that waits stands there, for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import inlined, part
+from fedsched.slurm.loop.structs import Counter, Setting
+from fedsched.slurm.priority.ticks import follows, left
+
+if TYPE_CHECKING:
+    from fedsched.slurm.loop.structs import Problem, State
+
+
+@inlined
+def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
+    """Return whether one of two waiting jobs is looked at first."""
+    tier, reservation = problem.machine.tier, problem.jobs.reservation
+    if problem.settings[Setting.FIFO] == 1:
+        since = state.waiting.since
+        return since[one] < since[other] if since[one] != since[other] else one < other
+    if (reservation[one] >= 0) != (reservation[other] >= 0):
+        return reservation[one] >= 0
+    first, second = tier[problem.jobs.partition[one]], tier[problem.jobs.partition[other]]
+    if first != second:
+        return first > second
+    value = state.priorities.value
+    if value[one] != value[other]:
+        return value[one] > value[other]
+    return one < other
+
+
+@inlined
+def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Return whether nodes are kept for a job that waits long enough and is important enough for that."""
+    settings = problem.settings
+    if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
+        return False
+    least = settings[Setting.BF_MIN_PRIO_RESERVE]
+    return least == 0 or state.priorities.value[job] >= least
+
+
+@part
+def join(problem: Problem, state: State, job: int) -> None:
+    """Put a job into the queue, unless a task before it stands there for its array."""
+    queue, many = state.queue, state.counter[Counter.WAITING]
+    if state.waiting.shown[problem.jobs.record[job]] >= 0:
+        return
+    state.waiting.shown[problem.jobs.record[job]] = job
+    low, high = 0, many
+    while low < high:
+        middle = (low + high) // 2
+        if comes_before(problem, state, queue[middle], job):
+            low = middle + 1
+        else:
+            high = middle
+    for place in range(many, low, -1):
+        queue[place] = queue[place - 1]
+    queue[low] = job
+    state.counter[Counter.WAITING] = many + 1
+
+
+@inlined
+def _is_elsewhere(problem: Problem, state: State, task: int) -> bool:
+    waiting = state.waiting
+    held = problem.holds.first.size > 0 and waiting.away[task] == 1
+    return waiting.open[task] != 0 or waiting.gone[task] == 1 or not np.isnan(state.start[task]) or held
+
+
+@part
+def give_place(problem: Problem, state: State, place: int, since: int) -> int:
+    """Let the next task of its array stand in the place of a job that waits no more; return it, -1 where none does.
+
+    To a Slurm that goes by its list, what is left of an array is a record that came into it then.
+    """
+    job, waiting = state.queue[place], state.waiting
+    record, task = problem.jobs.record[job], problem.jobs.successor[job]
+    while task >= 0 and _is_elsewhere(problem, state, task):
+        task = problem.jobs.successor[task]
+    waiting.shown[record] = task
+    if task >= 0:
+        state.queue[place] = task
+        follows(state.priorities, task, job)
+        waiting.since[task] = since
+    return task
+
+
+@part
+def leave(problem: Problem, state: State, job: int) -> None:
+    """Take a job out of the queue that is not to be started."""
+    left(state.priorities, job)
+    queue, many = state.queue, state.counter[Counter.WAITING]
+    if state.waiting.shown[problem.jobs.record[job]] != job:
+        return  # a task before it stands there
+    place = 0
+    while queue[place] != job:
+        place += 1
+    if give_place(problem, state, place, state.waiting.since[job]) >= 0:
+        return
+    for k in range(place, many - 1):
+        queue[k] = queue[k + 1]
+    state.counter[Counter.WAITING] = many - 1
+
+
+@part
+def drop_started(state: State) -> None:
+    """Take those out of the queue who have started."""
+    queue, kept = state.queue, 0
+    for place in range(state.counter[Counter.WAITING]):
+        if np.isnan(state.start[queue[place]]):
+            queue[kept] = queue[place]
+            kept += 1
+    state.counter[Counter.WAITING] = kept
+
+
+@part
+def order(problem: Problem, state: State) -> None:
+    """Put the queue in order again, after priorities have changed: runs of growing length are merged."""
+    many, queue, other = state.counter[Counter.WAITING], state.queue, state.scratch.queue
+    width = 1
+    while width < many:
+        for begin in range(0, many, 2 * width):
+            left, middle = begin, min(begin + width, many)
+            right, end = middle, min(begin + 2 * width, many)
+            for place in range(begin, end):
+                if left < middle and (right >= end or not comes_before(problem, state, queue[right], queue[left])):
+                    other[place] = queue[left]
+                    left += 1
+                else:
+                    other[place] = queue[right]
+                    right += 1
+        for place in range(many):
+            queue[place] = other[place]
+        width *= 2

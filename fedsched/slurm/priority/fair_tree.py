@@ -1,0 +1,118 @@
+"""The fair tree: users ranked level by level, by their shares over what they used of their account's use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import constant, inlined, part
+from fedsched.slurm.priority.priorities import Count
+
+if TYPE_CHECKING:
+    from fedsched.slurm.priority.priorities import Priorities, Tree
+
+# Where an account stands that has no shares of its own: below whoever used nothing, above all others. Those in it are
+# compared in the account above.
+BESIDE = 4294967294.0
+FIRST, END, AT, TIED = range(4)  # of a level that is ranked
+ROOT, UNTIED = constant(0), constant(0)
+
+
+@part
+def rank(priorities: Priorities) -> None:
+    """Rank all users: who ties has one rank, and so have the users of accounts that tie, as if they were of one."""
+    tree, users = priorities.tree, priorities.counts[Count.USERS]
+    if tree.parent.size == 0:
+        return
+    _level(tree)
+    depth, place, free = ROOT, users, users  # the rank of the last one, and the one that is free next
+    _open(tree, ROOT, ROOT, _listed(tree, ROOT, ROOT), UNTIED)
+    while depth >= 0:
+        f = 4 * depth
+        at = tree.frame[f + AT]
+        if at == tree.frame[f + END]:
+            depth -= 1
+            continue
+        one = tree.line[at]
+        first = at == tree.frame[f + FIRST]
+        tied = (first and tree.frame[f + TIED] == 1) or tree.seen[depth] == tree.level_fs[one]
+        tree.seen[depth] = tree.level_fs[one]
+        if tree.is_user[one]:
+            if not tied:
+                place = free
+            tree.factor[one] = place / users
+            free -= 1
+            tree.frame[f + AT] = at + 1
+            continue
+        end = tree.frame[f + END]
+        filled = _listed(tree, one, end)
+        at += 1
+        while at < end and tree.level_fs[tree.line[at]] == tree.level_fs[one]:  # users stand before accounts
+            filled = _listed(tree, tree.line[at], filled)
+            at += 1
+        tree.frame[f + AT] = at
+        depth += 1
+        _open(tree, depth, end, filled, int(tied))
+
+
+@inlined
+def _level(tree: Tree) -> None:
+    # Shares over use, each as a part of the level's; infinite where somebody used nothing.
+    for k in range(1, tree.parent.size):
+        whole = tree.usage[tree.above[k]]
+        used = tree.usage[k] / whole if whole != 0.0 else 0.0
+        if tree.of_parent[k]:
+            tree.level_fs[k] = np.inf if tree.is_user[k] else BESIDE
+        elif tree.part[k] == 0.0:
+            tree.level_fs[k] = 0.0
+        else:
+            tree.level_fs[k] = tree.part[k] / used if used != 0.0 else np.inf
+
+
+@inlined
+def _listed(tree: Tree, account: int, filled: int) -> int:
+    # Appends who is compared in an account; returns where the line ends.
+    for i in range(tree.first[account], tree.first[account + 1]):
+        tree.line[filled] = tree.below[i]
+        filled += 1
+    return filled
+
+
+@inlined
+def _open(tree: Tree, depth: int, first: int, end: int, tied: int) -> None:
+    # Begins with a level: whoever stands in the line from first to end.
+    tree.frame[4 * depth + FIRST], tree.frame[4 * depth + END] = first, end
+    tree.frame[4 * depth + AT], tree.frame[4 * depth + TIED] = first, tied
+    tree.seen[depth] = BESIDE
+    _sort(tree, first, end)
+
+
+@inlined
+def _before(tree: Tree, one: int, other: int) -> bool:
+    if tree.level_fs[one] != tree.level_fs[other]:
+        return tree.level_fs[one] > tree.level_fs[other]
+    return tree.is_user[one] > tree.is_user[other]
+
+
+@part
+def _sort(tree: Tree, first: int, end: int) -> None:
+    # A heap sort: the highest first, users before accounts. Whoever ties may stand in any order.
+    line, count = tree.line, end - first
+    for done in range(count // 2 + count):
+        if done < count // 2:
+            root, last = count // 2 - 1 - done, count
+        else:
+            last = count - 1 - (done - count // 2)
+            line[first], line[first + last] = line[first + last], line[first]
+            root = 0
+        moved = line[first + root]
+        while 2 * root + 1 < last:
+            child = 2 * root + 1
+            if child + 1 < last and _before(tree, line[first + child], line[first + child + 1]):
+                child += 1
+            if not _before(tree, moved, line[first + child]):
+                break
+            line[first + root] = line[first + child]
+            root = child
+        line[first + root] = moved

@@ -1,0 +1,61 @@
+"""The numbers of `priority/basic`: one for each record as it is submitted, a new one whenever it is released [73].
+
+A job that is submitted held has none until then; the tasks of an array that wait as one record share theirs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.jit import inlined, part
+from fedsched.slurm.loop.structs import Counter
+from fedsched.slurm.passes.conditions import released
+
+if TYPE_CHECKING:
+    from fedsched.slurm.loop.structs import Problem, State
+
+
+@part
+def give_number(problem: Problem, state: State, job: int) -> None:
+    """Give a job its number that is submitted, and before that one to those who are released no later."""
+    submit = problem.jobs.submit[job]
+    if problem.holds.first.size > 0:
+        give_released_numbers(problem, state, submit)
+        if released(problem, job, submit) > submit:
+            return
+    _give(problem, state, job, problem.jobs.record[job])
+
+
+@part
+def give_released_numbers(problem: Problem, state: State, now: int) -> None:
+    """Give those their new numbers whose holds are over by a second."""
+    counter, holds, jobs = state.counter, problem.holds, problem.jobs
+    while counter[Counter.RELEASED] < holds.by_end.size:
+        hold = holds.by_end[counter[Counter.RELEASED]]
+        job, end = holds.job[hold], holds.end[hold]
+        if end > now:
+            break
+        counter[Counter.RELEASED] += 1
+        if end > jobs.submit[job] and _waits(problem, state, job, end):
+            first = jobs.record[job]
+            while not _waits(problem, state, first, end):
+                first = jobs.successor[first]
+            _give(problem, state, job, first)
+
+
+@inlined
+def _give(problem: Problem, state: State, job: int, first: int) -> None:
+    # The first of a record that waits has the number, the others have its.
+    number, counter = state.priorities.number, state.counter
+    if first != job:
+        number[job] = number[first]
+        return
+    number[job] = counter[Counter.NUMBERED]
+    counter[Counter.NUMBERED] += 1
+
+
+@inlined
+def _waits(problem: Problem, state: State, job: int, second: int) -> bool:
+    return np.isnan(state.start[job]) and problem.jobs.cancel[job] >= second

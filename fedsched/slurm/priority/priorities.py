@@ -1,0 +1,197 @@
+"""What priorities are computed from, as arrays for compiled code: jobs, accounts, and the clock of the decay."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.core.jit import by_reference
+from fedsched.slurm.conf.job_factors import Scales
+from fedsched.slurm.priority.resets import resets_from
+from fedsched.slurm.priority.shares import in_all, in_level, shares_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.slurm.conf.job_factors import Asked
+    from fedsched.slurm.priority.associations import Associations
+    from fedsched.slurm.priority.priority_parameters import PriorityParameters
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+class Weight(IntEnum):
+    """Settings that are numbers."""
+
+    AGE, MAX_AGE, FAIRSHARE, DECAY, PERIOD, DAMPING = range(6)
+
+
+class Switch(IntEnum):
+    """Settings that are on or off."""
+
+    MULTIFACTOR, FAIR_TREE, CHARGES_ENDS, ONLY_UP = range(4)
+
+
+class Moment(IntEnum):
+    """Moments of the decay: NaN where there was none."""
+
+    LAST, NEXT = range(2)
+
+
+class Count(IntEnum):
+    """What is counted."""
+
+    WAITING, RESETS, USERS = range(3)
+
+
+class Factor(IntEnum):
+    """The columns of what a priority is the sum of, in the order in which Slurm adds them."""
+
+    AGE, ASSOC, FAIRSHARE, SIZE, PARTITION, QOS, TRES, SITE, NICE = range(9)
+
+
+@by_reference
+class Tree(NamedTuple):
+    """The accounts: who stands where, with which shares; what they used, and how they are ranked for it."""
+
+    parent: Ints
+    above: Ints
+    first: Ints
+    below: Ints
+    is_user: Ints
+    of_parent: Ints
+    raw: Floats
+    level: Floats
+    part: Floats  # of the shares that one is compared with: of a level's in a fair tree, of all in the classic way
+    usage: Floats
+    level_fs: Floats
+    effective: Floats  # use, as the classic way sees it; NaN: nobody asked since the last tick
+    factor: Floats
+    line: Ints  # room for who is ranked
+    frame: Ints  # and for where that goes on, three numbers for each depth
+    seen: Floats
+
+
+@by_reference
+class Priorities(NamedTuple):
+    """All that priorities depend on, and what they are; jobs are in the order of their ids.
+
+    `fixed` has a job's factors that no clock changes, by `Factor`; `accrue` the moment from which on its age counts:
+    NaN until it is submitted, infinite as long as it may not; `aged` how many seconds that lies before the one at which
+    it is first eligible; `number` which one it is to `priority/basic`.
+    """
+
+    association: Ints
+    billing: Floats
+    limit: Floats
+    accrue: Floats
+    aged: Floats
+    fixed: Floats
+    value: Floats
+    number: Ints
+    waiting: Ints
+    is_waiting: Ints
+    order: Ints  # room to sort who runs
+    tree: Tree
+    moment: Floats
+    counts: Ints
+    weight: Floats
+    switch: Ints
+    resets: Floats
+
+
+def pack(
+    parameters: PriorityParameters,
+    associations: Associations | None,
+    jobs: Sequence[Asked],
+    *,
+    phase: float = 0.0,
+    origin: float = 0.0,
+    usage: Floats | None = None,
+    last_tick: float = math.nan,
+) -> Priorities:
+    """Return what priorities are computed from.
+
+    Parameters
+    ----------
+    phase
+        When the first tick is: the moment at which slurmctld came up.
+    origin
+        Seconds from 1970 on at second 0, by the clock on the wall: when use is forgotten as a day or month begins.
+    usage
+        What everybody had used by then, in the order of the associations.
+    last_tick
+        When that was computed; NaN: never.
+    """
+    scales = Scales(parameters, associations)
+    facts = [scales.fixed_factors(job) for job in jobs]
+    fixed = np.zeros((len(jobs), len(Factor)))
+    for factor, name in ((Factor.ASSOC, "assoc"), (Factor.SIZE, "size"), (Factor.PARTITION, "partition"),
+                         (Factor.QOS, "qos")):  # fmt: skip
+        fixed[:, factor] = [getattr(one, name) for one in facts]
+    fixed[:, Factor.TRES] = [sum(one.tres.values()) for one in facts]
+    fixed[:, Factor.SITE], fixed[:, Factor.NICE] = [job.site for job in jobs], [-job.nice for job in jobs]
+    weight = np.zeros(len(Weight))
+    weight[Weight.AGE], weight[Weight.MAX_AGE] = parameters.age, parameters.max_age
+    weight[Weight.FAIRSHARE], weight[Weight.DECAY] = parameters.fairshare, parameters.decay
+    weight[Weight.PERIOD], weight[Weight.DAMPING] = parameters.calc_period, parameters.damping
+    switch = np.zeros(len(Switch), np.int64)
+    switch[Switch.MULTIFACTOR], switch[Switch.FAIR_TREE] = parameters.multifactor, parameters.fair_tree
+    switch[Switch.CHARGES_ENDS] = parameters.charges_ends
+    switch[Switch.ONLY_UP] = "INCR_ONLY" in parameters.flags
+    tree = tree_of(associations, fair_tree=parameters.fair_tree)
+    if usage is not None:
+        tree.usage[:] = usage
+    counts = np.zeros(len(Count), np.int64)
+    counts[Count.USERS] = tree.is_user.sum()
+    n = len(jobs)
+    return Priorities(
+        association=np.array([one.association for one in facts], np.int64),
+        billing=np.array([one.billing * one.usage_factor for one in facts], np.float64),
+        limit=np.array([job.limit for job in jobs], np.float64),
+        accrue=np.full(n, math.nan),
+        aged=np.array([job.aged for job in jobs], np.float64),
+        fixed=fixed,
+        value=np.zeros(n),
+        number=np.arange(n),
+        waiting=np.zeros(n, np.int64),
+        is_waiting=np.zeros(n, np.int64),
+        order=np.zeros(n, np.int64),
+        tree=tree,
+        moment=np.array([last_tick, phase]),
+        counts=counts,
+        weight=weight,
+        switch=switch,
+        resets=resets_from(parameters.reset, origin, phase),
+    )
+
+
+def tree_of(associations: Associations | None, *, fair_tree: bool) -> Tree:
+    """Return the accounts as arrays, nothing used yet and everybody ranked highest."""
+    members = () if associations is None else associations.members
+    shares = shares_of(members)
+    n = len(members)
+    return Tree(
+        parent=shares.parent,
+        above=shares.above,
+        first=shares.first,
+        below=shares.below,
+        is_user=shares.is_user.astype(np.int64),
+        of_parent=shares.of_parent.astype(np.int64),
+        raw=shares.raw,
+        level=shares.level,
+        part=in_level(shares) if fair_tree else in_all(shares),
+        usage=np.zeros(n),
+        level_fs=np.zeros(n),
+        effective=np.full(n, math.nan),
+        factor=np.zeros(n),
+        line=np.zeros(n, np.int64),
+        frame=np.zeros(4 * (n + 1), np.int64),
+        seen=np.zeros(n + 1),
+    )

@@ -1,0 +1,55 @@
+"""Signals as texts name them: a file of steps, of all clusters or of one, and what plans take a signal for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.errors import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.time.signal import Signal
+
+OPTION_OF = {"price": "tariff", "carbon": "carbon"}
+
+
+class Told(NamedTuple):
+    """How files of signals are read: for which jobs, by which clock, and what holds beyond them."""
+
+    workload: Workload | None
+    origin: str | None
+    zone: str | None
+    beyond: str | None
+
+    def signals(self, files: Iterable[str], kind: str) -> list[Signal]:
+        """Return the signals of a kind in such files, each told as FILE or CLUSTER=FILE."""
+        from fedsched.io.tables.signals import USUAL_UNITS
+
+        told = (one.rpartition("=") for one in files)
+        return [self.signal(file, USUAL_UNITS[kind], cluster) for cluster, _, file in told]
+
+    def signal(self, file: str, unit: str, cluster: str) -> Signal:
+        """Return the signal in a file."""
+        from fedsched.io.tables.signals import read_signal
+
+        zone, beyond = self.zone or "UTC", self.beyond or "refuse"
+        return read_signal(
+            file, unit, workload=self.workload, origin=self.origin, zone=zone, cluster=cluster, beyond=beyond
+        )
+
+
+def with_forecasts(signals: list[Signal], forecasts: list[Signal]) -> list[Signal]:
+    """Return signals that have these forecasts, each of the signal of its kind and cluster."""
+    for forecast in forecasts:
+        place = [k for k, one in enumerate(signals) if (one.kind, one.cluster) == (forecast.kind, forecast.cluster)]
+        if not place:
+            option, whose = OPTION_OF[forecast.kind], f" of {forecast.cluster!r}" if forecast.cluster else ""
+            raise FieldError(
+                f"{{{option}_forecast}} is what plans take a {{{option}}}{whose} for, and there is none; give one."
+            )
+        (k,) = place
+        signals[k] = replace(signals[k], forecast=replace(forecast, unit=signals[k].unit))
+    return signals

@@ -1,0 +1,176 @@
+"""A case of a study: jobs, the machine that they run on, and the policy that decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import TraceError
+from fedsched.core.text import one_line
+from fedsched.model.jobs.workload import Workload
+from fedsched.model.reading import USUAL, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.machine.federation import Federation
+    from fedsched.policies import Policy
+    from fedsched.slurm import Slurm
+    from fedsched.study.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Jobs, the machine that they run on, and the policy that decides.
+
+    Parameters
+    ----------
+    workload, federation, policy, placement, reading
+        As for `simulate`.
+    counted
+        Whose waits are compared: booleans, one a job. None: everybody's.
+    notes
+        What was left out or assumed on the way here.
+    began
+        When jobs began on record, in seconds like submits; NaN: not in the span of the record. None: no record.
+    """
+
+    workload: Workload
+    federation: Federation
+    policy: str | Policy | Slurm = "easy"
+    placement: str | None = None
+    reading: Reading = USUAL
+    counted: NDArray[np.bool_] | None = None
+    notes: tuple[str, ...] = ()
+    began: NDArray[np.float64] | None = None
+
+    @property
+    def whose(self) -> NDArray[np.bool_]:
+        """Return whose waits are compared."""
+        return np.ones(len(self.workload), dtype=np.bool_) if self.counted is None else self.counted
+
+    def take(self, rows: NDArray[np.int64]) -> Case:
+        """Return the case with these jobs alone."""
+        began = None if self.began is None else self.began[rows]
+        return replace(self, workload=self.workload.take(rows), counted=self.whose[rows], began=began)
+
+    def noted(self, note: str) -> Case:
+        """Return the case with one more thing to be said."""
+        return replace(self, notes=(*self.notes, note))
+
+
+DECIDED = ("dependency", "limit reached")  # facts that a scheduler's decisions bring about
+
+
+def case_of(base: Case | Scenario | Workload | str | PathLike[str], *, policy: str | None = None) -> Case:
+    """Return the case that a study begins with: of a dump's folder, a log, a scenario, or jobs with a machine's size.
+
+    Parameters
+    ----------
+    base
+        A folder that `fedsched twin dump` has written, a workload file or a shipped name, a `Scenario`, or a workload.
+    policy
+        In place of what is usual: slurm for a dump, easy for a log, a scenario's own.
+    """
+    from fedsched.study.scenario import Log, Scenario
+
+    if isinstance(base, Case):
+        return base if policy is None else replace(base, policy=policy)
+    if isinstance(base, Workload):
+        return _of_workload(base, policy or "easy")
+    if isinstance(base, Scenario):
+        return _of_scenario(base, policy)
+    if Path(base).is_dir():
+        return _of_dump(Path(base), policy or "slurm")
+    return _of_scenario(Scenario(jobs=Log(file=str(base))), policy)
+
+
+def _of_workload(workload: Workload, policy: str) -> Case:
+    from fedsched.model.machine.federation import Federation
+
+    if not workload.nodes:
+        raise TraceError(f"{one_line(workload.name)}: it does not say how many nodes its machine has; give a Scenario.")
+    return Case(workload=workload, federation=Federation.homogeneous(workload.nodes), policy=policy)
+
+
+def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
+    if scenario.policy.sharing is not None:
+        raise ValueError(
+            f"Scenario: sharing={scenario.policy.sharing!r} does not go with studies yet, which give whole nodes; "
+            "leave it out."
+        )
+    workload = scenario.workload()
+    chosen = policy if policy is not None else scenario.policy.policy(seed=scenario.seed)
+    return Case(workload=workload, federation=scenario.cluster(workload), policy=chosen, reading=scenario.reading)
+
+
+def _of_dump(folder: Path, policy: str) -> Case:
+    """Return what a dump says, with the facts given that hold whatever is decided; passes keep their own time.
+
+    What jobs wait for is simulated: in another scenario it comes at another time.
+    """
+    from fedsched.site.twin.problem import problem_of
+    from fedsched.site.twin.replay_facts import usual
+    from fedsched.site.twin.site import read_site
+
+    site = read_site(folder)
+    given = tuple(name for name in usual(site, clocks=False) if name not in DECIDED)
+    problem = problem_of(site, policy, given=given)
+    there = ~(problem.start < site.begin)  # who ran before is no matter of decisions
+    notes = (*site.notes, *problem.notes, f"taken as given: {', '.join(given) or 'nothing'}")
+    return Case(
+        workload=problem.workload, federation=problem.federation, policy=problem.policy, counted=there, notes=notes,
+        began=np.where(problem.compared, problem.start, np.nan),
+    )  # fmt: skip
+
+
+def federated(cases: Sequence[Case]) -> Case:
+    """Return several cases as one, a cluster each, every job at home; it is what they are beside each other."""
+    from fedsched.model.machine.federation import Federation
+
+    first = cases[0]
+    if len(cases) == 1:
+        return first
+    names = _names([case.federation.name or case.workload.name for case in cases])
+    for case in cases:
+        if len(case.federation.clusters) > 1:
+            raise TraceError(f"{one_line(case.federation.name)}: it is a federation already; give clusters one by one.")
+        there = {
+            "partitions": case.federation.partitions,
+            "pools": case.federation.pools,
+            "limits": case.federation.limits,
+            "closed nodes": case.federation.calendar,
+            "power saving": case.federation.power is not None,
+            "signals and caps": case.federation.signals,
+        }
+        if left := [name for name, some in there.items() if some]:
+            first = first.noted(f"{one_line(case.federation.name)}: left out in a federation: {', '.join(left)}")
+    clusters = tuple(replace(case.federation.clusters[0], name=name) for name, case in zip(names, cases, strict=True))
+    bare = [replace(case.workload, labels=None) if case.workload.labels else case.workload for case in cases]
+    workload = Workload.merge(*bare, sites=names)
+    order = np.lexsort((
+        np.concatenate([case.workload.id for case in cases]),
+        np.repeat(np.arange(len(cases)), [len(case.workload) for case in cases]),
+        np.concatenate([case.workload.submit for case in cases]),
+    ))  # fmt: skip
+    counted = np.concatenate([case.whose for case in cases])[order]
+    told = [np.full(len(case.workload), np.nan) if case.began is None else case.began for case in cases]
+    began = None if all(case.began is None for case in cases) else np.concatenate(told)[order]
+    policy = first.policy
+    if not isinstance(policy, str) and type(policy).__module__.startswith("fedsched.slurm"):
+        policy = "easy"
+        first = first.noted("policy slurm has one cluster; a federation is scheduled by easy")
+    return Case(
+        workload=workload, federation=Federation(clusters, name=" + ".join(names)), policy=policy, placement="home",
+        reading=first.reading, counted=counted, notes=first.notes, began=began,
+    )  # fmt: skip
+
+
+def _names(names: list[str]) -> list[str]:
+    return names if len(set(names)) == len(names) else [f"{name} {k}" for k, name in enumerate(names, 1)]

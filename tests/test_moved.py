@@ -1,0 +1,27 @@
+"""Former names of modules: they warn, and are the same modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from fedsched.core.moved import NOW
+
+
+@pytest.mark.parametrize("old", NOW)
+def test_a_former_name_warns_and_is_the_same_module(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what README or docs have named is found by its former name."""
+    monkeypatch.delitem(sys.modules, f"fedsched.{old}", raising=False)
+    with pytest.warns(DeprecationWarning, match=f"fedsched.{old} is now fedsched.{NOW[old]};"):
+        module = import_module(f"fedsched.{old}")
+    assert module is import_module(f"fedsched.{NOW[old]}")
+
+
+def test_modules_within_a_package_that_moved_are_not_loaded_twice() -> None:
+    """Tests that classes from a former name are those of the new one."""
+    text = "from fedsched.instances.plans import Plan as old; from fedsched.bench.plans import Plan; print(old is Plan)"
+    command = [sys.executable, "-W", "ignore", "-c", text]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
