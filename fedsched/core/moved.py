@@ -62,4 +62,4 @@ def _new_name(name: str) -> str:
 def install() -> None:
     """Let imports find modules by their former names."""
     if not any(isinstance(finder, _Moved) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Moved())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Moved())
