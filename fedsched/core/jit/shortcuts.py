@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite.binding import ffi  # type: ignore[import-untyped]
 from llvmlite.ir import types as llvm_types  # type: ignore[import-untyped]
-from numba.core import cpu, ir, postproc
+from numba.core import ir, postproc
 from numba.core.rewrites import registry
 from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.types import functions
@@ -122,7 +122,7 @@ def _variables(self: Any) -> list[Any]:
     ahead.reverse()
     while ahead:
         one = ahead.pop()
-        if type(one) is ir.Var:
+        if isinstance(one, ir.Var):
             found.append(one)
         elif isinstance(one, ir.Inst):
             found.extend(one.list_vars())  # type: ignore[no-untyped-call]
@@ -153,20 +153,7 @@ def _rewrite(self: Any, kind: str, state: Any) -> None:
         postproc.PostProcessor(state.func_ir).run()  # type: ignore[no-untyped-call]
 
 
-# --- Numba's own registries, which it installs at each refresh: they are complete after the first.
-
-_INSTALLED: set[int] = set()
-_install = cpu.CPUContext.load_additional_registries
-
-
-def _install_once(self: Any) -> None:
-    if id(self) not in _INSTALLED:
-        _install(self)  # type: ignore[no-untyped-call]
-        _INSTALLED.add(id(self))
-
-
 _INSTEAD: list[tuple[Any, str, Any]] = [
-    (cpu.CPUContext, "load_additional_registries", _install_once),
     (TargetConfig, "__eq__", _same_settings),
     (TargetConfig, "__hash__", _settings_hash),
     (functions.BaseFunction, "get_call_type", _known_call_type),
