@@ -29,7 +29,8 @@ KIND_OF = {"cost": PRICE, "carbon": CARBON}  # the metrics that signals make of 
 JOULES = {"kWh": 3.6e6, "MWh": 3.6e9}
 KILOGRAMS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
 WATTS = {"W": 1.0, "kW": 1e3, "MW": 1e6}
-MOST_DRAWN = 2000  # steps; curves of more are drawn by the means of so many equal parts
+MOST_DRAWN = 2000  # steps of a drawn curve; a longer one is drawn as the means of this many equal parts
+MOST_LISTED = 100_000  # steps of a repeating signal that are listed to count those of them that would be drawn
 _UNIT = re.compile(r"([^/\s]+)/(kWh|MWh)")
 
 
@@ -240,8 +241,11 @@ class Curve:
 
 
 def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Floats, list[Floats]]:
-    """Return times from `begin` on, before `end`, and from each on every curve's value; of many steps parts' means."""
-    if all(curve.times.size * ((end - begin) / curve.period) <= MOST_DRAWN for curve in curves):
+    """Return times from `begin` to before `end`, and each curve's values from these times on.
+
+    Curves of more than `MOST_DRAWN` steps have that many equal parts instead, and the mean of each.
+    """
+    if all(math.isinf(curve.period) or curve.count(begin, end) <= MOST_LISTED for curve in curves):
         times = np.unique(np.concatenate([[begin], *(curve.changes(begin, end) for curve in curves)]))
         if times.size <= MOST_DRAWN:
             return times, [curve.at(times) for curve in curves]

@@ -5,6 +5,7 @@ Kernels know nothing of them. What a plan says is written, before the plan runs,
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ NEAR = 0.4  # of these: how many by little more or less than before
 AT_ONCE = 0.2  # and how many not at all
 REACH = 0.1  # how much is little: this share of the slack
 MANY = 1000  # jobs whose begins are looked at together
-MOST_STEPS = 1_000_000  # of a signal that comes again, for these: of more, those of one period
+MOST_STEPS = 1_000_000  # of a repeating signal that these jobs look at; if there are more, one period is looked at
 STREAM = 71  # of random numbers, beside those of the kernels
 CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --put-off 0)"
 
@@ -123,7 +124,7 @@ def _cheapest_begins(
     jobs, begins = [np.arange(first.size)] * 2, [np.zeros(first.size), slack.astype(np.float64)]
     for curve, may in zip(curves, open_to.T, strict=True):
         reach = max(float(end.max() - first.min()), float((end - first)[may].sum()))
-        if curve.times.size * (reach / curve.period) > MOST_STEPS:  # the first time that a step comes stands for all
+        if math.isfinite(curve.period) and curve.count(0.0, reach) > MOST_STEPS:  # a step's first time stands for all
             job = np.repeat(np.flatnonzero(may), curve.times.size)
             begun = np.mod(np.resize(curve.times, job.size) - first[job], curve.period)
             ended = np.mod(begun - length[job], curve.period)
