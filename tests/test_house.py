@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -149,21 +150,16 @@ def test_what_the_makefile_names_is_there() -> None:
         assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
-def holding_kernels() -> list[Path]:
-    """Return the modules that hold kernels, as paths in the project."""
-    decorated = re.compile(r"^@(kernel|part|inlined)$", flags=re.MULTILINE)
-    modules = [path for path in (ROOT / "fedsched").rglob("*.py") if decorated.search(path.read_text(encoding="utf-8"))]
-    return [path.relative_to(ROOT) for path in modules]
-
-
 def test_everything_compiled_is_tested_uncompiled_and_with_bounds_checked() -> None:
     """Tests that `make nojit` and `make boundscheck` run the tests of each room that holds kernels."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     [kernels] = re.findall(r"^KERNELS = (.*)$", text, flags=re.MULTILINE)
-    within = {path.relative_to("fedsched").with_suffix("").parts for path in holding_kernels()}
-    rooms = {parts[-1] if parts[0] == "model" else parts[0] for parts in within}
+    modules = runpy.run_path(str(ROOT / "tools/coverage_settings.py"))["modules"]()
+    within = {Path(path).relative_to("fedsched").with_suffix("").parts for path in modules}
+    rooms = {parts[-1] if parts[0] in ("core", "model") else parts[0] for parts in within}
+    rooms |= {"sharing" for parts in within if "sharing" in parts}
     there = {name for name in rooms if (ROOT / "tests" / name).is_dir() or (ROOT / f"tests/test_{name}.py").is_file()}
-    assert {"engine", "search", "gang", "market", "metrics"} <= there
+    assert {"engine", "search", "gang", "market", "metrics", "sharing", "least_tree"} <= there
     assert there <= {Path(word).stem.removeprefix("test_") for word in kernels.split()}
     for pass_ in ("nojit", "boundscheck"):
         assert re.search(rf"^{pass_}:.*\n\t.*\$\(KERNELS\) ", text, flags=re.MULTILINE)
@@ -290,6 +286,15 @@ def test_every_engine_module_has_tests_of_its_name() -> None:
     modules = {path.stem for path in engine.rglob("*.py") if path.parent.name != "sharing"} - {"__init__"}
     tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests/engine").glob("test_*.py")}
     assert modules - tested == set()
+
+
+def test_the_contract_of_the_model_names_each_of_its_modules() -> None:
+    """Tests that a new module of the model has to be given its place among the layers."""
+    contracts = {one["id"]: one for one in SETTINGS["tool"]["importlinter"]["contracts"]}
+    layers = contracts["inside-the-model"]["layers"]
+    folder = ROOT / "fedsched/model"
+    files = [path.relative_to(folder).with_suffix("") for path in folder.rglob("*.py") if path.stem != "__init__"]
+    assert sorted(re.findall(r"[\w.]+", " ".join(layers))) == sorted(".".join(file.parts) for file in files)
 
 
 @pytest.mark.needs("importlinter")

@@ -12,6 +12,7 @@ branch = true
 include =
     {modules}
 [report]
+# A precision of 0 lets 97.5 % pass a floor of 98.
 precision = 2
 show_missing = true
 skip_covered = true
@@ -22,11 +23,11 @@ exclude_also =
 """
 
 
-def main() -> None:
-    """Print them."""
-    modules = [path for path in (ROOT / "fedsched").rglob("*.py") if DECORATED.search(path.read_text(encoding="utf-8"))]
-    print(SETTINGS.format(modules="\n    ".join(sorted(path.relative_to(ROOT).as_posix() for path in modules))))
+def modules() -> list[str]:
+    """Return the modules that hold kernels, as paths in the project."""
+    files = sorted((ROOT / "fedsched").rglob("*.py"))
+    return [path.relative_to(ROOT).as_posix() for path in files if DECORATED.search(path.read_text(encoding="utf-8"))]
 
 
 if __name__ == "__main__":
-    main()
+    print(SETTINGS.format(modules="\n    ".join(modules())))
