@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +32,16 @@ NOW = {
 
 
 class _Moved:
-    # A finder and a loader. It needs no base class, whose import would cost more than all of this.
+    # A finder and a loader; the base classes for these would make `import fedsched` load more modules.
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        specification: Any = type(__spec__)
-        return specification(fullname, self) if _new_name(fullname) else None
+        # It is asked about every import of the process, so most are answered at once.
+        if not fullname.startswith("fedsched.") or not _new_name(fullname):
+            return None
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(fullname, self)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Let the import system make the module."""
