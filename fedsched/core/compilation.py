@@ -31,8 +31,7 @@ class Compilation:
 
     `functions` counts those of fedsched that this process has begun to compile, on all of its threads; `workers` has
     the count of each worker process of `fedsched.core.executors.Processes`. `expects` says about how many functions
-    there
-    will be, or 0; it is asked once, when something is compiled.
+    there will be, or 0; it is asked once, when something is compiled.
     """
 
     functions: int = 0

@@ -61,7 +61,6 @@ def read(
         "swf", "csv", "sacct", "batsim", "openb" or "events", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
         How a log is cleaned: see `fedsched.io.swf.log.read_swf`. Tables of jobs or pods and submissions are clean, so
-        that
         for one these must be left alone.
     queues
         Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.log.read_swf`.

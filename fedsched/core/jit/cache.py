@@ -206,8 +206,8 @@ def _tidy(folder: Path, name: str, text: str = "") -> None:
 def _unused(folder: Path) -> dict[str, list[Path]]:
     """Return the files that have not been used for long, by name, and remove those that nobody can need.
 
-    That is what processes that were killed have left, to be renamed when it was complete; and all of other versions,
-    unless others may read it here, who cannot say that they did.
+    Nobody can need the unfinished files of killed processes. Nor can anybody need files of other versions, unless the
+    folder is shared: readers who may not write there leave no date of use.
     """
     found: dict[str, list[Path]] = {}
     others = [] if folder in READ_ONLY else folder.parent.glob("*-numba-*-llvmlite-*")

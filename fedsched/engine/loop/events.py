@@ -92,6 +92,7 @@ def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> Non
 
 @part
 def _join_with_extras(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
+    # With extras this is long: as a part it is compiled once, and not into each of its callers.
     _enter_queue(problem, plan, state, j, mend)
 
 

@@ -68,13 +68,11 @@ def read_batsim(
     path
         A JSON file with `nb_res`, `jobs` and `profiles`.
     clean, nodes, over_request, statuses, sites, rebase, renumber, on_error, name
-        As in `fedsched.io.swf.log.read_swf`; Batsim ends a job at its walltime, as over_request="cap" does. Jobs whose
-        ids
-        are no whole numbers are numbered anew.
+        As in `fedsched.io.swf.log.read_swf`. A job ends at its walltime, as with over_request="cap". If its id is no
+        whole number, it gets a new one.
     node_speed
         The flop/s of a reference node, for profiles that count flops; `fedsched.io.platforms.simgrid.node_speed`
-        finds it in a
-        platform file.
+        finds it in a platform file.
     """
     how = Cleaning(
         clean=clean,

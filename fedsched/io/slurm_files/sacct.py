@@ -104,8 +104,7 @@ def read_sacct(
         say is counted, not modelled. Others may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
         As in `fedsched.io.swf.log.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted
-        and
-        requeued runs cancelled ones (status 5).
+        and requeued runs cancelled ones (status 5).
     sites
         "auto": the clusters are the jobs' sites where there are several; "partition": Slurm's partitions are, those of
         several clusters apart ("north/batch"); None: there are no sites. The label "partition" stays the same.

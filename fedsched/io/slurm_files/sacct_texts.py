@@ -47,7 +47,7 @@ MAY_ASK = {*ASKED, *OF_FIELDS}
 COLUMNS = {*LABELS, *MAY_ASK}
 PREFIX = "text."
 BEYOND, LICENSES = "beyond", "licences asked"  # of the command line: what is not modelled, and licences
-OF_NODES = frozenset({"--ntasks-per-node", "--tasks-per-node"})  # of the command line: what the number of nodes tells
+OF_NODES = frozenset({"--ntasks-per-node", "--tasks-per-node"})  # not counted as unread if a job's size is its nodes
 ALONE = PREFIX + "exclusive"  # whether a job asks for whole nodes
 TOLD = PREFIX + "told"  # whether a job's command line is known
 
@@ -73,7 +73,7 @@ class Texts:
     def read(self, texts: Mapping[str, list[str]], *, nodes: bool = False) -> dict[str, NDArray[Any]]:
         """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for.
 
-        `nodes`: whether a job's size is that of its nodes, which tells how many of its tasks stand on each.
+        `nodes`: whether a job's size is its number of nodes, which settles how many of its tasks run on each.
         """
         columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
         found = {column: self._coded(column, texts[column]) for column in columns if column in texts}

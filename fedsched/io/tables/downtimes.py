@@ -60,8 +60,7 @@ def read_calendar(
         In place of what that header tells: the time at second 0, as "2027-01-12T08:00:00".
     hosts
         Which nodes the hosts are: a file as `fedsched.io.slurm_files.hosts.read_hosts` reads, or a table of host:
-        (cluster, node).
-        Without it they are counted ("6 of all").
+        (cluster, node). Without it they are counted ("6 of all").
     until
         Up to when reservations that come again do so, a time or a second of the jobs; without it 30 days beyond the
         last submit.

@@ -97,7 +97,7 @@ def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Flo
     """Return times from `begin` on, before `end`, and from each on the watts that all may draw together.
 
     A cluster without a cap of its own counts with what its nodes draw when all are busy. None where nothing is capped.
-    Of very many steps the means of equal parts are told, as they are drawn.
+    If there are too many steps to draw, the values are means of equal parts.
     """
     caps = [signal for signal in federation.signals if signal.kind == CAP]
     if not caps:

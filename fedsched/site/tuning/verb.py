@@ -71,9 +71,8 @@ def tune(
         Metrics to be made small.
     genes
         Names of `fedsched.site.tuning.GENES`, a mapping with limits where these are given:
-        {"bf_max_job_test": (50, 2000)};
-        and limits of jobs of QOS, as "normal/MaxJobsPerUser". All that matter for this conf when not given, of limits
-        those that stand.
+        {"bf_max_job_test": (50, 2000)}; and limits of jobs of QOS, as "normal/MaxJobsPerUser". By default all that
+        matter for this conf; of limits, those that it sets.
     simulations, seconds
         The budget: how many simulations may be made, and for how long. 600 simulations when neither is given.
     phases

@@ -75,8 +75,7 @@ def replay(
         "slurm" is Slurm's own scheduler by the dump's own configuration; any other policy of `simulate`.
     given
         Which recorded facts are taken as given, of `fedsched.site.twin.GIVENS`. None: all that tell anything, but for
-        the
-        starts of jobs that were submitted before the dump begins, and for limits where the policy keeps them itself.
+        the starts of jobs that were submitted before the dump begins, and for limits if the policy keeps them itself.
     progress
         As in `fedsched.simulate`.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MEMORY = "memory"
 NAMES = ("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode")
-FORMS = ("percpu", "pernode")  # two ways to say one thing: a partition that says it in either has none of the conf's
+FORMS = ("percpu", "pernode")  # a partition that sets either form takes neither from the conf
 
 
 def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:

@@ -210,8 +210,7 @@ class Machine:
         the very nodes.
     tariff, carbon
         Beside its own signals, or in place of those of the kind: a CSV file that
-        `fedsched.io.tables.signals.read_signal`
-        reads, for all clusters, or "north=prices.csv" for one.
+        `fedsched.io.tables.signals.read_signal` reads, for all clusters, or "north=prices.csv" for one.
     tariff_forecast, carbon_forecast
         What plans take these for, told in the same way; when not given they know them beforehand.
     cap, cap_at
