@@ -12,14 +12,15 @@ PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # The tests of what kernels compute: what is worth running without the compiler, and compiled with every index checked.
 # Both refuse the same indexes (tests/engine/test_compiled.py); compiled there are four times as many random cases.
-KERNELS = tests/engine tests/search tests/gang tests/market tests/gym tests/rolling tests/slurm tests/sharing \
-  tests/test_matrix.py tests/test_metrics.py tests/test_power_saving.py tests/test_switch_rates.py tests/test_simulate.py \
-  tests/test_slurm.py tests/test_least_tree.py tests/test_uneven_nodes.py tests/test_properties.py tests/test_examples.py
+KERNELS = tests/engine tests/search tests/gang tests/market tests/gym tests/optimize/rolling tests/slurm tests/test_simulate.py \
+  tests/model/test_metrics.py tests/model/test_properties.py tests/model/test_examples.py tests/core/test_least_tree.py \
+  tests/features/test_matrix.py tests/features/test_power_saving.py tests/features/test_switch_rates.py tests/features/test_uneven_nodes.py
 # What these test is processes, files, clocks and results: other tests ask as much of the kernels, in less time.
 BESIDE = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \
-  tests/search/test_optimize.py tests/search/test_adapters.py tests/rolling/test_checkpoint.py \
+  tests/search/test_optimize.py tests/search/test_adapters.py tests/optimize/rolling/test_checkpoint.py \
   tests/search/test_methods.py::test_better_than_chance \
-  tests/slurm/test_live.py tests/slurm/test_twin.py tests/slurm/test_corners.py tests/slurm/test_recorded_days.py
+  tests/slurm/test_live.py tests/slurm/test_twin.py tests/slurm/test_corners.py tests/slurm/test_recorded_days.py \
+  tests/slurm/test_against_naive_shared.py tests/slurm/test_against_naive_sizes.py
 BENCHMARKS = $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 98

@@ -17,7 +17,7 @@ from fedsched.engine.run.batch import Evaluator
 from fedsched.model.reading import Reading
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-import naive
+from reference import naive
 
 SPEEDS = (1.0, 1.5, 2.0, 0.7, 1.0, 1.2, 0.9, 2.0)
 JOBS, NODES, UPLINK = 200, 32, 1e8

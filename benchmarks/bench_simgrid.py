@@ -1,7 +1,7 @@
 """How far runs of jobs that share uplinks are from SimGrid's flows, under fair shares and under those in proportion.
 
 Random cases of 2 to 7 jobs on 2 to 4 clusters: jobs on two clusters each, and jobs on as many as there are. Each job's
-run is compared with SimGrid's (`tests/simgrid/shares.cpp`); where that cannot be built nothing is measured.
+run is compared with SimGrid's (`tests/support/simgrid/shares.cpp`); where that cannot be built nothing is measured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from measuring import ROOT, Report, arguments, record
 import fedsched as fs
 
 sys.path.insert(0, str(Path(ROOT) / "tests"))
-from fair_cases import CURE, built, case, ends_in_simgrid
+from support.fair_cases import CURE, built, case, ends_in_simgrid
 
 ALLOWED = 0.01  # of a job's run, where each is on two clusters
 KINDS = (("jobs on two clusters", 2, 1000), ("jobs on up to four clusters", 4, 300))

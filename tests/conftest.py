@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tiers import INTERPRETED
+from support.tiers import INTERPRETED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # and evaluations in batches, are compiled around the engine's loop; so they come when that is there, and what needs no
 # compiler before them.
 FIRST = (
-    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "test_naive", "market",
+    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "reference/test_naive", "market",
     "search/test_methods", "engine/test_batch", "gang", "io", "gener",
 )  # fmt: skip
 # Fixtures that run others' programs: tests of these are in `make test-deep`.
@@ -53,8 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _drawn(file: Path) -> set[str]:
     """Return the names in a file of tests that stand for, or use, what is more in a deep run."""
     text = file.read_text(encoding="utf-8")
-    body = ast.parse(text).body if file.suffix == ".py" and "from tiers import" in text else []
-    imports = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "tiers"]
+    body = ast.parse(text).body if file.suffix == ".py" and "from support.tiers import" in text else []
+    imports = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "support.tiers"]
     more = {alias.name for node in imports for alias in node.names} & {"tries", "some", "DEEP"}
     uses = {}
     for node in body:

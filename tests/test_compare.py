@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tiers import some
+from support.tiers import some
 
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, Outcome, compare, read_records

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from bounds.admitted import Case, Found, drawn, optimum
-from tiers import tries
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds

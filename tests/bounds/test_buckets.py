@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-import naive
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from reference import naive
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-import strategies
-from strategies import EPOCH
-from tiers import tries
+from reference import naive
+from support import strategies
+from support.strategies import EPOCH
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds

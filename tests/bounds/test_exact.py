@@ -7,11 +7,10 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import brute
-import naive
 import numpy as np
 import pytest
-import strategies
+from reference import brute, naive
+from support import strategies
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds

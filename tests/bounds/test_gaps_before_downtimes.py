@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched import bounds

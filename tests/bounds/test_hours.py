@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import strategies
 from engine.test_against_naive import run_engine
 from scipy.optimize import linprog
-from tiers import tries
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds.cost.hour_prices import Room, room_prices

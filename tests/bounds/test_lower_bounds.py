@@ -7,12 +7,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import brute
-import naive
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from reference import brute, naive
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import LowerBounds, lower_bounds

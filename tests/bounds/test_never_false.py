@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from bounds.test_hours import signals_for, value_at
-from tiers import tries
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds

@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from tiers import tries
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds

@@ -6,8 +6,8 @@ import itertools
 import random
 from dataclasses import replace
 
-import naive
 import pytest
+from reference import naive
 
 
 def crowded(seed: int) -> tuple[list[naive.Job], naive.Machine]:

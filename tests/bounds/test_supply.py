@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import brute
-import naive
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from reference import brute, naive
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched import bounds

@@ -6,8 +6,8 @@ import json
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-import naive
 import pytest
+from reference import naive
 
 import fedsched as fs
 from fedsched.cli.data import health

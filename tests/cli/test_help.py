@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tiers import DEEP
+from support.tiers import DEEP
 
 from fedsched import cli
 from fedsched.cli.app import arguments_of, build_app, examples_of

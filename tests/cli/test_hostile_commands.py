@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import hostile
 import pytest
+from support import hostile
 
 import fedsched as fs
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup

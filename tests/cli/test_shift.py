@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from report_cases import data_of
+from support.report_cases import data_of
 
 import fedsched as fs
 

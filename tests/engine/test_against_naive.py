@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import naive
-import naive_measures
 import numpy as np
 import pytest
-import strategies
 from hypothesis import given, settings
-from tiers import tries
+from reference import naive, naive_measures
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.simulate import prepare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain import begun, clusters, jobs, plain
+from support.plain import begun, clusters, jobs, plain
 
 chosen = plain("fedsched.engine.allocation_sums")
 PAIR = clusters(((2, 2.0), (4, 1.0)), ((6, 0.5),))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from strategies import EPOCH
+from support.strategies import EPOCH
 
 import fedsched as fs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import naive
+from reference import naive
 
 from fedsched.engine.codes import LOOKAHEAD, Dispatch, Placement, QueueKey
 from fedsched.engine.orders import BY_SUBMIT, CHANGING

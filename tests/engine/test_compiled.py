@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 import pytest
-import signatures
+from support import signatures
 
 import fedsched
 from fedsched.engine.codes import Dispatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain import begun, jobs
+from support.plain import begun, jobs
 
 import fedsched as fs
 from fedsched.engine.codes import QueueKey

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from plain import plain
+from support.plain import plain
 
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.rules import NEEDS, Needs, needs_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gang.reference import System
-from tiers import tries
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.gang import GangSystem, simulate

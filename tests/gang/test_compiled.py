@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import signatures
 from gang.test_against_reference import random_case
+from support import signatures
 
 from fedsched.gang import simulate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from golden.cases import GROUPS, values
 from golden.record import changed, recorded
-from tiers import DEEP, SHARE
+from support.tiers import DEEP, SHARE
 
 pytestmark = pytest.mark.compiled
 VALUES = recorded()

@@ -6,7 +6,7 @@ import copy
 from dataclasses import replace
 
 import pytest
-import signatures
+from support import signatures
 
 import fedsched as fs
 from fedsched.gym import SchedulingEnv, SchedulingVectorEnv

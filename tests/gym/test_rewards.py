@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 
-import deciding
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from support import deciding, strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.gym import SchedulingEnv

@@ -8,8 +8,8 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from steer.fake import FakeSlurm, Job, running
-from tiers import tries
+from support.fake_slurm import FakeSlurm, Job, running
+from support.tiers import tries
 
 from fedsched.core.errors import FedschedError
 from fedsched.io import read

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-import market_naive as naive
 import numpy as np
 import pytest
-from tiers import tries
+from reference import market_naive as naive
+from support.tiers import tries
 
 from fedsched import market
 from fedsched.core.errors import UnknownNameError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import signatures
+from support import signatures
 
 from fedsched import market
 

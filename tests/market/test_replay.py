@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-import market_naive as naive
 import numpy as np
 import pytest
-from market_cases import batch_of, environment_of
-from tiers import tries
+from reference import market_naive as naive
+from support.market_cases import batch_of, environment_of
+from support.tiers import tries
 
 from fedsched import market
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import market_naive as naive
 import numpy as np
 import pytest
-from market_cases import cases, environment_of, request_of
-from tiers import tries
+from reference import market_naive as naive
+from support.market_cases import cases, environment_of, request_of
+from support.tiers import tries
 
 from fedsched import market
 from fedsched.core.errors import InfeasibleError, UnknownNameError

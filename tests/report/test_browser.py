@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from report_cases import all_drawn
+from support.report_cases import all_drawn
 
 import fedsched as fs
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from report_cases import all_drawn
-from report_pages import BARE, WRITTEN
+from support.report_cases import all_drawn
+from support.report_pages import BARE, WRITTEN
 
 from fedsched.optimize.result import Front
 

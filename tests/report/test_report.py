@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from report_cases import data_of, unpacked
+from support.report_cases import data_of, unpacked
 
 import fedsched as fs
 from fedsched import cli

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import strategies
-from plain import plain
-from tiers import tries
+from support import strategies
+from support.plain import plain
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.search.problem.objectives import Objectives

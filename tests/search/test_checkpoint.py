@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tiers import some
+from support.tiers import some
 
 import fedsched as fs
 from fedsched.core.errors import FedschedError, OutputError

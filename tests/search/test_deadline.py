@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tiers import tries
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, TraceError

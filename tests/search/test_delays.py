@@ -6,11 +6,11 @@ import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import naive
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from reference import naive
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, TraceError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from plain import plain
+from support.plain import plain
 
 from fedsched.engine.codes import Status
 

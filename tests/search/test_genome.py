@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain import clusters, jobs, plain
+from support.plain import clusters, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement

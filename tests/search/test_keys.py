@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain import plain
+from support.plain import plain
 
 keys = plain("fedsched.search.encoding.keys")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from plain import jobs, plain
+from support.plain import jobs, plain
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search.test_problem import of_scenario, some_rows
-from tiers import tries
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.jit import constant

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import INTERPRETED, tries
+from support.apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of
+from support.tiers import INTERPRETED, tries
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import tries
+from reference import naive
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, UnknownNameError

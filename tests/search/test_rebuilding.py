@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from apart_cases import BASE, TWO, WHOLE, federation, package, run_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import tries
+from support.apart_cases import BASE, TWO, WHOLE, federation, package, run_of
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.jit import kernel

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import strategies
-from tiers import tries
+from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds

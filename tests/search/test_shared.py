@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from sharing_cases import case
-from tiers import tries
+from support.sharing_cases import case
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError

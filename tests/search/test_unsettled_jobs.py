@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tiers import some, tries
-from unsettled_cases import COURSE, KINDS, check, crowd
+from support.tiers import some, tries
+from support.unsettled_cases import COURSE, KINDS, check, crowd
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, compare

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from plain import plain
+from support.plain import plain
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.codes import Status

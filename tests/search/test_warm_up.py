@@ -24,7 +24,7 @@ CASES = """
 from dataclasses import replace
 
 import numpy as np
-import signatures
+from support import signatures
 
 import fedsched as fs
 from fedsched.core.jit.parts import Linked, Part

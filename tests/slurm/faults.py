@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slurm.cluster import WAYS, SlurmError
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import read_queue

@@ -13,7 +13,7 @@ from pathlib import Path
 from slurm.federated import federated
 from slurm.test_federated import LATER, OURS, submit, until_it_runs
 from slurm.test_steering import FACTOR, SETTINGS
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.site.steer import read_queue
 from fedsched.site.steer.recorded import Keeping

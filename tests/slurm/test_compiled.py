@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import signatures
-from slurm_cases import case
+from support import signatures
+from support.slurm_cases import case
 
 import fedsched as fs
 

@@ -16,7 +16,7 @@ from slurm.cluster import ASKED, InvalidRun, SlurmCluster, SlurmError
 from slurm.driver import ENVIRONMENT, UNDO, steer
 from slurm.faults import FAILURES, Squeue, with_its_clock_ahead, without_controller
 from slurm.recorder import settings_of
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import CommandError, Hand, Undo, read_queue

@@ -9,7 +9,7 @@ import pytest
 from slurm.accounted import missing as accounts_missing
 from slurm.federated import federated
 from slurm.test_steering import FACTOR, SETTINGS, kill_controller
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims

@@ -17,7 +17,7 @@ from slurm.busy import played
 from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.driver import AIMS, ENVIRONMENT, UNDO
 from slurm.recorder import settings_of
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.site.steer import Hand, Undo, plan, read_queue
 from fedsched.site.steer.recorded import Recorded

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import signatures
 from slurm.priority_naive import Machine, Node, Waiting
-from tiers import tries
+from support import signatures
+from support.tiers import tries
 
 from fedsched.slurm.conf.job_factors import Asked, Scales
 from fedsched.slurm.priority.associations import Association, Associations, Qos

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from reference.slurm_naive import Play
+from reference.slurm_naive_site import Job, Site
 from slurm.own_days import COMPLETING, clearing, on_slurm
 from slurm.parameter_days import OFTEN, RECORDED
 from slurm.recording import Recording
 from slurm.replay import number
 from slurm.retry_days import FREED, OF_RETRIES
-from slurm_naive import Play
-from slurm_naive_site import Job, Site
 
 NODES = frozenset(range(FREED.nodes))
 THERE = {"fast": NODES - {0}, "a": {1}, "b": {2}, "c": {3}}  # who has a feature

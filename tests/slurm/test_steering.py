@@ -11,7 +11,7 @@ from slurm.accounted import AccountedCluster
 from slurm.accounted import missing as accounts_missing
 from slurm.cluster import SlurmCluster
 from slurm.faults import Squeue, begin_controller, kill_controller
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from slurm.accounted import AccountedCluster, missing
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.site.outlook import forecast, present, why
 

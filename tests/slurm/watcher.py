@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from slurm.watched_days import INTERVAL, LEASE, SLACK
-from steer.beside import Beside
+from support.beside_slurm import Beside
 
 from fedsched.site.steer import Aims, Undo, Watch
 

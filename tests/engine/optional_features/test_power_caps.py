@@ -1,0 +1,113 @@
+"""What caps leave: steps that come, some of them again, what jobs take, and what is left of a whole run [70]."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.plain import begun, jobs, plain
+
+import fedsched as fs
+from fedsched.engine.numbers import Clock
+from fedsched.engine.optional_features.power_caps import turn_of
+
+ceilings = plain("fedsched.engine.optional_features.power_caps")
+FALLS = fs.Signal((0.0, 7.0), (400.0, 240.0), "W", "A", beyond="last")
+NODES = fs.Federation((fs.Cluster("A", (fs.NodeGroup(4, 1.0, 100.0, 20.0),)),))  # 80 W idle, 80 more a busy node
+
+
+def capped(*signals: fs.Signal, cap: str = "run") -> fs.Federation:
+    """Return four nodes under caps."""
+    return replace(NODES, signals=signals, cap=cap)
+
+
+def daily(*watts: float) -> fs.Signal:
+    """Return a cap of steps of 10 s that come again."""
+    times = tuple(10.0 * k for k in range(len(watts)))
+    return fs.Signal(times, watts, "W", until=10.0 * len(watts), beyond="repeat")
+
+
+def hooks() -> list[str]:
+    """Return the names of the functions that the engine calls of plain problems, too."""
+    own = [one for _, one in inspect.getmembers(ceilings, inspect.isfunction) if one.__module__ == ceilings.__name__]
+    return [one.__name__ for one in own if "extras: 'Extras | None'" in str(inspect.signature(one))]
+
+
+@pytest.mark.parametrize("name", hooks())
+def test_without_extras_nothing_is_done(name: str) -> None:
+    """Where a problem has no extras, every hook does nothing, and says that nothing stands in the way."""
+    hook = getattr(ceilings, name)
+    rest = [None] * len(inspect.signature(hook).parameters)
+    assert hook(*rest) in ((False,) if name == "any_caps" else (None, True, np.inf))
+    assert len(hooks()) == 7
+
+
+def test_steps_come_again_with_the_period_of_their_signal() -> None:
+    """A cap that repeats has its steps in each turn, from the turn of t0 on; one that does not ends with its last."""
+    problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0), FALLS))
+    times = []
+    for _ in range(4):
+        times.append(ceilings._next_step(problem.extras.ceilings, state.extras.beneath, True))
+        ceilings.take_steps(problem.extras.ceilings, state.extras.beneath, times[-1], True)
+    assert times == [7.0, 10.0, 20.0, 30.0]
+    assert turn_of(25.0, 0.0, 10.0) == 2
+    assert turn_of(-1.0, 0.0, 10.0) == -1
+    assert turn_of(3.0, 0.0, np.inf) == 0
+
+
+def test_a_turn_in_which_nothing_happens_is_the_last() -> None:
+    """Where nobody runs caps are followed for a whole turn after all else, and no further."""
+    problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0)))
+    own, beneath = problem.extras.ceilings, state.extras.beneath
+    for now in (10.0, 20.0):
+        assert ceilings._next_step(own, beneath, False) == now
+        ceilings.take_steps(own, beneath, now, True)
+    assert ceilings._next_step(own, beneath, False) == np.inf
+    assert ceilings._next_step(own, beneath, True) == 30.0
+    assert not ceilings.take_steps(own, beneath, 25.0, False)
+    assert ceilings._next_step(own, beneath, False) == 30.0
+
+
+def test_what_a_job_takes_is_missing_until_it_gives_it_back() -> None:
+    """Milliwatts beyond idle nodes are taken by the nodes that a job has, and come back."""
+    problem, _, state = begun(replace(jobs([1, 2], [5.0, 5.0]), watts=[-1.0, 60.5]), capped(daily(400.0)))
+    counts = np.array([2])
+    ceilings.take(problem.extras, state.extras, 1, counts)
+    assert state.extras.beneath.taken.tolist() == [2 * 40_500]
+    ceilings.give_back(problem.extras, state.extras, 1, counts)
+    assert state.extras.beneath.taken.tolist() == [0]
+
+
+@pytest.mark.parametrize(("cap", "borne"), [("run", [True, False, True, False]), ("now", [True, True, True, False])])
+def test_a_run_is_borne_where_each_moment_of_it_is(cap: str, borne: list[bool]) -> None:
+    """A job of two nodes needs 160 W beside 80 until its end; under "now" it needs them as it starts."""
+    falls = fs.Signal((0.0, 10.0, 20.0), (240.0, 160.0, 400.0), "W", beyond="last")
+    problem, _, state = begun(jobs([2, 2], [10.0, 10.5]), capped(falls, cap=cap))
+    own, beneath = problem.extras.ceilings, state.extras.beneath
+    state.scratch.chosen[:] = 2
+    found = [ceilings.bear_now(problem.extras, state.extras, problem, state, j) for j in (0, 1)]
+    found.append(ceilings.bear(own, beneath, state, 0, 20.0, 30.0, ceilings.NOBODY))
+    found.append(ceilings.bear(own, beneath, state, 0, 10.0, 20.0, ceilings.NOBODY))
+    assert found == borne
+    assert state.clock[Clock.NOW] == 0.0
+
+
+def test_the_head_keeps_its_watts() -> None:
+    """Beside the head's reservation a job that lasts gets what is left then; without a reservation all is free."""
+    problem, _, state = begun(jobs([2, 2], [10.0, 10.0]), capped(daily(240.0)))
+    state.scratch.chosen[:] = 2
+    ceilings.reserve(problem.extras, state.extras, 0, state.scratch.chosen, 30.0)
+    assert not ceilings.spare_head(problem.extras, state.extras, state, 1, 20.0, 25.0)
+    ceilings.reserve_nothing(state.extras)
+    assert ceilings.spare_head(problem.extras, state.extras, state, 1, 20.0, 25.0)
+
+
+def test_changes_for_good_are_told_from_those_that_come_again() -> None:
+    """Where caps come again a shadow time is looked for in a whole turn after all that changes for good."""
+    problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0), FALLS))
+    assert [ceilings.changes_for_good(problem.extras, time) for time in (7.0, 10.0)] == [True, False]
+    assert [ceilings.any_for_good_after(problem.extras, time) for time in (0.0, 7.0)] == [True, False]
+    assert ceilings.longest_turn(problem.extras) == 20.0
+    assert [ceilings.next_after(problem.extras, state.extras, time) for time in (0.0, 7.0, 10.0)] == [7.0, 10.0, 20.0]

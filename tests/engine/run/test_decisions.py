@@ -1,0 +1,171 @@
+"""Decisions: runs that somebody outside decides job by job, against the reference, step by step."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from reference import naive
+from support import deciding, strategies
+from support.tiers import tries
+
+import fedsched as fs
+from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+
+def at_random(seed: int, places: int) -> Callable[[list[int], list[bool]], int]:
+    """Return answers that are drawn: any place, those of nobody and of jobs that do not fit among them, or none."""
+    rng = random.Random(seed)
+    return lambda waiting, fits: rng.randrange(-1, places)
+
+
+def assert_same(scenario: strategies.Scenario, seed: int, places: int) -> None:
+    """Fail unless engine and reference ask the same, and make the same schedule of the same answers."""
+    episodes = deciding.episodes_of(scenario, waiting_places=places)
+    got, asked, _ = deciding.by_engine(episodes, at_random(seed, places))
+    expected, wanted = deciding.by_reference(scenario, at_random(seed, places), places)
+    for ours, theirs in zip(asked, wanted, strict=False):
+        assert ours == theirs, scenario.settings
+    assert len(asked) == len(wanted)
+    np.testing.assert_array_equal(got.start, expected.start)  # neither has a start of who never starts
+    np.testing.assert_array_equal(got.finish, expected.finish)
+    assert got.counts.tolist() == expected.counts
+
+
+@pytest.mark.slow
+def test_random_answers_agree() -> None:
+    """Hundreds of random systems, answered at random, are asked the same and give the reference's schedule."""
+    for seed in range(tries(600, 60)):
+        scenario = deciding.without_permutations(strategies.random_scenario(seed, restless=True).for_environments())
+        if seed % 3 == 2:  # some of whom limits let have hardly more nodes than the first that they are given
+            scenario = strategies.under_tight_limits(strategies.on_uneven_nodes(scenario, seed), seed)
+        assert_same(scenario, seed, places=random.Random(seed).choice((1, 2, 5, 20)))
+
+
+@pytest.mark.parametrize("same_time", ["batch", "sequential"])
+@pytest.mark.parametrize("placement", naive.PLACEMENT)
+def test_every_placement_agrees(placement: str, same_time: str) -> None:
+    """Under each placement rule and both readings of an instant random answers give the reference's schedule."""
+    for seed in range(20_000, 20_000 + tries(8)):
+        fixed = {"placement": placement, "same_time": same_time, "order": "fcfs"}
+        assert_same(strategies.random_scenario(seed, restless=True, **fixed).for_environments(), seed, places=3)
+
+
+def test_orders_that_change_agree() -> None:
+    """Who waits first is that by the keys of now, where the queue order changes with time."""
+    for order in ("xfactor", "wfp3", "unicef", "sjf"):
+        for seed in range(21_000, 21_000 + tries(12)):
+            assert_same(strategies.random_scenario(seed, restless=True, order=order).for_environments(), seed, places=4)
+
+
+def test_the_first_waiting_job_is_fcfs() -> None:
+    """Whoever always chooses the first waiting job makes the schedule of `strict`, start for start."""
+    for seed in range(tries(150)):
+        scenario = strategies.random_scenario(seed, restless=True, dispatch="strict").for_environments()
+        scenario = deciding.without_permutations(scenario)
+        for places in (1, 20):
+            episodes = deciding.episodes_of(scenario, waiting_places=places)
+            got, _, _ = deciding.by_engine(episodes, deciding.first_waiting)
+            expected = scenario.simulate()
+            np.testing.assert_array_equal(got.start, expected.start, str(scenario.settings))
+            assert got.counts.tolist() == expected.counts
+
+
+def test_the_first_that_fits_is_greedy() -> None:
+    """Whoever always chooses the first job that fits makes the schedule of `greedy`, where all the queue is seen."""
+    for seed in range(tries(150)):
+        scenario = strategies.random_scenario(seed, restless=True, dispatch="greedy").for_environments()
+        scenario = deciding.without_permutations(scenario)
+        got, _, _ = deciding.by_engine(deciding.episodes_of(scenario), deciding.first_that_fits)
+        expected = scenario.simulate()
+        np.testing.assert_array_equal(got.start, expected.start, str(scenario.settings))
+        assert got.counts.tolist() == expected.counts
+
+
+@pytest.mark.parametrize(("policy", "choose"), [("fcfs", "first_waiting"), ("greedy", "first_that_fits")])
+def test_the_sample_is_decided_as_it_is_simulated(policy: str, choose: str) -> None:
+    """On the sample log the two rules give what `simulate` gives, and the same metrics of it."""
+    log, cluster = fs.Workload.example().head(tries(400)), fs.Federation.example()
+    episodes = deciding.Episodes(log, cluster, runs=1, waiting_places=400)
+    got, _, _ = deciding.by_engine(episodes, getattr(deciding, choose))
+    expected = fs.simulate(log, cluster, policy)
+    np.testing.assert_array_equal(got.start, expected.start)
+    np.testing.assert_array_equal(got.finish, expected.finish)
+    assert got.metrics() == expected.metrics()
+    got.verify(claimed=expected.metrics())
+
+
+def test_whatever_is_answered_the_schedule_is_whole_and_holds() -> None:
+    """Answers drawn at random, and never any job at all, end in schedules that pass the check."""
+    for seed in range(tries(60)):
+        scenario = deciding.without_permutations(strategies.random_scenario(seed, restless=True).for_environments())
+        caps = strategies.to_package(scenario.jobs, scenario.machine)[2]
+        for choose in (at_random(seed, 6), lambda waiting, fits: -1):
+            got, _, _ = deciding.by_engine(deciding.episodes_of(scenario, waiting_places=5), choose)
+            assert got.complete
+            assert not got.notes
+            got.verify(caps=caps, claimed=got.metrics())
+
+
+def test_none_goes_on_while_time_does() -> None:
+    """None lets the others come and end; when nothing else can come the first waiting job starts."""
+    jobs = [naive.Job(1, 0.0, 1, 5.0, 5.0), naive.Job(2, 3.0, 1, 5.0, 5.0), naive.Job(3, 4.0, 1, 5.0, 5.0)]
+    scenario = strategies.Scenario(naive.Machine([naive.Group(0, 2)], [1.0]), jobs, strategies.Settings())
+    got, asked, _ = deciding.by_engine(deciding.episodes_of(scenario), lambda waiting, fits: -1)
+    assert [(one.time, one.waiting) for one in asked] == [
+        (0.0, [1]), (3.0, [1, 2]), (4.0, [1, 2, 3]), (4.0, [2, 3]), (9.0, [2, 3]), (9.0, [3]), (14.0, [3]),
+    ]  # fmt: skip
+    assert got.start.tolist() == [4.0, 9.0, 14.0]
+
+
+def test_a_job_that_does_not_fit_holds_nothing() -> None:
+    """A chosen job that does not fit waits, and at the next instant somebody else may be chosen."""
+    jobs = [naive.Job(1, 0.0, 2, 5.0, 5.0), naive.Job(2, 1.0, 3, 5.0, 5.0), naive.Job(3, 2.0, 1, 5.0, 5.0),
+            naive.Job(4, 3.0, 1, 1.0, 1.0)]  # fmt: skip
+    scenario = strategies.Scenario(naive.Machine([naive.Group(0, 3)], [1.0]), jobs, strategies.Settings())
+    answers = iter([0, 0, 2, 0, 0, 0])
+    got, asked, _ = deciding.by_engine(deciding.episodes_of(scenario), lambda *_: next(answers))
+    assert [(one.time, one.waiting, one.fits) for one in asked] == [
+        (0.0, [1], [True]),
+        (2.0, [2, 3], [False, True]),  # nothing fits at 1: nobody is asked
+        (3.0, [2, 3, 4], [False, True, True]),
+        (4.0, [2, 3], [False, True]),
+        (5.0, [2, 3], [True, True]),
+        (10.0, [3], [True]),
+    ]
+    assert got.start.tolist() == [0.0, 5.0, 10.0, 3.0]
+
+
+def test_a_run_starts_from_a_running_state() -> None:
+    """Over the running jobs of a moment, the rest is decided as the rest is simulated."""
+    checked = 0
+    for seed in range(tries(120)):
+        fixed = {"dispatch": "strict", "order": "fcfs", "backfill_order": None, "same_time": "batch"}
+        scenario = strategies.random_scenario(seed, **fixed).for_environments().as_chosen()
+        scenario = scenario.without_conditions().without_limits()  # arrays go by the places of jobs
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        chosen = scenario.settings
+        options = {"saturation": chosen.saturation, "kill_at_estimate": chosen.kill_at_estimate}
+        rules = fs.Rules(placement=chosen.placement)
+        moment = float(np.median(fs.simulate(workload, federation, rules, caps=caps, **options).start))
+        run = prepare(workload, federation, rules, caps=caps, **options).advance(until=moment)
+        rows = np.flatnonzero(~(run.state.finish <= moment))
+        if not np.isnan(run.state.start).any() or not len(run.running().rows):
+            continue
+        running = run.running().renumbered(rows)
+        rest = fs.simulate(workload.take(rows), federation, rules, caps=caps[rows], running=running, **options)
+        left = replace(scenario, jobs=[scenario.jobs[j] for j in rows])
+        episodes = deciding.episodes_of(left, running=running)
+        for _ in range(2):  # an episode leaves nothing behind
+            got, _, _ = deciding.by_engine(episodes, deciding.first_waiting)
+            np.testing.assert_array_equal(got.start, rest.start)
+            np.testing.assert_array_equal(got.finish, rest.finish)
+        checked += 1
+    assert checked > tries(40)

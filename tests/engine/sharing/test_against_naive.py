@@ -1,0 +1,68 @@
+"""Shared nodes against the naive reference: every start, every task on its node, every device."""
+
+from __future__ import annotations
+
+import pytest
+from support.sharing_cases import BOUND, case, same_as_naive
+from support.tiers import tries
+
+
+@pytest.mark.parametrize("seed", range(tries(100)))
+def test_small_mixtures_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests that runs of all rules, choices, demands and layouts have each job where the reference has it."""
+    same_as_naive(case(seed))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_who_is_kept_back_beside_nodes_is_as_the_reference_has_it(seed: int) -> None:
+    """Tests the same of jobs that need pools, are under limits, wait for others or for a time, or are cancelled."""
+    same_as_naive(case(3000 + seed, bound=BOUND))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_downtimes_of_whole_groups_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where groups close for a while, known beforehand or not, beside all else or alone."""
+    same_as_naive(case(7000 + seed, bound=(*BOUND, "downtimes") if seed % 3 == 0 else ("downtimes",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_downtimes_of_so_many_nodes_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where downtimes say how many nodes they close, not which."""
+    counted = ("downtimes", "counted")
+    same_as_naive(case(9000 + seed, bound=(*BOUND, *counted) if seed % 3 == 0 else counted))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # of the random numbers, where nothing is compiled
+@pytest.mark.parametrize("seed", range(tries(200)))
+def test_who_loses_nodes_is_as_the_reference_has_it(seed: int) -> None:
+    """Tests the same where downtimes take their nodes from jobs, of whole groups or of so many, drawn or not."""
+    taking = ("downtimes", "taking", *(("counted",) if seed % 2 else ()))
+    same_as_naive(case(11000 + seed, bound=(*BOUND, *taking) if seed % 3 == 0 else taking))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_who_is_held_is_as_the_reference_has_it(seed: int) -> None:
+    """Tests the same of jobs that are held for a time, once or twice, alone or beside all else."""
+    same_as_naive(case(13000 + seed, bound=(*BOUND, "held", "downtimes", "taking") if seed % 2 else ("held",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(200)))
+def test_reservations_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where nodes are kept for jobs that name them, beside all else or alone."""
+    reserved = ("reserved", "downtimes", "counted", "taking") if seed % 2 else ("reserved",)
+    same_as_naive(case(15000 + seed, bound=(*BOUND, *reserved) if seed % 3 == 0 else reserved))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_partitions_with_tiers_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same of jobs in partitions, those of a higher tier first, alone or beside all else."""
+    every = (*BOUND, "held", "reserved", "downtimes", "counted", "taking")
+    same_as_naive(case(17000 + seed, bound=("tiers", *every) if seed % 2 else ("tiers",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_limits_that_count_nodes_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where users, and each job of a partition, have so many nodes, alone or beside all else."""
+    every = (*BOUND, "held", "reserved", "downtimes", "counted", "taking")
+    bound = [("nodes",), ("nodes", "tiers"), ("nodes", "tiers", *every)][seed % 3]
+    same_as_naive(case(19000 + seed, bound=bound))

@@ -1,0 +1,170 @@
+"""The documentation's code runs as printed, prints what the page says it prints, and names what there is."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import outside
+
+import fedsched as fs
+from fedsched import cli, policies
+from fedsched.cli.app import arguments_of, build_app
+from fedsched.model.schedule.metrics import METRICS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+EVERY_PAGE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+# A block of Python and the block of text that directly follows it, if one does: what it prints; or a block of commands.
+BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```sh\n(.*?)```", flags=re.DOTALL)
+FILE = re.compile(r"# (\w+)\.py\n")  # the first line of a block that is a file of the reader's
+# Seconds are the reader's to spend, and so are long runs; what is printed must run, not last.
+SHORTER = (("seconds=10", "seconds=0.2"),)
+SHORTER_COMMANDS = {"--seconds": "0.2", "--evaluations": "200", "--seeds": "2"}
+# What a command needs that a clone does not have: archive logs, or somebody's own files.
+NOT_OURS = {"KTH-SP2.swf.gz"}
+# Pages that need another package, or compare methods for long.
+DEEP = {
+    "docs/bounds.md", "docs/cluster.md", "docs/compare.md", "docs/gang.md", "docs/how-to/cheapest-by-noon.md",
+    "docs/how-to/compare-methods.md", "docs/how-to/maintenance.md", "docs/how-to/plot.md",
+    "docs/how-to/describe-a-scenario.md", "docs/how-to/digital-twin.md", "docs/how-to/power.md",
+    "docs/how-to/shift-work.md", "docs/how-to/tune-slurm.md",
+}  # fmt: skip
+
+
+def blocks_of(page: Path) -> list[tuple[str, str, str]]:
+    """Return a page's blocks in order: Python, what it prints, commands; each empty where the block is another."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def commands_in(block: str) -> list[list[str]]:
+    """Return the words of every `fedsched` command of a block, without the program's name."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("fedsched ")]
+
+
+def mentioned_in(page: Path) -> list[tuple[str, str]]:
+    """Return every command that a page mentions with options, in a block or in prose, and each of its options."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    blocks = "\n".join(re.findall(r"^```.*?^```", text, flags=re.DOTALL | re.MULTILINE))
+    spans = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+    named = re.compile(rf"^(?:fedsched )?({'|'.join(cli.COMMANDS)}) (.*)")
+    found = [named.match(line) for line in [*blocks.splitlines(), *(" ".join(span.split()) for span in spans)]]
+    return [(match[1], option) for match in found if match for option in re.findall(r"--[\w-]+", match[2])]
+
+
+def name_of(page: Path) -> str:
+    """Return a page's path in the project."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def each_with_code() -> list[Any]:
+    """Return the pages that show code, those that take long in the deep tests."""
+    pages = {name_of(page): page for page in EVERY_PAGE if blocks_of(page)}
+    assert pages.keys() >= DEEP
+    return [pytest.param(pages[name], id=name, marks=[pytest.mark.deep] * (name in DEEP)) for name in pages]
+
+
+@pytest.fixture
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in an empty folder, as whoever has the wheel and no clone does, and from which programs import."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def test_the_pages_that_show_code_are_known() -> None:
+    """Tests that the pages below are there: a search for blocks that finds none would test nothing."""
+    found = {name_of(page): blocks_of(page) for page in EVERY_PAGE}
+    for name in ("README.md", "docs/searches.md", "docs/start/tutorial.md", "docs/rolling.md"):
+        assert any(code for code, _, _ in found[name])
+    for name, least in (("README.md", 9), ("docs/gang.md", 3), ("docs/how-to/export.md", 2)):
+        assert sum(len(commands_in(block)) for _, _, block in found[name]) >= least
+
+
+@pytest.mark.compiled
+@pytest.mark.usefixtures("in_an_empty_folder")
+@pytest.mark.parametrize("page", each_with_code())
+def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that every block of a page runs as typed, one after the other, in a folder that holds nothing before.
+
+    What the Python prints is what the page says. A block that begins with the name of a file is saved under it too, and
+    later blocks import it.
+    """
+    names: dict[str, object] = {}
+    for code, printed, commands in blocks_of(page):
+        for long, short in SHORTER:
+            code = code.replace(long, short)
+        if file := FILE.match(code):
+            Path(f"{file[1]}.py").write_text(code, encoding="utf-8")
+            sys.modules.pop(file[1], None)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(code, str(page), "exec"), names)
+        if printed:
+            assert out.getvalue().rstrip() == printed.rstrip()
+        for words in commands_in(commands):
+            if NOT_OURS & set(words):
+                continue
+            for option, value in SHORTER_COMMANDS.items():
+                if option in words:
+                    words[words.index(option) + 1] = value
+            assert cli.run(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_a_release_tries_the_readmes_first_program() -> None:
+    """Tests that what the wheel is tried with is the first block of Python that README shows, as it stands there."""
+    tool = outside.program("tools/release.py")
+    first = next(code for code, _, _ in blocks_of(ROOT / "README.md") if code)
+    assert tool.first_program() == first
+    assert "fs.read(" in first
+
+
+def test_commands_have_the_options_that_pages_give_them() -> None:
+    """Tests that each option that a page writes behind a command is one of that command."""
+    app = build_app()
+    options = {
+        command: {name for argument in arguments_of(app, command) for name in argument.names}
+        for command in cli.COMMANDS
+    }
+    mentioned = [(name_of(page), *pair) for page in EVERY_PAGE for pair in mentioned_in(page)]
+    assert not [one for one in mentioned if one[2] not in options[one[1]] | {"--config", "--debug", "--help"}]
+    assert ("docs/formats.md", "fetch", "--out") in mentioned
+    assert ("docs/formats.md", "convert", "--federation") in mentioned
+
+
+def test_links_lead_to_files() -> None:
+    """Tests that every relative link of a page leads to a file, as it must where the pages are read unbuilt."""
+    for page in EVERY_PAGE:
+        prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+            if "://" not in target:
+                assert (page.parent / target).exists(), (name_of(page), target)
+
+
+def test_the_reference_names_everything_public() -> None:
+    """Tests that each public name, and each policy's part with its meaning, has its place in the reference."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")}
+    every = "\n".join(pages.values())
+    for name in fs.__all__:
+        if name in ("bounds", "errors", "gang", "generate", "market", "policies", "search"):
+            assert name in pages
+        elif name != "__version__":
+            assert f":: fedsched.{name}\n" in every
+    for module in (fs.bounds, fs.gang, fs.generate, fs.market, fs.search):
+        for name in module.__all__:
+            assert f"{module.__name__}.{name}" in every
+    for table in (policies.ORDERS, policies.DISPATCH, policies.PLACEMENTS):
+        for name, meaning in table.items():
+            assert f"| `{name}` | {meaning} |" in pages["policies"]
+
+
+def test_the_model_names_every_metric() -> None:
+    """Tests that the page on the model has a row for each metric, with its unit."""
+    model = (DOCS / "model.md").read_text(encoding="utf-8")
+    for metric in METRICS:
+        assert re.search(rf"^\| `{metric.name}` \| {re.escape(metric.unit or '1')} \|", model, flags=re.MULTILINE)

@@ -1,0 +1,437 @@
+"""Random sites, jobs and parameters for Slurm's schedulers: both as our nouns and as the naive reference has them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from reference.slurm_naive import Play
+from reference.slurm_naive_shared import Ask, SharedPlay
+from reference.slurm_naive_site import FOREVER, Job, Site, Window, whole
+from reference.slurm_naive_sizes import SizedPlay
+
+import fedsched as fs
+from fedsched.slurm import Clocks
+from fedsched.slurm.priority.associations import Association, Associations, Qos
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+MEMORY = 1000  # MB of each node
+
+
+class Case(NamedTuple):
+    workload: fs.Workload
+    policy: object
+    machine: fs.Federation
+    play: Play
+
+
+def parameters(draw: random.Random) -> dict[str, int]:
+    """Return some of the words of SchedulerParameters."""
+    often = {
+        "sched_interval": (5, 30, 60, -1),
+        "batch_sched_delay": (0, 1, 3, 20),
+        "default_queue_depth": (1, 2, 100),
+        "bf_interval": (1, 10, 30, 45),
+        "bf_resolution": (1, 30, 60, 300),
+        "bf_window": (5, 20, 1440),
+        "bf_window_linear": (15, 60),
+        "bf_max_job_test": (1, 3, 500),
+        "bf_max_job_user": (1, 2),
+        "bf_max_job_part": (1, 3),
+        "bf_max_job_start": (1, 2),
+        "bf_max_job_array_resv": (1, 3),
+        "bf_min_age_reserve": (30, 100),
+        "bf_max_time": (1, 2),
+        "bf_min_prio_reserve": (1, 400),
+        "bf_job_part_count_reserve": (1, 2),
+        "bf_max_job_assoc": (1, 2),
+        "bf_max_job_user_part": (1, 2),
+        "partition_job_depth": (1, 3),
+        "sched_max_job_start": (1, 2),
+    }
+    return {name: draw.choice(values) for name, values in often.items() if draw.random() < 0.25}
+
+
+def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) -> Case:
+    """Return a random site with its jobs.
+
+    Sized, most of them ask for CPUs of nodes that have different numbers; shared, all for cores and memory of nodes
+    where others may be.
+    """
+    draw, cores = random.Random(seed), random.Random(-76 - seed)
+    nodes = draw.choice((1, 3, 5, 8, 12, 66, 130))
+    backfill, cons_tres, multifactor = draw.random() < 0.85, draw.random() < 0.5, draw.random() < 0.3
+    if shared:
+        nodes, cons_tres = 1 + nodes % 7, True
+    words = parameters(draw)
+    if not backfill and words.get("sched_interval") == -1:
+        del words["sched_interval"]
+    if words.get("bf_min_age_reserve") and words.get("sched_interval") == -1:
+        del words["bf_min_age_reserve"]
+    if words.get("bf_min_prio_reserve") and not multifactor:
+        del words["bf_min_prio_reserve"]  # priorities are the order of the jobs then, and high
+    if words.get("sched_interval") == -1:
+        for name in ("bf_job_part_count_reserve", "bf_min_prio_reserve"):
+            words.pop(name, None)
+        words.pop("bf_window", None)
+        words.pop("bf_max_job_test", None)
+    members, tiers = [frozenset(range(nodes))], [1]
+    for _ in range(draw.choice((0, 0, 1, 2))):
+        first = draw.randrange(nodes)
+        members.append(frozenset(range(first, draw.randrange(first, nodes) + 1)))
+        tiers.append(draw.choice((1, 1, 2, 5)))
+    weights = [draw.choice((1, 1, 2)) if draw.random() < 0.5 else 1] * nodes
+    split = draw.randrange(nodes + 1)
+    weights[split:] = [draw.choice((1, 3))] * (nodes - split)
+    age, size, max_age, period = (
+        draw.choice((0, 1000)),
+        draw.choice((0, 500)),
+        draw.choice((5, 20)),
+        draw.choice((1, 2)),
+    )
+    over, kill = draw.choice((0, 2)), draw.choice((0, 30))
+    limited = draw.random() < 0.4
+    cpus = [cores.choice((1, 2, 4)) if sized else cores.choice((2, 4)) if shared else 1 for _ in range(nodes)]
+    limited, multifactor = limited and not sized, multifactor and not sized
+    stops = draw.random() < 0.15
+    of_partitions = [draw.choice(("", "", "q1")) if limited else "" for _ in members]
+    told_words = [*(f"{name}={value}" for name, value in words.items()), *(["assoc_limit_stop"] if stops else [])]
+    lines = [
+        "ClusterName=c", f"AccountingStorageEnforce={'associations,limits' if limited else ''}",
+        f"SchedulerType=sched/{'backfill' if backfill else 'builtin'}",
+        f"SchedulerParameters={','.join(told_words)}",
+        f"SelectType=select/{'cons_tres' if cons_tres else 'linear'}", f"KillWait={kill}", f"OverTimeLimit={over}",
+        f"PriorityType=priority/{'multifactor' if multifactor else 'basic'}", f"PriorityWeightAge={age}",
+        f"PriorityWeightJobSize={size}", f"PriorityMaxAge={max_age}", f"PriorityCalcPeriod={period}",
+        *(["SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=100"] if shared else []),
+        *(f"NodeName=n{k + 1} CPUs={cpus[k]} RealMemory={MEMORY} Weight={weight}" for k, weight in enumerate(weights)),
+        *(f"PartitionName=p{p} Nodes={','.join(f'n{k + 1}' for k in sorted(mine))} PriorityTier={tier} "
+          f"QOS={of_partitions[p] or 'N/A'} Default={'NO' if p else 'YES'}"
+          for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
+    ]  # fmt: skip
+    path = folder / f"slurm-{seed}.conf"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    jobs = draw.choice((1, 8, 15, 30))
+    partition = [draw.randrange(len(members)) for _ in range(jobs)]
+    most = draw.choice((max(1, nodes // 2), nodes, nodes))
+    tasks = [draw.randint(1, min(most, len(members[p]))) for p in partition]
+    limit = [60 * draw.choice((1, 1, 2, 5, 9)) for _ in range(jobs)]
+    runtime = [draw.choice((0.5, 1.0, draw.uniform(0.01, 1.1) * one, float(one))) for one in limit]
+    origin = draw.choice((0.0, 1000.0, 77.5))
+    submit = [origin + draw.choice((0, draw.randrange(60), draw.randrange(400) + 0.25)) for _ in range(jobs)]
+    begin = [one + draw.choice((0, 0, 35.5)) for one in submit] if draw.random() < 0.3 else None
+    users = [draw.randrange(3) for _ in range(jobs)]
+    account = [draw.choice(("a", "b")) if limited else "" for _ in range(jobs)]
+    qos = [draw.choice(("q0", "q1", "normal")) if limited else "" for _ in range(jobs)]
+    beside = random.Random(-73 - seed)  # of its own, so that all else is that of the seed
+    some_held, some_nice = beside.random() < 0.3, beside.random() < 0.3
+    held = [holds_of(beside, one) if some_held else [] for one in submit]
+    nice = [beside.choice((0, 0, 30, 100, -50)) if some_nice else 0 for _ in submit]
+    older = random.Random(-18 - seed)
+    some_aged = older.random() < 0.3
+    aged = [older.choice((0.0, 0.0, 7.5, 300.0)) if some_aged else 0.0 for _ in submit]
+    tied = ties(draw, jobs, nodes, int(np.floor(min(submit))), blind=words.get("sched_interval") == -1)
+    for k, first in tied.first_task.items():  # the tasks of an array ask for the same
+        columns = [submit, tasks, limit, users, partition, account, qos, held, nice, aged, *([begin] if begin else [])]
+        for column in columns:
+            column[k] = column[first]
+        runtime[k] = min(runtime[k], 1.1 * limit[k])
+    clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
+    base = int(np.floor(min(submit)))
+    given = None
+    if backfill and draw.random() < 0.2 and words.get("sched_interval") != -1:
+        given = sorted(draw.randrange(600) + draw.random() for _ in range(20))
+    turns: list[list[int]] = []
+    broke_off: list[int | None] = []
+    if given is not None and beside.random() < 0.5:
+        turns = [sorted(beside.randrange(9) for _ in range(beside.choice((0, 0, 1, 2)))) for _ in given]
+    if given is not None and beside.random() < 0.3:
+        broke_off = [beside.choice((None, 0, 1, 3)) for _ in given]
+    full = sorted(beside.randrange(900) for _ in range(9)) if beside.random() < 0.2 else []
+    epoch, phase, rate = draw.choice((0, 1_700_000_017)), draw.choice((0, 7)), draw.choice((0, 0, 1, 5))
+    first_tick = draw.choice((-50, 0, 20))
+    people = accounts(draw, max(tasks), nodes, shared=shared) if limited else None
+    policy = fs.policies.Slurm(
+        path,
+        clocks=Clocks(
+            epoch=epoch,
+            passes=None if given is None else tuple(one + base for one in given),
+            ticks=base + first_tick,
+            turns=tuple(map(tuple, turns)) or None,
+            broke_off=tuple(broke_off) or None,
+            full=tuple(one + base for one in full) or None,
+        ),
+        passes="timed" if rate else "instant",
+        rate=rate or 1,
+        completing=dict(enumerate(clear, start=1)),
+        phase=phase,
+        aged=dict(enumerate(aged, start=1)) if some_aged else None,
+        assoc=None if people is None else people.ours,
+    )
+    cancel = [-1.0 if one is None else max(one, submit[k]) for k, one in enumerate(tied.cancel)]
+    order = sorted(range(jobs), key=lambda k: (submit[k], k))
+    for k in range(jobs):  # nobody waits for a task of its own array, nor for one that might wait for it
+        place = order.index(k)
+        tied.after[k] = [(kind, j, lag) for kind, j, lag in tied.after[k] if order.index(j) < place]
+    for k, first in tied.first_task.items():
+        tied.after[k] = tied.after[first]
+    words_of = [",".join(f"{kind}:{j + 1}+{lag}s" for kind, j, lag in one) for one in tied.after]
+    kept = {one.name: one for one in tied.calendar if one.kind == "reservation"}
+    inside = [tied.inside[k] for k in range(jobs)]
+    sizes = {"c": nodes}
+    for k in range(jobs):
+        mine = members[partition[k]]
+        if inside[k]:
+            there = frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
+            inside[k] = inside[k] if len(mine & there) >= tasks[k] else ""
+    for k, first in tied.first_task.items():
+        inside[k] = inside[first]
+    workload = fs.Workload(
+        submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin, nice=nice,
+        held={k: one for k, one in enumerate(held, start=1) if one} or None,
+        after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
+        labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
+                "reservation": inside},
+        log={"status": tied.status},
+    )  # fmt: skip
+    told = {name: value for name, value in words.items() if name != "bf_window"}
+    told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
+    windows = [window_of(one, base, sizes, list(kept)) for one in tied.calendar]
+    amounts = {name: int(name.partition("%")[2]) for name in dict.fromkeys(tied.array) if "%" in name}
+    site = Site(
+        nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
+        overdue=kill + 60 * over, epoch=epoch + base, phase=phase, rate=rate,
+        given=None if given is None else [int(one) for one in given], turns=turns,
+        broke_off=broke_off, full=full,
+        age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0, first_tick=first_tick,
+        bf_window=60 * words.get("bf_window", 1440), windows=windows, limits=list(amounts.values()),
+        array_limits={name: c for c, name in enumerate(amounts)},
+        fifo=not backfill and not multifactor and len(set(tiers)) == 1,
+        limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
+        lines=[frozenset((n,)) for n in sorted(range(nodes), key=lambda n: (weights[n], n))], **told,
+    )  # fmt: skip
+    wanted = [0] * jobs  # CPUs, of those who do not ask for nodes
+    if sized:
+        for k in range(jobs):
+            j = tied.first_task.get(k, k)
+            there = sum(cpus[n] for n in members[partition[j]])
+            wanted[k] = wanted[j] if j < k else cores.choice((0, cores.randint(1, tasks[j] * 4)))
+            wanted[k] *= wanted[k] <= there and not inside[j] and len({cpus[n] for n in members[partition[j]]}) > 1
+        asked = [one or tasks[k] for k, one in enumerate(wanted)]
+        workload = replace(workload, tasks=asked, layout={"exclusive": [int(one > 0) for one in wanted]})
+    asks: list[Ask] = []
+    if shared:
+        for k in range(jobs):
+            j = tied.first_task.get(k, k)
+            asks.append(asks[j] if j < k else ask_of(cores, tasks[j], alone=not limited))
+        workload = replace(
+            workload,
+            demand={"cpu": [one.cores for one in asks], "memory": [one.memory * (one.memory != 100 * one.cores)
+                                                                   for one in asks]},
+            layout={"tasks_per_node": [one.together for one in asks], "exclusive": [int(one.alone) for one in asks],
+                    "nodes": [tasks[k] // one.together if one.names else 0 for k, one in enumerate(asks)]},
+        )  # fmt: skip
+    from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
+    for k in range(jobs):
+        if inside[k]:
+            from_when[k] = max(from_when[k], kept[inside[k]].begin)
+    naive = [
+        Job(
+            submit=whole(submit[k]) - base, earliest=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k],
+            planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
+            partition=partition[k], may=members[partition[k]], array=tied.array[k],
+            account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
+            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base, nice=nice[k], aged=aged[k],
+            held=tuple((max(0, int(begin // 1) - base), whole(end) - base) for begin, end in held[k]),
+            limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
+        )
+        for k in order
+    ]  # fmt: skip
+    for place, k in enumerate(order):
+        naive[place].after = [(kind, naive[order.index(j)], lag) for kind, j, lag in tied.after[k]]
+        if inside[k]:
+            naive[place].reservation = list(kept).index(inside[k])
+            naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
+    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
+    asking = {id(naive[place]): wanted[k] for place, k in enumerate(order) if wanted[k]}
+    play = SizedPlay(site, naive, cpus=cpus, wanted=asking) if sized else Play(site, naive)
+    if shared:
+        play = SharedPlay(
+            site, naive, has=[(one, MEMORY) for one in cpus], asks={id(naive[p]): asks[k] for p, k in enumerate(order)}
+        )
+        for place, k in enumerate(order):
+            naive[place].cpus = tasks[k] * asks[k].cores
+            naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
+    return Case(workload, policy, machine, play)
+
+
+def ask_of(draw: random.Random, tasks: int, *, alone: bool) -> Ask:
+    """Return what a task asks for, such that each fits on a node of its own."""
+    cores = draw.choice((1, 1, 2))
+    memory = draw.choice((100 * cores, 300, 500, 900))
+    together = draw.choice((0, 0, 1, 2)) if 2 * cores <= 2 and 2 * memory <= MEMORY else draw.choice((0, 1))
+    together = min(together, tasks)
+    usual = memory == 100 * cores
+    alone, names = alone and draw.random() < 0.1, together > 0 and tasks % together == 0 and draw.random() < 0.5
+    return Ask(cores, memory, together, alone, by_node=together > 0 and not usual, names=names)
+
+
+class People(NamedTuple):
+    """The same accounts and QOS as our noun, and as the naive reference has them."""
+
+    ours: Associations
+    naive: dict[str, object]
+
+
+def accounts(draw: random.Random, widest: int, nodes: int, *, shared: bool = False) -> People:
+    """Return three users in two accounts, one of which stands in the other, and three QOS; limits here and there."""
+
+    def some(*names: str) -> dict[str, float]:
+        chosen = [name for name in names if draw.random() < 0.25]
+        jobs = "jobs"
+        return {one: float(draw.choice((1, 2, 4)) if jobs in one else draw.randint(widest, nodes)) for one in chosen}
+
+    grouped = ("grpjobs", "grpnode", "grpcpu")
+    of_qos = (*grouped, "pujobs", "punode", "pucpu", "pajobs", "panode")
+    if shared:  # limits of nodes are refused there; of CPUs tasks may take two
+        grouped, of_qos = ("grpjobs", "grpcpu"), ("grpjobs", "grpcpu", "pujobs", "pucpu", "pajobs")
+        widest, nodes = 2 * widest, 3 * max(widest, nodes)
+    above = {"root": "", "a": "root", "b": "a"}
+    of_accounts = {name: (up, some(*grouped, "maxjobs")) for name, up in above.items()}
+    of_users = {(user, name): some("maxjobs") for name in ("a", "b") for user in range(3)}
+    qos = {name: some(*of_qos) for name in ("q0", "q1", "normal")}
+    for one in qos.values():
+        one |= {flag: 1.0 for flag in ("noreserve", "overpartqos") if draw.random() < 0.15}
+    members = [Association(name, parent=k - 1, limits=ours(of_accounts[name][1])) for k, name in enumerate(above)]
+    for (user, name), limits in of_users.items():
+        members.append(Association(name, user=str(user), parent=list(above).index(name), limits=ours(limits)))
+    flags = ("noreserve", "overpartqos")
+    qualities = {name: Qos(name, flags=tuple(flag for flag in flags if flag in one), limits=ours(one))
+                 for name, one in qos.items()}  # fmt: skip
+    return People(
+        Associations(tuple(members), qualities), {"qos": qos, "accounts": of_accounts, "users": of_users}
+    )
+
+
+def ours(limits: dict[str, float]) -> dict[str, object]:
+    """Return limits as our nouns have them."""
+    found: dict[str, object] = {}
+    jobs = {"grpjobs": "grpjobs", "pujobs": "maxjobspu", "pajobs": "maxjobspa", "maxjobs": "maxjobs"}
+    tables = {"grp": "grptres", "pu": "maxtrespu", "pa": "maxtrespa"}
+    for name, value in limits.items():
+        if name in jobs:
+            found[jobs[name]] = value
+        elif name.endswith(("node", "cpu")):
+            kind, resource = next((k, name.removeprefix(k)) for k in tables if name.startswith(k))
+            found.setdefault(tables[kind], {})[resource] = value  # type: ignore[index]
+    return found
+
+
+def holds_of(draw: random.Random, submit: float) -> list[tuple[float, float]]:
+    """Return when a job is held, at its submit or later, once or twice or never."""
+    found, time = [], submit
+    for _ in range(draw.choice((0, 1, 1, 2))):
+        begin = time + draw.choice((0, 0, 0.5, 10, 60, 200))
+        time = begin + draw.choice((0.5, 30, 45.25, 300))
+        found.append((begin, time))
+        time += 1
+    return found
+
+
+class Ties(NamedTuple):
+    """What jobs wait for beside nodes."""
+
+    after: list[list[tuple[str, int, int]]]
+    status: list[int]
+    cancel: list[float | None]
+    array: list[str]
+    first_task: dict[int, int]
+    inside: list[str]
+    calendar: list[fs.Downtime]
+
+
+def ties(draw: random.Random, jobs: int, nodes: int, base: int, *, blind: bool) -> Ties:
+    """Return conditions, arrays, times to leave and closed nodes, each in some of the cases."""
+    kinds = ("after", "afterany", "afterok", "afternotok")
+    after: list[list[tuple[str, int, int]]] = [[] for _ in range(jobs)]
+    status, array, first_task = [1] * jobs, [""] * jobs, {}
+    cancel: list[float | None] = [None] * jobs
+    if draw.random() < 0.4:
+        status = [draw.choice((1, 1, 1, 0, 5)) for _ in range(jobs)]
+        for k in range(jobs):
+            for _ in range(draw.choice((0, 0, 1, 2))):
+                if (j := draw.randrange(jobs)) != k:
+                    after[k].append((draw.choice(kinds), j, draw.choice((0, 0, 0, 40))))
+    if draw.random() < 0.4:
+        cancel = [base + draw.randrange(900) + draw.choice((0.0, 0.5)) if draw.random() < 0.3 else None for _ in after]
+    if draw.random() < 0.4 and jobs > 3:
+        first = 0
+        for a in range(draw.choice((1, 2))):
+            first, last = first + draw.randrange(2), min(jobs, first + draw.choice((2, 4, 9)))
+            for k in range(first, last):
+                array[k] = f"a{a}" + draw_once(draw, array, f"a{a}")
+                if k > first:
+                    first_task[k] = first
+            first = last
+    calendar = []
+    for w in range(draw.choice((0, 0, 0, 1, 3))):
+        first, begin = draw.randrange(nodes), base + draw.choice((0, draw.randrange(900)))
+        named = f"{first}-{draw.randrange(first, nodes)}"
+        kind = draw.choice(("maintenance", "reservation", "outage", "drain"))
+        end = begin + draw.randrange(1, 900)
+        calendar.append(fs.Downtime(
+            "c", begin, end, nodes=named, kind=kind, name=f"w{w}",
+            known_from=None if kind in ("outage", "drain") or draw.random() < 0.5 else begin - draw.randrange(300),
+        ))  # fmt: skip
+    overlapping = [
+        one for k, one in enumerate(calendar) if one.kind == "reservation"
+        and any(other.kind == "reservation" for other in calendar[:k])
+    ]  # fmt: skip
+    calendar = [one for one in calendar if one not in overlapping]
+    names = [one.name for one in calendar if one.kind == "reservation"]
+    inside = [draw.choice((*names, "", "")) if names else "" for _ in range(jobs)]
+    return Ties(after, status, cancel, array, first_task, inside, calendar)
+
+
+def draw_once(draw: random.Random, array: list[str], name: str) -> str:
+    """Return the limit of an array: that which its tasks have, or a new one."""
+    known = next((one for one in array if one.partition("%")[0] == name), None)
+    return draw.choice(("", "%1", "%2")) if known is None else known.removeprefix(name)
+
+
+def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[str]) -> Window:
+    """Return a downtime in whole seconds."""
+    begin, end = max(0, int(one.begin // 1) - base), max(0, whole(one.end) - base)
+    known = max(0, int(max(one.known_from or 0.0, base) // 1) - base)
+    kept = one.kind == "reservation"
+    return Window(
+        frozenset(np.flatnonzero(one.members(sizes)).tolist()), begin, end, end if one.end_known else FOREVER, known,
+        names.index(one.name) if kept else None, one.kind in ("outage", "drain"),
+    )
+
+
+def differences(one: Case) -> list[str]:
+    """Return how our schedule and that of the naive reference are apart, a line a job; and what verify finds."""
+    shared = isinstance(one.play, SharedPlay)
+    schedule: Any = fs.simulate(one.workload, one.machine, one.policy, sharing="block" if shared else None)
+    one.play.run()
+    base = int(np.floor(one.workload.submit.min()))
+    rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
+    found = schedule.violations()
+    for row, job in zip(rows, one.play.jobs, strict=True):
+        begun = schedule.start[row] - base
+        ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
+        theirs = (job.start, job.by, tuple(sorted(job.nodes)))
+        if shared and job.start is not None:
+            assert isinstance(one.play, SharedPlay)
+            mine = schedule.use.job == row
+            there = dict(zip(schedule.use.node[mine].tolist(), schedule.use.tasks[mine].tolist(), strict=True))
+            ours, theirs = (*ours, there), (*theirs, one.play.holds[id(job)])
+        if ours != theirs:
+            found.append(f"job {one.workload.id[row]}: {ours} here, {theirs} by the naive reference")
+    return found
