@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeGuard
 from fedsched.core.errors import TraceError
 from fedsched.core.values import origin
 from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.engine.compatibility import Use, refuse, refused
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.node_caps import checked_caps
-from fedsched.engine.pack.power_cap_arrays import refuse_cap
-from fedsched.engine.pack.power_state_refusals import refuse_power
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.run.simulation import Simulation, start_of
@@ -26,7 +25,7 @@ from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rul
 from fedsched.policies.list_heuristics import OpenShapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -155,18 +154,12 @@ def _on_slurm(
     policy: Slurm,
     sharing: NodeSharing | str | None,
     reading: Reading,
-    given: Mapping[str, object],
+    given: tuple[str, ...],
     progress: Callable[[int, int], None] | None,
 ) -> Schedule:
     from fedsched.slurm.loop.run import scheduled
 
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"{name}= does not go with {policy}, which chooses nodes and begins by itself; leave it out."
-            )
-    refuse_power("policy slurm", cluster)
-    refuse_cap("policy slurm", cluster)
+    refuse("slurm", Use(workload, cluster, reading, given=given))
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
@@ -185,7 +178,7 @@ def _on_shared_nodes(
     policy: Policy,
     sharing: NodeSharing | str,
     reading: Reading,
-    given: Mapping[str, object],
+    given: tuple[str, ...],
     *,
     t0: float | None,
     progress: Callable[[int, int], None] | None,
@@ -193,11 +186,9 @@ def _on_shared_nodes(
     from fedsched.engine.sharing import NodeSharing
     from fedsched.engine.sharing.run import scheduled
 
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name}= does not go with nodes that jobs share yet; leave it out, or sharing=.")
     if isinstance(policy, ListHeuristic | OnlinePolicy) and not getattr(policy, "shares_nodes", False):
-        raise ValueError(f"Nodes that jobs share go with no policy {policy} yet; take one by queue order, as 'easy'.")
+        raise refused("shared nodes", "policies that bind", str(policy))
+    refuse("shared nodes", Use(workload, cluster, reading, given=given))
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
@@ -284,10 +275,12 @@ def simulate(
             kill_at_estimate=kill_at_estimate,
             alternatives=alternatives,
         )
-        given: dict[str, object] = {"caps": caps, "running": running}
+        options: dict[str, object] = {"caps": caps, "running jobs": running}
         workload = submitted("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
         if is_slurm(policy):
-            given |= {"placement": placement, "t0": t0}
+            options |= {"placements": placement, "t0": t0}
+        given = tuple(name for name, value in options.items() if value is not None)
+        if is_slurm(policy):
             return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
         assert sharing is not None
         chosen = policy_named(policy, placement=placement)

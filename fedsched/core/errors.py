@@ -58,6 +58,10 @@ class InfeasibleError(FedschedError):
     """A job can never be placed; the message names the job and what is left for it."""
 
 
+class IncompatibleError(InfeasibleError, ValueError):
+    """Features that do not go together; the message names both, the reason and the cure."""
+
+
 class ScheduleError(FedschedError):
     """A schedule breaks the model; the message names the first job that does."""
 

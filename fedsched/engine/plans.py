@@ -8,10 +8,9 @@ import numpy as np
 
 from fedsched.engine.arrays.structs import Plan
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import power_cap_arrays
 from fedsched.engine.pack.node_caps import caps_table, checked_caps
-from fedsched.engine.pack.power_state_refusals import refuse_rule
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ints, Problem
@@ -47,8 +46,7 @@ def plan_of_rules(
     workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
 ) -> Plan:
     """Return the plan that these rules make of the jobs; caps bind beside the rules' own."""
-    refuse_rule(federation, rules.dispatch)
-    power_cap_arrays.refuse_rule(federation, rules.dispatch)
+    refuse(f"dispatch {rules.dispatch}", Use(workload, federation))
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key
     if rules.backfill_order is not None:

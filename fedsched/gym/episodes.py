@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isinf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +11,12 @@ from fedsched.core.errors import ScheduleError, unknown_name
 from fedsched.core.values import whole
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import QueueKey
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features.moldable import moldable_of
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.node_caps import checked_caps
-from fedsched.engine.pack.power_cap_arrays import refuse_cap
-from fedsched.engine.pack.power_state_refusals import refuse_power
 from fedsched.engine.pack.problem import frozen
 from fedsched.engine.pack.shape_arrays import seen
 from fedsched.engine.placement.tasks_per_node import of_rows
@@ -32,12 +30,10 @@ from fedsched.io.handed import nouns_of
 from fedsched.model.constraints.dependencies import settled
 from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.model.jobs.shaping import shaped, with_shapes
-from fedsched.model.machine.counters import someones
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.metrics import Column
 from fedsched.model.schedule.schedule import Schedule
-from fedsched.model.time.reservations import refuse_members
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
 from fedsched.search.problem.objectives import Objectives
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.io.handed import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
-    from fedsched.model.machine.federation import Federation
 
 
 class Episodes:
@@ -94,22 +89,8 @@ class Episodes:
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
         if not self._whole:
-            _refuse_in_stretches(noun, workload, federation, self.jobs)
-        refuse_power(noun, federation)
-        refuse_cap(noun, federation)
-        for downtime in federation.calendar:
-            if downtime.on_running != "wait" or isinf(downtime.end):
-                odd = "never ends" if isinf(downtime.end) else f"takes nodes from jobs ({downtime.on_running})"
-                raise ValueError(
-                    f"{noun}: {downtime.where} {odd}, and an episode is to bring every job to its end; give it an end "
-                    "and on_running='wait', or leave it out: dataclasses.replace(federation, calendar=...)."
-                )
-        refuse_members(noun, workload, federation)
-        if workload.held is not None:
-            raise ValueError(
-                f"{noun}: jobs are held for a time, of which decisions know nothing yet; leave that out: "
-                "dataclasses.replace(workload, held=None)."
-            )
+            refuse("stretches", Use(workload, federation))
+        refuse("environment", Use(workload, federation))
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.
         rules = Rules(order=order, dispatch="easy", placement=placement)
@@ -272,26 +253,6 @@ def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     moldable = extras.moldable._replace(first=extras.moldable.first[first : last + 1])
     standing = of_rows(extras.standing, slice(first, last))
     return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
-
-
-def _refuse_in_stretches(noun: str, workload: Workload, federation: Federation, jobs: int) -> None:
-    """Refuse what jobs of a stretch of the log may have to do with jobs that are not in it."""
-    waits = workload.after is not None or workload.begin is not None
-    for there, what, cure in (
-        (waits, "wait for others or for a time of their own", "dataclasses.replace(workload, after=None, begin=None)"),
-        (workload.cancel_at is not None, "may be cancelled", "dataclasses.replace(workload, cancel_at=None)"),
-        (workload.feedback is not None, "follow others (feedback)", "dataclasses.replace(workload, feedback=None)"),
-        (
-            someones(workload, federation),
-            "are under limits",
-            "dataclasses.replace(federation, limits=()), and jobs without their label 'array'",
-        ),
-    ):
-        if there:
-            raise ValueError(
-                f"{noun}: jobs={jobs} of a log whose jobs {what}; make one episode of the whole workload, without "
-                f"jobs=, or leave that out: {cure}."
-            )
 
 
 def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
 from fedsched.engine.run.simulation import no_room
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.schedule.schedule import Schedule
-from fedsched.model.time.downtimes import takes_nodes
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
 from fedsched.optimize.parts import Before, last_submit, refuse_knots
 from fedsched.optimize.result import Front, PlannedQueue, Result
@@ -115,11 +113,6 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     that follow others make packages in the order of their recorded submits.
     """
     workload, cluster, t0 = whole.workload, whole.truth.federation, whole.problem.t0
-    if takes_nodes(cluster):
-        raise InfeasibleError(
-            "optimize: downtimes take nodes from jobs (on_running='requeue'), which may be jobs of a package that is "
-            "planned already; leave package= out, or give those downtimes on_running='wait'."
-        )
     jobs = len(workload)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from fedsched.core.compilation import compiling
 from fedsched.core.errors import unknown_name
 from fedsched.core.values import is_number, seed_of, whole
+from fedsched.engine.compatibility import FIXED_SHAPES, Use, refuse
 from fedsched.engine.run.simulation import start_of
 from fedsched.engine.sharing import NodeSharing
 from fedsched.io.handed import nouns_of
-from fedsched.model.jobs.alternatives import refuse_late_choice
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.optimize.packages import optimize_in_packages
@@ -185,8 +185,6 @@ def optimize(
             raise TypeError(f"optimize: seeds={seeds} must be one of {', '.join(SEEDS)}; a number is seed={seeds}.")
         raise unknown_name("seeds", seeds, SEEDS)
     initial = tuple(initial) if isinstance(initial, Iterable) else (initial,)
-    if initial and package is not None:
-        raise ValueError(f"initial: plans of all jobs cannot begin packages of {package}; give one or the other.")
     aims = Objectives.of(info.objectives, weights) if aims is None else aims
     if package is not None and len(aims.names) > 1:
         raise ValueError(
@@ -211,20 +209,23 @@ def optimize(
         sharing=shared,
     )
     if shared is not None:
-        refuse_to_share(info, workload, package=package, running=running, deadline=deadline)
-    refuse_late_choice("optimize", workload, settings.reading, "let plans choose them: alternatives='free'")
+        refuse_to_share(info)
+    options = {"packages": package, "running jobs": running, "deadlines": deadline, "initial plans": initial or None}
+    given = tuple(name for name, value in options.items() if value is not None)
+    use = Use(workload, cluster, settings.reading, given=given)
+    for place, is_used in (("plans on shared nodes", shared), ("packages", package), ("optimize", True)):
+        if is_used:
+            refuse(place, use)
     if settings.reading.is_free(workload):
-        _refuse_to_choose(info, package)
+        _refuse_to_choose(info)
     if deadline is not None:
-        if package is not None:
-            raise ValueError(f"package={package}: packages know no deadline of all jobs; leave one of the two out.")
         begin = start_of("optimize", t0, running, workload, cluster)
         begin = float(workload.submit.min()) if begin is None else begin
         latest_makespan(deadline, begin)
         if workload.slack is None and workload.feedback is None and puts_off(info, aims):
             workload = slack_until(workload, deadline, begin, submits)
     if workload.slack is not None:
-        refuse_slack(info, aims, package)
+        refuse_slack(info, aims)
     search = Search(
         info=info,
         objectives=aims,
@@ -261,15 +262,12 @@ def _baselines(given: Sequence[str] | None, jobs: int, *, shared: bool) -> tuple
     return ON_SHARED_NODES if shared else usual_baselines(jobs)
 
 
-def _refuse_to_choose(info: MethodInfo, package: int | None) -> None:
-    cure = "choose the shapes by a rule, alternatives='fixed' or 'smallest_area'"
-    if package is not None:
-        raise ValueError(f"package={package}: plans of packages cannot choose shapes (alternatives='free'); {cure}.")
+def _refuse_to_choose(info: MethodInfo) -> None:
     if not info.takes_shapes:
         able = ", ".join(one.name for one in METHODS.values() if one.takes_shapes)
         raise ValueError(
-            f"Plans of method {info.title} say no shapes, which alternatives='free' leaves to them; {cure}, or take "
-            f"one of {able}."
+            f"Plans of method {info.title} say no shapes, which alternatives='free' leaves to them; {FIXED_SHAPES}, "
+            f"or take one of {able}."
         )
 
 

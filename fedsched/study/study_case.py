@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.core.errors import TraceError
 from fedsched.core.text import one_line
+from fedsched.engine.compatibility import refused
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import USUAL, Reading
 
@@ -101,10 +102,7 @@ def _of_workload(workload: Workload, policy: str) -> Case:
 
 def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
     if scenario.policy.sharing is not None:
-        raise ValueError(
-            f"Scenario: sharing={scenario.policy.sharing!r} does not go with studies yet, which give whole nodes; "
-            "leave it out."
-        )
+        raise refused("studies", "shared nodes")
     workload = scenario.workload()
     chosen = policy if policy is not None else scenario.policy.policy(seed=scenario.seed)
     return Case(workload=workload, federation=scenario.cluster(workload), policy=chosen, reading=scenario.reading)

@@ -12,7 +12,7 @@ from support import strategies
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.core.errors import FederationError, InfeasibleError, OutputError, UnknownNameError
+from fedsched.core.errors import FederationError, OutputError, UnknownNameError
 from fedsched.io import read_federation
 from fedsched.io.tables.downtimes import read_calendar, write_calendar
 from fedsched.model.schedule.closed_spans import closed_spans
@@ -232,27 +232,6 @@ def test_list_heuristics_keep_to_downtimes() -> None:
     for name in ("min-min", "sufferage-easy", "least-energy"):
         schedule = fs.simulate(log, machine, name)
         schedule.verify(claimed=schedule.metrics())
-
-
-@pytest.mark.needs("ortools")
-def test_what_does_not_know_downtimes_says_so() -> None:
-    """The exact solver and the environments name those that they do not take, and the cure."""
-    log = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
-    from fedsched.gym import SchedulingEnv
-
-    with pytest.raises(ValueError, match=r"environment: Downtime 'drain' of 'b' at 300.0 never ends"):
-        SchedulingEnv(log, CLOSED)
-    with pytest.raises(ValueError, match=r"takes nodes from jobs \(requeue\)"):
-        SchedulingEnv(log, replace(TWO, calendar=(fs.Downtime("a", 1.0, 2.0, on_running="requeue"),)))
-    from fedsched.bounds import exact
-
-    for odd, why in (
-        (fs.Downtime("a", 9.0, 50.0, kind="outage"), "becomes known at 9 only"),
-        (fs.Downtime("a", 9.0, 50.0, end_known=False), "has an end that nobody knows beforehand"),
-        (fs.Downtime("a", 9.0), "never ends"),
-    ):
-        with pytest.raises(InfeasibleError, match=f"exact: Downtime .* {why}"):
-            exact(log, replace(TWO, calendar=(odd,)))
 
 
 def test_closed_spans_are_what_downtimes_really_have() -> None:

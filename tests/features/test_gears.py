@@ -14,7 +14,7 @@ from support import strategies
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.bounds import exact, lower_bounds
+from fedsched.bounds import lower_bounds
 from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io.platforms.toml import federation_of_data, federation_text
 from fedsched.io.schedules import read_csv
@@ -223,7 +223,6 @@ def test_files_keep_gears(tmp_path: Path) -> None:
     assert fs.Result.load(tmp_path / "result.json").value() == result.value()
 
 
-@pytest.mark.needs("ortools")
 def test_what_cannot_be_is_refused_by_name() -> None:
     """Tests gears that make no sense, and what does not go with them."""
     with pytest.raises(FederationError, match="pairs of a share"):
@@ -248,8 +247,6 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         fs.generate.geared(fs.generate.gears(JOB, ONE), ONE, 1)
     with pytest.raises(InfeasibleError, match=r"earliest_finish.*several gears"):
         fs.simulate(fs.generate.gears(JOB, ONE), ONE, alternatives="earliest_finish")
-    with pytest.raises(InfeasibleError, match="run in gears"):
-        exact(fs.generate.geared(JOB, ONE, 1), ONE)
     with pytest.raises(ValueError, match="all must say what share"):
         replace(JOB, alternatives=["1x100/150~0.75|1x175/262.5@1"])
     with pytest.raises(ValueError, match=r"1x100/150@1~0\.75.*none of its alternatives"):

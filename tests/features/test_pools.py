@@ -296,13 +296,6 @@ def test_bounds_count_the_pools_area() -> None:
         assert bound.makespan <= made.makespan * (1 + 1e-12), seed
 
 
-@pytest.mark.needs("ortools")
-def test_the_exact_model_says_that_it_knows_no_pools() -> None:
-    """Tests that an optimum that would not hold is not claimed."""
-    with pytest.raises(InfeasibleError, match="the exact model does not know"):
-        fs.bounds.exact(JOBS, MACHINE, seconds=1.0)
-
-
 # ------------------------------------------------------------------------------------------------- searches, policies
 
 

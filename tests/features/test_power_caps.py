@@ -13,7 +13,7 @@ from support import strategies
 
 import fedsched as fs
 from fedsched.comparison.instances import Instance
-from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.core.errors import FederationError
 from fedsched.model.power.power_cap import cap_over_time, most_drawn
 from fedsched.model.time.signal import MOST_DRAWN
 from fedsched.plot.gantt import figure
@@ -163,23 +163,6 @@ def test_jobs_that_a_cap_leaves_no_time_are_named() -> None:
         assert "leave jobs 1 no room: 1 of 2 jobs finished" in schedule.notes[0]
 
 
-def test_what_does_not_know_of_caps_refuses_them(tmp_path: Path) -> None:
-    """Tests that rules, environments and Slurm's scheduler say so in one line."""
-    conf = tmp_path / "slurm.conf"
-    conf.write_text("ClusterName=A\nNodeName=n[1-4]\nPartitionName=all Nodes=ALL Default=YES\n", encoding="utf-8")
-    jobs = fs.Workload(submit=[0.0], tasks=[1], runtime=[10.0])
-    machine = capped((0.0,), (240.0,))
-    for policy in ("conservative", "lookahead", "mct"):
-        with pytest.raises(InfeasibleError, match="A power cap goes with dispatch strict, greedy, easy"):
-            fs.simulate(jobs, machine, policy if policy != "lookahead" else fs.Rules(dispatch="lookahead"))
-    with pytest.raises(InfeasibleError, match="the federation's power is capped"):
-        fs.simulate(jobs, machine, fs.policies.Slurm(conf))
-    with pytest.raises(InfeasibleError, match="go with no power caps yet"):
-        fs.simulate(jobs, machine, "easy", sharing="first")
-    with pytest.raises(FederationError, match="cap='later' is none of run, now"):
-        replace(machine, cap="later")
-
-
 def test_searches_and_rolling_plans_are_under_the_cap() -> None:
     """Tests that plans are simulated under the cap, beside policies that know it, and bounds are below them."""
     jobs = fs.Workload(submit=[0.0] * 5, tasks=[1, 2, 1, 3, 1], runtime=[10.0, 5.0, 9.0, 7.0, 3.0])
@@ -274,3 +257,9 @@ def test_a_rolling_run_goes_on_from_its_file_under_the_cap(tmp_path: Path) -> No
     free = replace(policy, checkpoint=None)
     resumed, whole = (fs.simulate(jobs, machine, one, knowledge="runtime") for one in (policy, free))
     assert resumed == whole
+
+
+def test_what_a_cap_counts_is_one_of_two_words() -> None:
+    """Tests that another one is refused by name."""
+    with pytest.raises(FederationError, match="cap='later' is none of run, now"):
+        replace(capped((0.0,), (240.0,)), cap="later")

@@ -13,11 +13,10 @@ from support import strategies
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.bounds import exact, lower_bounds
+from fedsched.bounds import lower_bounds
 from fedsched.bounds.lower.longest_paths import those_who_start
 from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.engine.pack.problem import pack
-from fedsched.gym.episodes import Episodes
 from fedsched.io.platforms.toml import read_federation
 from fedsched.io.tables.downtimes import read_calendar, write_calendar
 from fedsched.model.reading import Reading
@@ -186,7 +185,6 @@ def test_files_keep_them(tmp_path: Path) -> None:
     assert read_federation(tmp_path / "machine.toml") == whole
 
 
-@pytest.mark.needs("ortools")
 def test_plans_take_its_jobs_or_refuse_them_by_name() -> None:
     """Searches plan them, rolling plans order the others, bounds are of these; the rest says what to leave out."""
     log = jobs((0, 2, 50, ""), (0, 4, 50, ""), (0, 1, 20, "course"), (5, 3, 40, ""))
@@ -195,10 +193,6 @@ def test_plans_take_its_jobs_or_refuse_them_by_name() -> None:
     assert whole.best().start[2] == 100.0
     with pytest.raises(InfeasibleError, match=r"miss its reservation.*leave that out"):
         lower_bounds(log.filter(log.label("reservation") != ""), machine(COURSE))
-    with pytest.raises(InfeasibleError, match="exact: job 3 is in reservation 'course'"):
-        exact(log, machine(COURSE), seconds=1.0)
-    with pytest.raises(InfeasibleError, match="environment: job 3 is in reservation 'course'"):
-        Episodes(log, machine(COURSE), runs=1)
     others = log.filter(log.label("reservation") == "")
     found = fs.optimize(others, machine(COURSE), evaluations=50, seed=1)
     found.best().verify()

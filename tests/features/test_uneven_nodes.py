@@ -187,7 +187,7 @@ def test_the_check_knows_too_few_nodes_and_too_many() -> None:
 def test_what_has_to_know_their_nodes_refuses_them_by_name() -> None:
     """Tests that it names the job and what helps."""
     jobs = work([6, 2], layout={"exclusive": [1, 0]}, user=[1, 1])
-    cure = r"job 1 is exclusive on nodes that hold different numbers of its tasks.*tasks_per_node"
+    cure = r"exclusive jobs on nodes that hold different numbers of their tasks \(job 1\).*tasks_per_node"
     with pytest.raises(InfeasibleError, match=cure):
         fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO)
     with pytest.raises(InfeasibleError, match=r"and all together 28 of its 29"):

@@ -12,7 +12,6 @@ from support import strategies
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.core.errors import InfeasibleError
 from fedsched.io.batsim.evalys import write_jobs
 from fedsched.report.sums import sums_of
 
@@ -183,10 +182,3 @@ def test_rolling_plans_know_what_jobs_draw() -> None:
         schedule.verify(claimed=schedule.metrics())
         assert schedule.counts[order.index(1)].tolist() == [0, 1]
         assert schedule.metrics().energy == 100.0 * 100.0 + 900.0 * 50.0 + 300.0 * 50.0
-
-
-@pytest.mark.needs("ortools")
-def test_the_exact_model_refuses_them() -> None:
-    """Tests that what the solver does not know is refused by name."""
-    with pytest.raises(InfeasibleError, match=r"exact: jobs say what they draw \(watts\)"):
-        fs.bounds.exact(JOBS, NODES, seconds=1.0)

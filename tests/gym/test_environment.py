@@ -6,7 +6,6 @@ import copy
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import gymnasium
@@ -18,7 +17,6 @@ import fedsched as fs
 from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.gym import ID, ProgressFeature, RunningFeature, SchedulingEnv, WaitingFeature
 from fedsched.gym.features import YEAR
-from fedsched.policies import Timeout
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -190,13 +188,6 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
             SchedulingEnv(log, cluster, **options)
     with pytest.raises(InfeasibleError, match="exceeds the federation's 1 node"):
         SchedulingEnv(log, fs.Federation.homogeneous(1))
-    resting = fs.Federation((fs.Cluster("A", (fs.NodeGroup(128, off_watts=1.0),)),))
-    for machine, words in (
-        (replace(resting, power=Timeout(60.0)), "environment: power=timeout:60"),
-        (replace(cluster, signals=(fs.Signal((0.0,), (1e6,), "W"),)), "environment: the federation's power is capped"),
-    ):
-        with pytest.raises(InfeasibleError, match=words):
-            SchedulingEnv(log, machine)
     env = SchedulingEnv(log, cluster, jobs=30)
     with pytest.raises(ValueError, match="no episode is under way"):
         env.step(0)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.core.errors import InfeasibleError
 from fedsched.gym import RunningFeature, SchedulingEnv, SchedulingVectorEnv, WaitingFeature
 from fedsched.simulate import prepare
 
@@ -152,10 +151,8 @@ def test_it_begins_from_running_jobs_in_the_shapes_that_they_have() -> None:
 
 
 def test_with_limits_of_jobs_and_not_of_nodes() -> None:
-    """A user's jobs are counted, whatever their shapes; limits of nodes are refused by name, as everywhere."""
+    """A user's jobs are counted, whatever their shapes."""
     log = replace(LINE, user=[1, 2, 2])
     one_each = replace(FOUR, limits=(fs.Limit("user", jobs=1),))
     schedule = first_to_last(SchedulingEnv(log, one_each, reading=RULE, objective="flow"))
     assert schedule == fs.simulate(log, one_each, "fcfs", reading=RULE)
-    with pytest.raises(InfeasibleError, match="limits of nodes depend on the shapes"):
-        SchedulingEnv(log, replace(FOUR, limits=(fs.Limit("user", nodes=4),)), reading=RULE)

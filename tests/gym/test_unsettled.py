@@ -135,18 +135,3 @@ def test_several_side_by_side_are_as_one() -> None:
     assert over.all()
     for b in range(3):
         np.testing.assert_array_equal(several.schedule(b).start, one.start)
-
-
-def test_stretches_of_such_logs_are_refused() -> None:
-    """Whatever ties the jobs of a stretch to others is named, with the cure."""
-    log = fs.Workload.example().head(10)
-    follows = {"preceding": [-1] * 9 + [int(log.id[0])], "think_time": [-1.0] * 9 + [5.0]}
-    limited = replace(TWO, clusters=fs.Federation.homogeneous(128).clusters, limits=(fs.Limit("user", jobs=2),))
-    for workload, machine, what, cure in (
-        (replace(log, begin=log.submit + 5.0), limited, "wait for others or for a time of their own", "begin=None"),
-        (replace(log, cancel_at=log.submit + 1e6), limited, "may be cancelled", "cancel_at=None"),
-        (replace(log, feedback=follows), limited, "follow others", "feedback=None"),
-        (replace(log, user=1), limited, "are under limits", r"limits=\(\)"),
-    ):
-        with pytest.raises(ValueError, match=rf"jobs=5 of a log whose jobs {what}.*without jobs=.*{cure}"):
-            SchedulingEnv(workload, machine, jobs=5)

@@ -13,7 +13,7 @@ from support import strategies
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.core.errors import TraceError
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.run.evaluate import unpacked
 from fedsched.model.schedule.delays import counted_from, put_off
@@ -261,17 +261,12 @@ def test_what_knows_no_delays_says_so() -> None:
     usual = {"submits": "keep", "evaluations": 20}
     with pytest.raises(ValueError, match="none of these is better for a delay; seek one of cost, carbon"):
         fs.optimize(JOBS, SITE, **usual)
-    with pytest.raises(ValueError, match="package=2: plans of packages put off no jobs"):
-        fs.optimize(JOBS, SITE, objectives="carbon", package=2, **usual)
     for words in ({"method": "pso-ea"}, {"method": "ga", "encoding": "assignment"}):
         with pytest.raises(ValueError, match="put off no jobs, and these have slack; take ga or moga"):
             fs.optimize(JOBS, SITE, objectives="carbon", **words, **usual)
     for method in ("memetic", "sa", "hc"):
         with pytest.raises(ValueError, match="compiled walks"):
             fs.optimize(JOBS, SITE, objectives="carbon", method=method, **usual)
-    follows = replace(JOBS, feedback={"preceding": [-1, 1, -1], "think_time": [-1, 5.0, -1]})
-    with pytest.raises(InfeasibleError, match=r"follow others \(feedback\) have slack"):
-        fs.optimize(follows, SITE, objectives="carbon", method="ga", **usual)
     with pytest.raises(ValueError, match="Job 2: slack=-4 must be finite and at least 0 seconds"):
         replace(JOBS, slack=[0.0, -4.0, 0.0])
     assert "slack: plans may put off 2 jobs, by up to 2 h" in str(JOBS)

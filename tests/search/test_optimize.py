@@ -544,5 +544,3 @@ def test_packages_that_are_done_are_those_of_one_call(
     for other in ({"package": 30}, {"package": None}, {"seed": 6}, {"price": 1e-5}):
         with pytest.raises(FedschedError, match="the checkpoint of another search"):
             packages(jobs, checkpoint=tmp_path / "c", **other)
-    with pytest.raises(ValueError, match=r"initial: plans of all jobs cannot begin packages of 20; give"):
-        packages(jobs, initial=[(np.arange(60), None)])

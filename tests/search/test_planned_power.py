@@ -13,7 +13,6 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.core.errors import InfeasibleError, TraceError
-from fedsched.engine.pack.power_state_refusals import refuse_boots
 from fedsched.model.power.asleep import as_little_as_idle, as_weighed
 from fedsched.policies import Planned, Reserve, Timeout
 from fedsched.policies.list_heuristics import HEURISTICS
@@ -183,8 +182,7 @@ def test_who_plans_knows_no_boots() -> None:
         assert as_weighed(there) is there
     for power in (Timeout(10.0), Reserve(2)):
         there = replace(machine, power=power)
-        with pytest.raises(InfeasibleError, match="lets jobs wait for nodes to boot, which only simulate"):
-            refuse_boots("optimize", there)
-        with pytest.raises(InfeasibleError, match="Rolling: power="):
+        with pytest.raises(InfeasibleError, match="optimize does not support jobs that wait for nodes to boot"):
+            fs.optimize(jobs, there, evaluations=5)
+        with pytest.raises(InfeasibleError, match="Rolling does not support jobs that wait"):
             fs.simulate(jobs, there, fs.Rolling(evaluations=5))
-    refuse_boots("optimize", machine)

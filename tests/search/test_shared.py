@@ -158,13 +158,6 @@ def test_a_policy_without_a_queue_order_is_no_baseline() -> None:
         problem.simulated("min-min")
 
 
-def test_jobs_that_follow_others_are_refused_by_name() -> None:
-    """Tests that the column of jobs that plans on shared nodes do not follow is named."""
-    follows = {"preceding": [-1, 1, -1, -1, -1, -1], "think_time": [-1, 2, -1, -1, -1, -1]}
-    with pytest.raises(InfeasibleError, match="know nothing of feedback= yet"):
-        fs.optimize(replace(JOBS, feedback=follows), SITE, sharing="first", evaluations=20)
-
-
 def test_a_plan_knows_what_jobs_wait_for() -> None:
     """Tests that the best order lets go first whom another one waits for, and nobody before his time."""
     jobs = fs.Workload(submit=[0] * 3, tasks=[8, 8, 8], runtime=[2, 5, 4], after={3: "afterok:2"}, begin=[20, 0, 0])

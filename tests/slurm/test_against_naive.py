@@ -112,26 +112,10 @@ def test_what_it_has_not_is_refused(conf: Path) -> None:
     """By name, with a cure."""
     policy, machine = fs.policies.Slurm(conf), fs.read_federation(conf)
     jobs = {"submit": [0, 0], "tasks": [1, 1], "runtime": [1, 1]}
-    with pytest.raises(InfeasibleError, match=r"has no jobs that follow others \(feedback\) yet"):
-        fs.simulate(fs.Workload(**jobs, feedback={"preceding": [-1, 1], "think_time": [-1, 5]}), machine, policy)
-    open_shapes = fs.Workload(**jobs, alternatives={2: "1x1|2x1"})
-    for rule in ("free", "earliest_finish"):
-        with pytest.raises(InfeasibleError, match="has no shapes that are chosen on the way yet; give alternatives="):
-            fs.simulate(open_shapes, machine, policy, alternatives=rule)
-    for window, said in (
-        (fs.Downtime("c", 0, 9, on_running="kill"), "downtimes that take nodes from jobs"),
-        (fs.Downtime("c", 0, 9, nodes="2 of all"), "downtimes of so many nodes"),
-    ):
-        with pytest.raises(InfeasibleError, match=f"has no {said} yet"):
-            fs.simulate(fs.Workload(**jobs), replace(machine, calendar=(window,)), policy)
     with pytest.raises(InfeasibleError, match="has 4 nodes, but the federation 5"):
         fs.simulate(fs.Workload(**jobs), fs.Federation.homogeneous(5), policy)
-    with pytest.raises(InfeasibleError, match="several clusters"):
-        fs.simulate(fs.Workload(**jobs), fs.Federation.of(2, 2), policy)
     with pytest.raises(InfeasibleError, match="tasks=9 exceeds the 4 nodes"):
         fs.simulate(fs.Workload(submit=[0], tasks=[9], runtime=[1]), machine, policy)
-    with pytest.raises(ValueError, match="placement= does not go with slurm"):
-        fs.simulate(fs.Workload(**jobs), machine, policy, placement="fastest")
     with pytest.raises(ValueError, match="runs by simulate"):
         policy.rules(fs.Workload(**jobs), machine)
     with pytest.raises(TraceError, match="is empty"):

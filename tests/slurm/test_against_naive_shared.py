@@ -229,10 +229,10 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
     user = replace(machine, limits=(fs.Limit("user", cpus=2),))
     for one, on, by, words in (
         (jobs, machine, limited, "limits of nodes of accounts"),
-        (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts beside exclusive jobs"),
-        (jobs, user, policy, "limits of nodes or CPUs of the federation"),
+        (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts on exclusive jobs"),
+        (jobs, user, policy, "limits of nodes or CPUs"),
     ):
-        with pytest.raises(InfeasibleError, match=f"Policy slurm has no {words} on nodes that jobs share yet"):
+        with pytest.raises(InfeasibleError, match=f"Policy slurm with node sharing does not support {words}"):
             fs.simulate(one, on, by, sharing="block")
     path.write_text(LINES.replace("CR_Core_Memory", "CR_Core") + TWO, encoding="utf-8")
     with pytest.raises(FederationError, match="not with SelectTypeParameters=CR_Core; leave sharing= out"):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.bounds.lower.downtime_losses import closed_steps
-from fedsched.core.errors import InfeasibleError
 from fedsched.engine.numbers import Awaits
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
     from fedsched.engine.arrays.structs import Calendar, Precedence, Problem
-    from fedsched.model.machine.federation import Federation
 
 
 class Break(NamedTuple):
@@ -82,25 +80,6 @@ class ExactRules:
     def of_job(self, row: int) -> Iterator[Wait]:
         """Give what a job waits for."""
         return (wait for wait in self.waits if wait.job == row)
-
-
-def refuse_surprises(federation: Federation, t0: float) -> None:
-    """Refuse downtimes of which not all is known at t0: an optimum is one of what is known."""
-    for downtime in federation.calendar:
-        if downtime.end <= t0:
-            continue
-        if downtime.known_from > t0:  # type: ignore[operator]
-            odd = f"becomes known at {downtime.known_from:g} only"
-        elif not downtime.end_known:
-            odd = "has an end that nobody knows beforehand"
-        elif math.isinf(downtime.end):
-            odd = "never ends"
-        else:
-            continue
-        raise InfeasibleError(
-            f"exact: {downtime.where} {odd}, and the exact model knows all at {t0:g}; leave it out of the calendar "
-            "(dataclasses.replace(federation, calendar=...)), or search: optimize plans with what is known."
-        )
 
 
 def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:

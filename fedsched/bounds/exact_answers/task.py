@@ -9,23 +9,20 @@ import numpy as np
 
 from fedsched.bounds.exact_answers.grid import idling_of
 from fedsched.bounds.exact_answers.realise import heuristic_starts, realised
-from fedsched.bounds.exact_answers.rules import refuse_surprises, rules_of
+from fedsched.bounds.exact_answers.rules import rules_of
 from fedsched.bounds.lower.lower_bounds import lower_bounds
 from fedsched.bounds.lower.relaxation import relax
 from fedsched.core.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.core.text import counted
 from fedsched.core.values import is_number, origin, seed_of, whole
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
-from fedsched.engine.pack.power_cap_arrays import refuse_cap
-from fedsched.engine.pack.power_state_refusals import refuse_power
 from fedsched.engine.pack.problem import pack
 from fedsched.model.constraints.dependencies import End, ends_of, settled
 from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
 from fedsched.model.jobs.shaping import shaped
-from fedsched.model.machine.counters import someones
 from fedsched.model.reading import CLAIRVOYANT, Reading
-from fedsched.model.time.reservations import refuse_members
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,40 +109,13 @@ def task_of(
     seed_of("exact", seed)
     if not is_number(seconds) or not seconds > 0:
         raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
-    if reading.leaves_open(workload):
-        raise InfeasibleError(
-            f"exact: alternatives={reading.alternatives!r} leaves the jobs' shapes open, which the exact model does "
-            "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
-        )
-    given = workload
-    workload = shaped(in_nodes(as_asked(workload, federation), federation), federation, reading)
+    t0 = origin("exact", t0)
+    given, workload = workload, in_nodes(as_asked(workload, federation), federation)
+    refuse("exact", Use(workload, federation, reading, float(workload.submit.min()) if t0 is None else t0))
+    workload = shaped(workload, federation, reading)
     runtime = reading.planned(workload)
-    problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
+    problem = pack(workload, federation, reading=reading, t0=t0)
     limits = caps_table(workload, federation, caps)
-    refuse_surprises(federation, problem.t0)
-    refuse_members("exact", workload, federation)
-    refuse_power("exact", federation)
-    refuse_cap("exact", federation)
-    if limit := someones(workload, federation):
-        raise InfeasibleError(
-            f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
-            "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
-        )
-    if workload.held is not None:
-        raise InfeasibleError(
-            "exact: jobs are held for a time, which the exact model does not know; leave that out: "
-            "dataclasses.replace(workload, held=None)."
-        )
-    if problem.watts.size:
-        raise InfeasibleError(
-            "exact: jobs say what they draw (watts) or run in gears, which the exact model does not know; leave that "
-            "out: dataclasses.replace(workload, watts=None, gear=None)."
-        )
-    if problem.extras is not None and problem.extras.pools.need.any():
-        raise InfeasibleError(
-            "exact: jobs have pools, which the exact model does not know; leave that out: "
-            "dataclasses.replace(workload, pools=None)."
-        )
     if problem.arrival.size < len(workload):
         hopeless = len(workload) - problem.arrival.size
         raise InfeasibleError(

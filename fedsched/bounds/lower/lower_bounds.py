@@ -21,6 +21,7 @@ from fedsched.bounds.lower.trivial import is_telling
 from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.text import counted
 from fedsched.core.values import origin, whole
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.io.handed import nouns_of
@@ -28,7 +29,6 @@ from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.model.jobs.alternatives import may_shift
 from fedsched.model.jobs.assumed import WATTS_MARK
 from fedsched.model.jobs.shaping import shaped
-from fedsched.model.jobs.uneven import refuse_uneven
 from fedsched.model.power.asleep import as_little_as_idle
 from fedsched.model.power.power_cap import without_caps
 from fedsched.model.power.watts import draw_their_own
@@ -117,7 +117,7 @@ def lower_bounds(
     else:
         shapes, workload, geared = None, shaped(workload, federation, reading), False
     if federation.signals or draw_their_own(workload) or geared:  # where more nodes may be cheaper
-        refuse_uneven("lower_bounds under signals, or of jobs that say their own watts or gears", workload)
+        refuse("bounds of costs", Use(workload, federation))
     problem = pack(workload, federation, reading=reading, t0=t0)
     problem = problem if shapes is None else shapes.drawing(problem)
     planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned

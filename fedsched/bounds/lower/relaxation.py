@@ -20,6 +20,7 @@ from fedsched.bounds.lower.gaps_before_downtimes import between_downtimes
 from fedsched.bounds.lower.longest_paths import of_those_who_start, released_behind_conditions
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.codes import OnRunning
+from fedsched.engine.compatibility import refused
 from fedsched.engine.placement.tasks_per_node import most_nodes, places_on, tasks_in_all
 
 if TYPE_CHECKING:
@@ -158,16 +159,10 @@ def relax(
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
-        raise InfeasibleError(
-            "Bounds: downtimes kill jobs, and which jobs then count is open: nothing is proven; give those downtimes "
-            "on_running='requeue' or 'wait'."
-        )
+        raise refused("bounds", "downtimes that kill")
     taking = calendar is not None and ((calendar.on_running != OnRunning.WAIT) & (calendar.begin > problem.t0)).any()
     if running is not None and running.rows.size and taking:
-        raise InfeasibleError(
-            "Bounds: downtimes take nodes from jobs, and those that run already may begin anew elsewhere: nothing is "
-            "proven; give those downtimes on_running='wait'."
-        )
+        raise refused("bounds of running jobs", "downtimes that take nodes")
     moving = np.isinf(problem.submit)  # by whatever the jobs end that these follow [45]
     problem = problem._replace(submit=np.where(moving, problem.t0, problem.submit))
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits

@@ -17,7 +17,7 @@ from fedsched.bounds.cost.prover import class_prices
 from fedsched.bounds.exact_answers.grid import NOT_AT_ALL
 from fedsched.bounds.lower.longest_paths import those_who_start
 from fedsched.bounds.lower.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
-from fedsched.core.errors import InfeasibleError
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import refuse_hungry
 from fedsched.engine.pack.problem import pack
@@ -48,11 +48,7 @@ class LeastShapes:
         self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
         *, t0: float | None = None, idling: Idling = NOT_AT_ALL,
     ) -> None:  # fmt: skip
-        if reading.kill_at_estimate and workload.after is not None:
-            raise InfeasibleError(
-                "Bounds: jobs wait for others, which are killed or not by the shapes that plans choose: nothing is "
-                "proven; choose the shapes by a rule: alternatives='fixed' or 'smallest_area'."
-            )
+        refuse("bounds of shapes", Use(workload, federation, reading))
         self._possible = possible = possible_shapes(workload, federation, caps, t0=t0)
         settled = possible.first[:-1][np.diff(possible.first) == 1]
         origin = float(workload.submit.min()) if t0 is None else t0

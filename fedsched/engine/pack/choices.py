@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.jit import by_reference
+from fedsched.engine.compatibility import FIXED_SHAPES
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.power_cap_arrays import are_hungry
 from fedsched.model.jobs.admission import refusals
@@ -21,23 +22,11 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ints
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
-    from fedsched.model.reading import Reading
 
-CURE = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
-
-
-def refuse_entangled(
-    noun: str, workload: Workload, federation: Federation, reading: Reading, *, who: str = "jobs take"
-) -> None:
-    """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before they are chosen."""
-    for what in filter(None, (limit.by_shape for limit in federation.limits)):
-        raise InfeasibleError(f"{noun}: limits of {what} depend on the shapes that {who}; {CURE}.")
+def refuse_open_sizes(noun: str, workload: Workload, federation: Federation) -> None:
+    """Refuse jobs whose shapes, not yet chosen, decide whether they are over the max_nodes of their partition."""
     if name := _over_by_placement(workload, federation):
-        raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the shapes that {who}; {CURE}.")
-    if reading.kill_at_estimate and workload.after is not None:
-        raise InfeasibleError(
-            f"{noun}: jobs wait for others, which are killed or not by the shapes that {who}; {CURE}."
-        )
+        raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the jobs' shapes; {FIXED_SHAPES}.")
 
 
 def _over_by_placement(workload: Workload, federation: Federation) -> str:

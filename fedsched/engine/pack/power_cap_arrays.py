@@ -1,4 +1,4 @@
-"""Caps on power as the engine takes them; what does not go with them is refused by name [70]."""
+"""Caps on power as the engine takes them [70]."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
-from fedsched.engine.codes import Dispatch
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.optional_features.power_caps import Ceilings, turn_of
-from fedsched.model.power.power_cap import NOW, caps_of, is_capped, planned_needs
-from fedsched.model.power.switching import is_switching
+from fedsched.model.power.power_cap import NOW, caps_of, planned_needs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from fedsched.model.power.power_cap import PowerCap
     from fedsched.model.reading import Reading
 
-UNDER_CAPS = (Dispatch.STRICT, Dispatch.GREEDY, Dispatch.EASY)  # rules that know planned watts
-LEAVE_OUT = "leave the caps out of the federation's signals (fedsched: --cap none)"
 
 
 def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
@@ -44,7 +41,7 @@ def ceilings_of(workload: Workload, federation: Federation, reading: Reading, t0
     caps = caps_of(federation)
     if not caps:
         return no_ceilings()
-    refuse_uncapped(workload, federation, reading)
+    refuse("power caps", Use(workload, federation, reading))
     for cap in caps:
         _refuse_out_of_reach(cap, t0)
     times = [np.array(cap.signal.times) for cap in caps]
@@ -134,31 +131,3 @@ def _taken_and_left(workload: Workload, federation: Federation, t0: float) -> tu
     if most == np.inf:
         return np.zeros(len(workload)), most
     return np.asarray(workload.tasks * planned_needs(workload, federation).min(axis=1), dtype=np.float64), most
-
-
-def refuse_uncapped(workload: Workload, federation: Federation, reading: Reading) -> None:
-    """Raise where nodes or reading have what has no meaning yet under caps."""
-    if is_switching(federation.power):
-        raise InfeasibleError(
-            f"A power cap does not go with power={federation.power}, whose boots take watts and time that no plan "
-            f"knows; leave out the power saving, or {LEAVE_OUT}."
-        )
-    if reading.chooses_late(workload):
-        raise InfeasibleError(
-            f"A power cap does not go with alternatives={reading.alternatives!r}; take fixed shapes, or {LEAVE_OUT}."
-        )
-
-
-def refuse_rule(federation: Federation, dispatch: str) -> None:
-    """Raise where a dispatch rule does not know planned watts."""
-    if is_capped(federation) and Dispatch[dispatch.upper()] not in UNDER_CAPS:
-        known = ", ".join(rule.name.lower() for rule in UNDER_CAPS)
-        raise InfeasibleError(
-            f"A power cap goes with dispatch {known}, not {dispatch}; take one of them, or {LEAVE_OUT}."
-        )
-
-
-def refuse_cap(who: str, federation: Federation) -> None:
-    """Raise where somebody does not know of caps."""
-    if is_capped(federation):
-        raise InfeasibleError(f"{who}: the federation's power is capped, which is not known there; {LEAVE_OUT}.")

@@ -9,16 +9,16 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.engine.arrays.structs import Calendar, Extras, Groups, Pools, Precedence, Problem
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import as_used
 from fedsched.engine.numbers import Awaits
 from fedsched.engine.optional_features.cancellations import Cancellations
 from fedsched.engine.optional_features.holds import Holds
 from fedsched.engine.optional_features.moldable import Moldable
 from fedsched.engine.optional_features.reservation_queues import Reserved
-from fedsched.engine.pack.choices import possible_shapes, refuse_entangled
+from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.limit_classes import limits_of, no_limits
 from fedsched.engine.pack.power_cap_arrays import ceilings_of, of_jobs
-from fedsched.engine.pack.power_state_refusals import refuse_unswitched
 from fedsched.engine.placement.tasks_per_node import Standing, of_rows
 from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.constraints.feedback import followers_of
@@ -168,7 +168,7 @@ def _extras(
     asked = any(part is not None for part in (workload.begin, workload.held, workload.cancel_at))
     switching = is_switching(federation.power)
     if switching:
-        refuse_unswitched(workload, federation, reading, running=bool(running))
+        refuse("boots", Use(workload, federation, reading, given=("running jobs",) if running else ()))
     bound = bound or switching
     bound = bound or is_capped(federation)
     standing = _standing(workload, federation)
@@ -251,7 +251,8 @@ def _nobody_is_cancelled() -> Cancellations:
 def _moldable(workload: Workload, federation: Federation, reading: Reading) -> Moldable:
     if not reading.chooses_late(workload):
         return _nobody_chooses()
-    refuse_entangled("alternatives='earliest_finish'", workload, federation, reading)
+    refuse("shapes at submit", Use(workload, federation, reading))
+    refuse_open_sizes("alternatives='earliest_finish'", workload, federation)
     possible = possible_shapes(workload, federation)
     each = possible.each
     standing = _standing(each, federation)

@@ -8,12 +8,12 @@ import numpy as np
 
 from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.core.text import counted, one_line
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.model.jobs.admission import asked_groups, partition_of_jobs
 from fedsched.model.jobs.layout import layout_of
 from fedsched.model.jobs.resources import counted_on
 from fedsched.model.jobs.shares import CORES, GPU, gpus_asked
 from fedsched.model.jobs.whole_nodes import refuse_whole_nodes
-from fedsched.model.power.power_cap import is_capped
 from fedsched.model.time.reservations import strangers
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.policies import Rules
 
-DISPATCH, PLACEMENT = ("strict", "greedy", "easy"), ("fastest", "single", "home", "best_fit", "powerful", "big_small")
 MOST_GPUS = 64  # of a node
 
 
@@ -38,22 +37,10 @@ class Asked(NamedTuple):
     opened: Ints  # job x group
 
 
-def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
-    """Refuse what jobs, nodes or rules have beyond what this loop models."""
-    communicates = len(federation.clusters) > 1 and bool(workload.task_bandwidth.any())
-    what = {
-        f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
-        f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
-        "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
-        "power caps": (is_capped(federation), "leave signals in W out"),
-        "power saving": (federation.power is not None, "leave the federation's power= out"),
-        "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
-        "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
-        "jobs that communicate between clusters": (communicates, "give task_bandwidth=0, or one cluster"),
-    }
-    for name, (is_there, cure) in what.items():
-        if is_there:
-            raise InfeasibleError(f"Nodes that jobs share go with no {name} yet; {cure}, or leave sharing= out.")
+def refuse_on_shared_nodes(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
+    """Refuse features and nodes that the loop of shared nodes does not model."""
+    given = (f"dispatch {rules.dispatch}", f"placement {rules.placement}", *(() if rules.caps is None else ("caps",)))
+    refuse("shared nodes", Use(workload, federation, reading, given=given))
     for group in federation.groups:
         has = dict(group.resources)
         if has.get(CORES, 0) < 1:
@@ -63,10 +50,6 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
             )
         if has.get(GPU, 0) > MOST_GPUS:
             raise FederationError(f"NodeGroup: resources['gpu']={has[GPU]} must be devices, at most {MOST_GPUS}.")
-
-
-def _or(names: tuple[str, ...]) -> str:
-    return f"{', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
 
 
 def asked_of(workload: Workload, federation: Federation) -> Asked:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import ScheduleError
+from fedsched.engine.compatibility import refused
 from fedsched.model.power.taken import measures_of
 from fedsched.model.power.watts import draw_their_own, joules_beyond, watts_of
 from fedsched.model.schedule.lost import Held
@@ -144,7 +145,7 @@ class SharedSchedule(Schedule):
         from fedsched.model.verify.shared_nodes_check import violations
 
         if caps is not None:
-            raise ValueError("caps= does not go with nodes that jobs share; leave it out.")
+            raise refused("shared nodes", "caps")
         return violations(self, self.use, self.lost_use, tolerance=tolerance, claimed=claimed)
 
     def _known(self) -> Played:

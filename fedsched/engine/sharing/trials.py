@@ -8,12 +8,12 @@ import numpy as np
 
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Placement, Status
+from fedsched.engine.compatibility import placements_on
 from fedsched.engine.pack.shape_arrays import seen
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs
 from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.sharing import loop
-from fedsched.engine.sharing.asked import PLACEMENT
 from fedsched.engine.sharing.pack import leaves, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.power.taken import node_seconds, node_shares
@@ -66,7 +66,8 @@ class Trials:
 
     def placements(self, limits: Ints) -> Ints:
         """Return the rules by which each job fits while all nodes are free, with no more tasks on groups than these."""
-        names = PLACEMENT if limits.shape[1] > 1 else PLACEMENT[:1]  # on one group all are the same
+        known = placements_on("shared nodes")
+        names = known if limits.shape[1] > 1 else known[:1]  # on one group all are the same
         plan = plan_in_order(np.arange(len(limits)), limits)
         rules = sorted(int(Placement[name.upper()]) for name in names)
         return np.array([rule for rule in rules if self._fit(plan._replace(placement=rule))], dtype=np.int64)

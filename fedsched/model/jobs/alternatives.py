@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.jobs.workload import Workload
-    from fedsched.model.reading import Reading
 
 OWN = -1.0  # a share that computes: the job's, as it is
 _SHAPE = re.compile(rf"(\d{{1,19}})x({NUMBER})(?:/({NUMBER}))?(?:@(\d{{1,19}}))?(?:~({NUMBER}))?")
@@ -192,13 +191,4 @@ def check_shapes(workload: Workload) -> None:
         raise ValueError(
             f"Job {workload.id[row]}: it is {now} (tasks x seconds/request), which is none of its alternatives "
             f"{among.text(row)}; list its own shape first."
-        )
-
-
-def refuse_late_choice(noun: str, workload: Workload, reading: Reading, cure: str) -> None:
-    """Refuse jobs that take their shapes as they join the queue, where those must be known before."""
-    if reading.chooses_late(workload):
-        raise ValueError(
-            f"{noun}: with alternatives='earliest_finish' jobs take their shapes as they join the queue, of which "
-            f"nothing is known before; {cure}, or keep the recorded ones: alternatives='fixed'."
         )

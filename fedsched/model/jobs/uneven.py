@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.errors import InfeasibleError
-from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE, layout_of, own_tasks, tasks_on_nodes
+from fedsched.model.jobs.layout import PER_NODE, layout_of, own_tasks, tasks_on_nodes
 from fedsched.model.jobs.room import room_on_nodes
 
 if TYPE_CHECKING:
@@ -125,12 +124,3 @@ def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int
     least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
     most[rows] = -(-tasks[rows] // least)
     return most
-
-
-def refuse_uneven(who: str, workload: Workload) -> None:
-    """Raise where somebody has to know on how many nodes jobs are before they are placed."""
-    for row in np.flatnonzero(are_uneven(workload))[:1].tolist():
-        raise InfeasibleError(
-            f"{who}: job {workload.id[row]} is {EXCLUSIVE} on nodes that hold different numbers of its tasks, so that "
-            f"how many it takes is not known beforehand; {CURE}."
-        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.core.errors import FederationError
 from fedsched.core.text import counted, first_of, one_line
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.log import Demand
@@ -146,17 +146,6 @@ def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[n
 def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return which jobs are in one of the federation's reservations."""
     return np.asarray(reservation_of_jobs(workload, federation) != NOBODYS)
-
-
-def refuse_members(noun: str, workload: Workload, federation: Federation) -> None:
-    """Refuse jobs in reservations where all jobs must be part of what is compared."""
-    for row in np.flatnonzero(in_reservations(workload, federation))[:1]:
-        name = str(workload.label(RESERVATION)[row])
-        raise InfeasibleError(
-            f"{noun}: job {workload.id[row]} is in reservation {name!r}, where jobs may miss their time, and plans "
-            "that lack jobs cannot be compared; leave such jobs out: workload.filter(workload.label('reservation') == "
-            "'')."
-        )
 
 
 def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.random import begin_stream
-from fedsched.engine.codes import Dispatch, Placement, SameTime
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.limit_classes import by_their_nodes
-from fedsched.engine.pack.power_state_refusals import refuse_boots
 from fedsched.engine.run.evaluate import unpacked
 from fedsched.engine.sharing.counting import are_counted
 from fedsched.engine.sharing.run import SharedRun
@@ -39,9 +39,7 @@ class RollingPlanner:
     """Plans anew whenever its policy says so, and counts what that took."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
-        if run.problem.same_time != SameTime.BATCH:
-            raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
-        refuse_boots("Rolling", run.federation)
+        refuse("rolling", Use(run.workload, run.federation, run.reading))
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0

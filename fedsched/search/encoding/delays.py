@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.core.errors import InfeasibleError
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import as_used
 from fedsched.engine.pack.shape_arrays import seen
 from fedsched.model.schedule.delays import counted_from, slack_of
@@ -64,11 +64,7 @@ def delays_on(workload: Workload, federation: Federation, t0: float, running: In
     slack[running] = 0
     if not slack.any():
         return None
-    if workload.feedback is not None:
-        raise InfeasibleError(
-            "optimize: jobs that follow others (feedback) have slack, which counts from submits that are not known "
-            f"before; {CURE}."
-        )
+    refuse("slack", Use(workload, federation))
     own = earliest_starts(workload, federation)
     return Delays(slack, counted_from(workload, t0), np.zeros(len(workload)) if own is None else np.array(own))
 
@@ -168,10 +164,8 @@ def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *
 # ---- what has no delays ---------------------------------------------------------------------------------------------
 
 
-def refuse_slack(info: MethodInfo, objectives: Objectives, package: int | None) -> None:
+def refuse_slack(info: MethodInfo, objectives: Objectives) -> None:
     """Refuse by name what cannot put off jobs, or has no reason to, where they have slack."""
-    if package is not None:
-        raise ValueError(f"package={package}: plans of packages put off no jobs, and these have slack; {CURE}.")
     if not objectives.priced:
         raise ValueError(
             f"objectives={objectives.names}: jobs have slack, and none of these is better for a delay; seek one of "

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
-from fedsched.engine.pack.choices import CURE, possible_shapes
+from fedsched.engine.compatibility import FIXED_SHAPES
+from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import may_starve
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.pack.shape_arrays import Shapes
@@ -66,7 +67,7 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     for array in shapes:
         array.setflags(write=False)
     if not shapes.choosers.size:
-        raise InfeasibleError(f"optimize: no job has an alternative that {federation.name} can hold; {CURE}.")
+        raise InfeasibleError(f"optimize: no job has an alternative that {federation.name} can hold; {FIXED_SHAPES}.")
     return Choices(
         shapes=shapes,
         which=which,

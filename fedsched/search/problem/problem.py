@@ -11,11 +11,11 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError, TraceError
 from fedsched.core.values import whole
 from fedsched.engine.codes import Placement
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.optional_features.moldable import widest_of
-from fedsched.engine.pack.choices import CURE, refuse_entangled
+from fedsched.engine.pack.choices import refuse_open_sizes
 from fedsched.engine.pack.foresight import foreseen, jobs_as_known
 from fedsched.engine.pack.node_caps import caps_table
-from fedsched.engine.pack.power_state_refusals import refuse_boots
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.plans import plan_in_order
@@ -110,9 +110,9 @@ class SearchProblem(PackedProblem, Read):
         self.running = running
         free = self.reading.is_free(workload)
         if free:
-            refuse_entangled("optimize", workload, federation, self.reading, who="plans choose")
-            if running is not None:
-                raise InfeasibleError(f"optimize: jobs run already, whose shapes plans cannot choose; {CURE}.")
+            given = () if running is None else ("running jobs",)
+            refuse("shapes by plans", Use(workload, federation, self.reading, given=given))
+            refuse_open_sizes("optimize", workload, federation)
         workload = shaped(workload, federation, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
         self.workload = workload
@@ -271,7 +271,7 @@ def as_package(
     """Return the jobs as they wait where a search begins, and the time's origin; None for the earliest submit."""
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
-    refuse_boots("optimize", federation)
+    refuse("optimize", Use(workload, federation))
     t0 = start_of("optimize", t0, running, workload, federation)
     workload = submitted("optimize", workload, submits, t0, some_run=running is not None)
     return as_asked(workload, federation), t0

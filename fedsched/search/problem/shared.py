@@ -11,12 +11,13 @@ from fedsched.bounds.lower.shared_nodes import SharedBounds, shared_bounds
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.values import whole
 from fedsched.engine.codes import Placement, Status
+from fedsched.engine.compatibility import Use, refuse, refused
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.foresight import foreseen, jobs_as_known
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpacked
-from fedsched.engine.sharing.asked import asked_of, refuse_what_is_not_here
+from fedsched.engine.sharing.asked import asked_of, refuse_on_shared_nodes
 from fedsched.engine.sharing.counting import are_counted, counted_nodes
 from fedsched.engine.sharing.naming import with_names
 from fedsched.engine.sharing.pack import closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
@@ -54,7 +55,6 @@ BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
 )  # fmt: skip
 
-NOT_PLANNED = ("feedback",)  # of the workload
 NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value))
 
 
@@ -181,18 +181,13 @@ class SharedProblem(SharedRows, SearchProblem):
                 raise InfeasibleError(
                     f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
                 )
-        for name in NOT_PLANNED:
-            if getattr(workload, name) is not None:
-                raise InfeasibleError(
-                    f"optimize: plans on nodes that jobs share know nothing of {name}= yet; leave it out, or take a "
-                    "policy or fs.Rolling in simulate."
-                )
+        refuse("plans on shared nodes", Use(workload, federation))
         federation = with_names(federation)
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
         workload = shaped(workload, federation, self.reading)
-        refuse_what_is_not_here(workload, federation, Rules(dispatch="greedy"), self.reading)
+        refuse_on_shared_nodes(workload, federation, Rules(dispatch="greedy"), self.reading)
         self.workload = workload
         self.federation = as_forecast(federation) if objectives.priced else federation
         self.sharing, self.submits = sharing, submits
@@ -275,7 +270,7 @@ class SharedProblem(SharedRows, SearchProblem):
         """Return what a policy does with the package, knowing what plans know."""
         chosen = policy_named(policy)
         if caps is not None or not isinstance(chosen, Rules):
-            raise InfeasibleError(f"Nodes that jobs share go with no policy {chosen} yet; take one by queue order.")
+            raise refused("shared nodes", "policies that bind", str(chosen))
         return scheduled(
             self._jobs,
             self.federation,
@@ -288,18 +283,13 @@ class SharedProblem(SharedRows, SearchProblem):
         )
 
 
-def refuse_to_share(info: MethodInfo, workload: Workload, **others: object) -> None:
-    """Refuse by name what does not plan on nodes that jobs share."""
+def refuse_to_share(info: MethodInfo) -> None:
+    """Refuse a method that does not plan on nodes that jobs share."""
     if not info.shares_nodes:
         raise ValueError(
             f"Plans of method {info.title} are of whole nodes; on nodes that jobs share (sharing=) take moga, ga or "
             "another one that runs each plan."
         )
-    for name, value in others.items():
-        if value is not None:
-            raise ValueError(f"{name}= does not go with nodes that jobs share (sharing=) yet; leave one of them out.")
-    if workload.slack is not None:
-        raise ValueError("slack= does not go with nodes that jobs share (sharing=), where plans put off no jobs.")
 
 
 def problem_for(

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import FedschedError, InfeasibleError, TwinError
 from fedsched.core.text import counted, first_of
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.io.slurm_files.slurm_conf import Line, SlurmConf
 from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.io.wall_clock import wall_time_of
@@ -28,7 +29,7 @@ from fedsched.site.twin.machine import machine_of
 from fedsched.site.twin.replay_facts import begins_of, passes_of, released
 from fedsched.site.twin.site import open_to_all, qos_of_partitions
 from fedsched.slurm import Clocks, Slurm
-from fedsched.slurm.loop.pack import over_limits, refuse_what_is_not_here
+from fedsched.slurm.loop.pack import over_limits
 from fedsched.slurm.passes.limits_of_accounts import are_enforced
 from fedsched.slurm.priority.associations import Associations
 
@@ -105,7 +106,7 @@ def _refused(feature: str) -> bool:
         federation = replace(federation, calendar=(Downtime(conf.name, 100.0, 200.0, nodes="0"),))
     jobs = Workload(submit=[0, 0], tasks=1, runtime=[1, 1], **{feature: given[feature]} if feature in given else {})
     try:
-        refuse_what_is_not_here(jobs, federation, Slurm(conf), USUAL.settled("simulate"))
+        refuse("slurm", Use(jobs, federation))
     except InfeasibleError:
         return True
     return False

@@ -10,13 +10,12 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
 from fedsched.core.values import digits_of
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.io.slurm_files.slurm_machine import job_factor_of
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.layout import nodes_asked
-from fedsched.model.jobs.pool_demands import needs_on
 from fedsched.model.machine.limits import users_of
-from fedsched.model.time.downtimes import RESERVATION, takes_nodes
 from fedsched.model.time.reservations import earliest_starts, reservation_of_jobs
 from fedsched.slurm.conf.job_factors import Asked
 from fedsched.slurm.conf.memory import amounts_of
@@ -65,27 +64,10 @@ class Packed(NamedTuple):
 LONGEST = 10**9  # seconds: sums of times stay far from the largest number
 
 
-def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> None:
-    """Refuse what jobs or nodes have beyond what this scheduler's model has."""
-    groups = federation.groups
-    speeds = {group.speed for group in groups}
+def refuse_on_slurm(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> None:
+    """Refuse features that Slurm's scheduler does not have here, and nodes of another machine."""
+    refuse("slurm", Use(workload, federation, reading))
     there = [host for host, line in slurm.conf.nodes.items() if not is_future(line)]
-    needs = {
-        "several clusters": (len(federation.clusters) > 1, "simulate each by itself"),
-        "nodes of several speeds": (len(speeds) > 1, "give all one speed"),
-        "downtimes that take nodes from jobs": (takes_nodes(federation), "give them on_running='wait'"),
-        "downtimes of so many nodes": (_of_so_many(federation), "name the nodes"),
-        "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
-        "jobs that follow others (feedback)": (workload.feedback is not None, "give jobs without feedback="),
-        "shapes that are chosen on the way": (
-            reading.leaves_open(workload),
-            "give alternatives='fixed' or 'smallest_area'",
-        ),
-        "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
-    }
-    for what, (is_there, cure) in needs.items():
-        if is_there:
-            raise InfeasibleError(f"Policy slurm has no {what} yet; {cure}, or take another policy.")
     if len(there) != federation.nodes:
         raise InfeasibleError(
             f"{slurm.conf.path} has {counted(len(there), 'node')}, but the federation {federation.nodes}; read the "
@@ -97,7 +79,7 @@ def pack(
     workload: Workload, federation: Federation, slurm: Slurm, reading: Reading, sharing: NodeSharing | None = None
 ) -> Packed:
     """Return these jobs on these nodes as arrays; nodes are given whole where nothing says how they are shared."""
-    refuse_what_is_not_here(workload, federation, slurm, reading)
+    refuse_on_slurm(workload, federation, slurm, reading)
     if sharing is not None:
         refuse_on_shared_nodes(workload, federation, slurm, sharing)
     rows = np.lexsort((workload.id, workload.submit))
@@ -311,10 +293,6 @@ def _is_fifo(slurm: Slurm, tier: Ints) -> bool:
     """Return whether jobs go by their list; the last tier is that of who is in no partition."""
     ranked = slurm.parameters.backfill or slurm.parameters.multifactor
     return not ranked and (tier.size < 3 or bool((tier[:-1] == tier[0]).all()))
-
-
-def _of_so_many(federation: Federation) -> bool:
-    return any(one.among[0] is not None and one.kind != RESERVATION for one in federation.calendar)
 
 
 def is_future(line: Line) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.sharing.asked import asked_of, asks_in_words
 from fedsched.engine.sharing.noun import NodeSharing
 from fedsched.engine.sharing.pack import frozen, kinds_alike, shared
@@ -38,23 +39,12 @@ def refuse_on_shared_nodes(workload: Workload, federation: Federation, slurm: Sl
     exclusive = [name for name, line in slurm.conf.partitions.items()
                  if line.words.get("oversubscribe", "").upper().startswith("EXCLUSIVE")]  # fmt: skip
     uneven = bool(np.any(layout_of(workload)[1]))  # whose CPUs are those of the nodes that they are given
-    what = {
-        "limits of nodes or CPUs of the federation": (
-            any(limit.by_shape for limit in federation.limits),
-            "leave them out of the federation's limits",
-        ),
-        "limits of nodes of accounts": (are_enforced_of(slurm, "node"), "leave limits out of AccountingStorageEnforce"),
-        "limits of CPUs of accounts beside exclusive jobs": (
-            uneven and are_enforced_of(slurm, "cpu"),
-            "leave limits out of AccountingStorageEnforce",
-        ),
-        "partitions of OverSubscribe=EXCLUSIVE": (bool(exclusive), "give their jobs exclusive=1"),
+    given = {
+        "node limits of accounts": are_enforced_of(slurm, "node"),
+        "CPU limits of exclusive jobs": uneven and are_enforced_of(slurm, "cpu"),
+        "exclusive partitions": bool(exclusive),
     }
-    for name, (is_there, cure) in what.items():
-        if is_there:
-            raise InfeasibleError(
-                f"Policy slurm has no {name} on nodes that jobs share yet; {cure}, or leave sharing= out."
-            )
+    refuse("slurm on shared nodes", Use(workload, federation, given=tuple(name for name in given if given[name])))
 
 
 def opened_on(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:

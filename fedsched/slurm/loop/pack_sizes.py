@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
+from fedsched.engine.compatibility import Use, refuse
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
 from fedsched.model.jobs.shares import CORES
-from fedsched.model.jobs.uneven import are_uneven, fits_of, refuse_uneven
+from fedsched.model.jobs.uneven import are_uneven, fits_of
 from fedsched.slurm.nodes.node_sizes import Sizes
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ def _cores_of_tasks(workload: Workload) -> Ints:
 
 
 def _refuse_what_goes_by_nodes(workload: Workload, federation: Federation, slurm: Slurm) -> None:
-    if slurm.parameters.multifactor:
-        refuse_uneven("policy slurm with priority/multifactor", workload)
-    if slurm.assoc is not None or any(limit.by_shape for limit in federation.limits):
-        refuse_uneven("policy slurm with limits of nodes or CPUs, or accounts", workload)
-    if any(one.max_nodes is not None for one in federation.partitions):
-        refuse_uneven("policy slurm with partitions of max_nodes", workload)
+    limited = slurm.assoc is not None or any(limit.by_shape for limit in federation.limits)
+    for place, is_used in (
+        ("slurm with multifactor", slurm.parameters.multifactor),
+        ("slurm with limits", limited),
+        ("slurm with max_nodes", any(one.max_nodes is not None for one in federation.partitions)),
+    ):
+        if is_used:
+            refuse(place, Use(workload, federation))
 
 
 def _refuse_other_room(workload: Workload, rows: Ints, by_cores: Ints, fits: Ints) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fedsched.core.values import seed_of
+from fedsched.engine.compatibility import refused
 from fedsched.model.reading import USUAL, Reading
 from fedsched.study.scenario.policy_choice import PolicyChoice
 from fedsched.study.scenario.scenario_parts import Log, Machine, Made
@@ -116,10 +117,7 @@ class Scenario:
         from fedsched.compare import Instance
 
         if self.policy.sharing is not None:
-            raise ValueError(
-                f"Scenario: sharing={self.policy.sharing!r} does not go with comparisons and searches yet, which give "
-                "whole nodes; leave it out."
-            )
+            raise refused("comparisons of scenarios", "shared nodes")
         workload = self.workload()
         name = self.name or workload.name
         return Instance(name, workload, self.cluster(workload), objectives, submits=submits, reading=self.reading)

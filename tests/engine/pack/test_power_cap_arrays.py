@@ -10,10 +10,8 @@ from support.plain import jobs
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError
-from fedsched.engine.codes import Dispatch
-from fedsched.engine.pack.power_cap_arrays import UNDER_CAPS, ceilings_of, may_starve, of_jobs, refuse_cap, refuse_rule
+from fedsched.engine.pack.power_cap_arrays import ceilings_of, may_starve, of_jobs
 from fedsched.model.reading import Reading
-from fedsched.policies import Timeout
 
 GROUP = fs.NodeGroup(4, 1.0, 100.0, 20.0, off_watts=5.0)
 NODES = fs.Federation((fs.Cluster("A", (GROUP,)), fs.Cluster("B", (fs.NodeGroup(2, 1.0, 60.5, 30.25),))))
@@ -67,24 +65,3 @@ def test_a_job_that_draws_more_than_is_ever_left_is_refused() -> None:
     ceilings_of(jobs([4], [5.0]), low, USUAL, 0.0)
     with pytest.raises(InfeasibleError, match=r"Job 1: its 4 nodes draw 121 W more than idle ones, and the power cap"):
         ceilings_of(jobs([4], [5.0]), low, USUAL, 60.0)
-
-
-def test_what_does_not_go_with_caps_is_named() -> None:
-    """Boots, and shapes that are chosen late, are refused; so are rules and those who do not know of planned watts."""
-    capped = replace(NODES, signals=(STEPS,))
-    one = fs.Federation((fs.Cluster("A", (GROUP,)),), signals=(STEPS,), power=Timeout(60.0))
-    with pytest.raises(InfeasibleError, match=r"A power cap does not go with power=timeout:60"):
-        ceilings_of(jobs([1], [5.0]), one, USUAL, 0.0)
-    shaped = replace(jobs([1], [5.0]), alternatives={1: [(1, 5.0), (2, 3.0)]})
-    with pytest.raises(InfeasibleError, match="does not go with alternatives='earliest_finish'"):
-        ceilings_of(shaped, capped, Reading(alternatives="earliest_finish"), 0.0)
-    for rule in Dispatch:
-        if rule in UNDER_CAPS:
-            refuse_rule(capped, rule.name.lower())
-        else:
-            with pytest.raises(InfeasibleError, match=f"strict, greedy, easy, not {rule.name.lower()}"):
-                refuse_rule(capped, rule.name.lower())
-        refuse_rule(NODES, rule.name.lower())
-    refuse_cap("exact", NODES)
-    with pytest.raises(InfeasibleError, match=r"exact: the federation's power is capped.*--cap none"):
-        refuse_cap("exact", capped)

@@ -152,38 +152,10 @@ def test_nodes_of_one_core_are_whole_nodes() -> None:
             assert same.metrics().energy == pytest.approx(whole.metrics().energy)
 
 
-REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "conservative": ({}, {}, "dispatch rule 'conservative'"),
-    "lookahead": ({}, {}, "dispatch rule 'lookahead'"),
-    "signals": ({}, {"signals": (fs.Signal((0.0,), (500.0,), "W"),)}, "no power caps yet"),
-    "power": ({}, {"power": fs.policies.Planned()}, "no power saving yet"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_not_modelled_is_refused_by_name(what: str) -> None:
-    """Tests that what shared nodes do not go with is named, with a cure."""
-    of_jobs, of_machine, words = REFUSED[what]
-    workload, federation = jobs((0, 1, 9), (0, 1, 9), **of_jobs), machine((2, {"cpu": 4}), **of_machine)
-    policy = what if what in fs.policies.POLICIES else "easy"
-    with pytest.raises(InfeasibleError, match=f"{words}; .*leave sharing= out|{words} yet"):
-        fs.simulate(workload, federation, policy, sharing="first")
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"policy": "mct"}, "go with no policy mct yet"),
-        ({"policy": "easy", "placement": "efficient"}, "no placement 'efficient' yet"),
-        ({"policy": "easy", "same_time": "sequential"}, "no events of one instant in turn yet"),
-        ({"policy": "easy", "caps": np.ones((1, 1), dtype=int)}, "caps= does not go with"),
-        ({"policy": "easy", "sharing": "last"}, "choice of nodes 'last' is unknown|'last'"),
-    ],
-)
-def test_options_that_do_not_go_with_it_are_refused(options: dict[str, Any], words: str) -> None:
-    """Tests that a policy or option that shared nodes do not know is refused by name."""
-    with pytest.raises((ValueError, InfeasibleError), match=words):
-        fs.simulate(jobs((0, 1, 9)), machine((2, {"cpu": 4})), **({"sharing": "first"} | options))
+def test_an_unknown_choice_of_nodes_is_refused() -> None:
+    """Tests that the error names it."""
+    with pytest.raises(ValueError, match="'last'"):
+        fs.simulate(jobs((0, 1, 9)), machine((2, {"cpu": 4})), "easy", sharing="last")
 
 
 def test_a_machine_must_tell_its_cores() -> None:

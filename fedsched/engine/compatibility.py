@@ -1,0 +1,423 @@
+"""The table of what goes with what: features of jobs, nodes and calls against the places that take them.
+
+A place is a dispatch rule, a loop, a policy, a verb, or a feature that limits others. `REFUSED` says which features a
+place does not support, and why. Every such error is made here, and docs/reference/compatibility.md is written from the
+same table.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.core.errors import IncompatibleError
+from fedsched.model.jobs.pool_demands import needs_on
+from fedsched.model.jobs.uneven import are_uneven
+from fedsched.model.machine.counters import someones
+from fedsched.model.power.power_cap import is_capped
+from fedsched.model.power.switching import is_switching
+from fedsched.model.reading import USUAL, Reading
+from fedsched.model.time.downtimes import RESERVATION, takes_nodes
+from fedsched.model.time.reservations import in_reservations
+from fedsched.policies.named import DISPATCH, PLACEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.time.downtimes import Downtime
+
+
+class Use(NamedTuple):
+    """What a call uses: its jobs, nodes and reading; from when on; and which further features it says it has."""
+
+    workload: Workload
+    federation: Federation
+    reading: Reading = USUAL
+    t0: float = -math.inf
+    given: tuple[str, ...] = ()  # names of FEATURES that neither jobs nor nodes tell of
+
+
+class Feature(NamedTuple):
+    """A feature: its name in a sentence, how a call does without it, and how it is found.
+
+    `found` returns None if the call does not use it, else what the error says of it in brackets, '' for nothing.
+    """
+
+    name: str
+    cure: str
+    found: Callable[[Use], str | None] | None = None  # None: `Use.given` names it
+
+
+class Place(NamedTuple):
+    """A place that does not support every feature: its name in a sentence, and how a call does without it."""
+
+    name: str
+    cure: str = ""
+
+
+FIXED_SHAPES = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
+_NO_ENFORCING = "leave limits out of AccountingStorageEnforce"
+NO_CAPS = "leave the caps out of the federation's signals (fedsched: --cap none)"
+
+
+def _if(condition: object, said: str = "") -> str | None:
+    return said if condition else None
+
+
+def _downtimes(odd: Callable[[Use, Downtime], str]) -> Callable[[Use], str | None]:
+    """Return what finds the first downtime of which there is something to say."""
+
+    def found(use: Use) -> str | None:
+        return next((f"{one.where} {said}" for one in use.federation.calendar if (said := odd(use, one))), None)
+
+    return found
+
+
+def _surprise(use: Use, one: Downtime) -> str:
+    if one.end <= use.t0:
+        return ""
+    if one.known_from is not None and one.known_from > use.t0:
+        return f"becomes known at {one.known_from:g} only"
+    return "" if one.end_known else "has an end that is not known beforehand"
+
+
+def _in_reservation(use: Use) -> str | None:
+    rows = in_reservations(use.workload, use.federation).nonzero()[0]
+    if not rows.size:
+        return None
+    name = str(use.workload.label(RESERVATION)[rows[0]])
+    return f"job {use.workload.id[rows[0]]} is in reservation {name!r}"
+
+
+def _uneven(use: Use) -> str | None:
+    rows = are_uneven(use.workload).nonzero()[0]
+    return f"job {use.workload.id[rows[0]]}" if rows.size else None
+
+
+def _sends_over_uplinks(use: Use) -> bool:
+    narrow = any(math.isfinite(cluster.uplink) for cluster in use.federation.clusters)
+    return _communicates(use) and narrow
+
+
+def _communicates(use: Use) -> bool:
+    return len(use.federation.clusters) > 1 and bool(use.workload.task_bandwidth.any())
+
+
+FEATURES = {
+    "power saving": Feature(
+        "nodes that are switched off", "leave power= out (None)",
+        lambda use: _if(use.federation.power is not None, f"power={use.federation.power}"),
+    ),
+    "boots": Feature(
+        "jobs that wait for nodes to boot", "take power=planned, or leave it out (None)",
+        lambda use: _if(is_switching(use.federation.power), f"power={use.federation.power}"),
+    ),
+    "power caps": Feature("power caps", NO_CAPS, lambda use: _if(is_capped(use.federation))),
+    "downtimes": Feature(
+        "downtimes and reservations", "leave the federation's calendar out", lambda use: _if(use.federation.calendar)
+    ),
+    "downtimes that take nodes": Feature(
+        "downtimes that take nodes from running jobs", "give them on_running='wait'",
+        lambda use: _if(takes_nodes(use.federation)),
+    ),
+    "downtimes that kill": Feature(
+        "downtimes that kill jobs", "give them on_running='requeue' or 'wait'",
+        _downtimes(lambda use, one: "kills" if one.on_running == "kill" and one.begin > use.t0 else ""),
+    ),
+    "downtimes without an end": Feature(
+        "downtimes without an end", "give them an end, or leave them out of the calendar",
+        _downtimes(lambda use, one: "never ends" if one.end == math.inf else ""),
+    ),
+    "surprises": Feature(
+        "downtimes that are not known beforehand", "leave them out of the calendar, or search with optimize",
+        _downtimes(_surprise),
+    ),
+    "downtimes of a number of nodes": Feature(
+        "downtimes of a number of nodes", "name the nodes",
+        lambda use: _if(any(one.among[0] is not None and one.kind != RESERVATION for one in use.federation.calendar)),
+    ),
+    "jobs in reservations": Feature(
+        "jobs in reservations", "leave them out: workload.filter(workload.label('reservation') == '')", _in_reservation
+    ),
+    "holds": Feature(
+        "jobs that are held", "leave holds out: dataclasses.replace(workload, held=None)",
+        lambda use: _if(use.workload.held is not None),
+    ),
+    "feedback": Feature(
+        "jobs that follow others (feedback)", "give jobs without feedback=",
+        lambda use: _if(use.workload.feedback is not None),
+    ),
+    "conditions and begins": Feature(
+        "jobs that wait for others or for a time of their own",
+        "leave that out: dataclasses.replace(workload, after=None, begin=None)",
+        lambda use: _if(use.workload.after is not None or use.workload.begin is not None),
+    ),
+    "cancellations": Feature(
+        "jobs that may be cancelled", "leave that out: dataclasses.replace(workload, cancel_at=None)",
+        lambda use: _if(use.workload.cancel_at is not None),
+    ),
+    "uneven jobs": Feature(
+        "exclusive jobs on nodes that hold different numbers of their tasks",
+        "say how many stand on each node (tasks_per_node), or give nodes of one size", _uneven,
+    ),
+    "slack": Feature("jobs with slack", "give jobs without slack=", lambda use: _if(use.workload.slack is not None)),
+    "limits": Feature(
+        "limits", "leave them out: dataclasses.replace(federation, limits=()), and jobs without their label 'array'",
+        lambda use: someones(use.workload, use.federation) or None,
+    ),
+    "limits of nodes or CPUs": Feature(
+        "limits of nodes or CPUs", "leave them out of the federation's limits",
+        lambda use: next((limit.by_shape for limit in use.federation.limits if limit.by_shape), None),
+    ),
+    "pools": Feature(
+        "jobs that need pools", "leave that out: dataclasses.replace(workload, pools=None)",
+        lambda use: _if(needs_on(use.workload, use.federation).any()),
+    ),
+    "watts and gears": Feature(
+        "watts and gears of jobs", "leave them out: dataclasses.replace(workload, watts=None, gear=None)",
+        lambda use: _if(use.workload.watts is not None or use.workload.gear is not None),
+    ),
+    "shapes to choose": Feature(
+        "shapes that are not chosen beforehand", FIXED_SHAPES,
+        lambda use: _if(use.reading.leaves_open(use.workload), f"alternatives={use.reading.alternatives!r}"),
+    ),
+    "shapes by plans": Feature(
+        "shapes that plans choose", FIXED_SHAPES,
+        lambda use: _if(use.reading.is_free(use.workload), f"alternatives={use.reading.alternatives!r}"),
+    ),
+    "shapes at submit": Feature(
+        "shapes that are chosen as jobs join the queue", FIXED_SHAPES,
+        lambda use: _if(use.reading.chooses_late(use.workload), f"alternatives={use.reading.alternatives!r}"),
+    ),
+    "killed predecessors": Feature(
+        "jobs that wait for others which may be killed at their limits", FIXED_SHAPES,
+        lambda use: _if(use.reading.kill_at_estimate and use.workload.after is not None),
+    ),
+    "sequential instants": Feature(
+        "events of one instant in turn (same_time='sequential')", "give same_time='batch'",
+        lambda use: _if(use.reading.same_time == "sequential"),
+    ),
+    "communication": Feature(
+        "jobs that communicate between clusters", "give task_bandwidth=0, or one cluster",
+        lambda use: _if(_communicates(use)),
+    ),
+    "finite uplinks": Feature(
+        "jobs that communicate over finite uplinks", "leave the uplinks or task_bandwidth= out",
+        lambda use: _if(_sends_over_uplinks(use)),
+    ),
+    "several clusters": Feature(
+        "several clusters", "simulate each by itself", lambda use: _if(len(use.federation.clusters) > 1)
+    ),
+    "several speeds": Feature(
+        "nodes of several speeds", "give all one speed",
+        lambda use: _if(len({group.speed for group in use.federation.groups}) > 1),
+    ),
+    "running jobs": Feature("jobs that run already", "leave running= out"),
+    "caps": Feature("caps on where jobs may run (caps=)", "leave caps= out, or take a policy by its queue order"),
+    "placements": Feature("a placement rule (placement=)", "leave placement= out"),
+    "t0": Feature("another begin (t0=)", "leave t0= out"),
+    "packages": Feature("packages", "leave package= out"),
+    "deadlines": Feature("deadlines", "leave deadline= out"),
+    "initial plans": Feature("plans to begin with", "leave initial= out"),
+    "shared nodes": Feature("node sharing (sharing=)", "leave sharing= out"),
+    "policies that bind": Feature("policies that choose nodes", "take one by queue order, as 'easy'"),
+    "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
+    "CPU limits of exclusive jobs": Feature("limits of CPUs of accounts on exclusive jobs", _NO_ENFORCING),
+    "exclusive partitions": Feature("partitions with OverSubscribe=EXCLUSIVE", "give their jobs exclusive=1"),
+    **{f"dispatch {one}": Feature(f"dispatch rule {one!r}", "take another dispatch rule") for one in DISPATCH},
+    **{f"placement {one}": Feature(f"placement {one!r}", "take another placement") for one in PLACEMENTS},
+}  # fmt: skip
+
+_PLANS_AHEAD = "it plans ahead as if all nodes were on"
+_NO_WATTS = "it does not count watts"
+_OPEN = "they change with the shapes"
+_MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
+_NOT_MODELLED = "not modelled there"
+
+PLACES = {
+    **{f"dispatch {one}": Place(f"Dispatch rule {one!r}") for one in DISPATCH},
+    "boots": Place("Power saving (power=)", "leave power= out"),
+    "power caps": Place("A power cap", NO_CAPS),
+    "shapes at submit": Place("alternatives='earliest_finish'", FIXED_SHAPES),
+    "shapes by plans": Place("alternatives='free'", FIXED_SHAPES),
+    "slack": Place("A plan with slack", "give jobs without slack="),
+    "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
+    "plans on shared nodes": Place("A search with node sharing", "leave sharing= out"),
+    "slurm": Place("Policy slurm", "take another policy"),
+    "optimize": Place("optimize"),
+    "packages": Place("A search by packages", "leave package= out"),
+    "rolling": Place("Rolling"),
+    "environment": Place("The learning environment"),
+    "exact": Place("The exact model"),
+    "bounds": Place("lower_bounds"),
+    "bounds of running jobs": Place("A bound with running jobs", "leave running= out"),
+    "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
+    "bounds of costs": Place("lower_bounds of costs, or of jobs' own watts and gears,"),
+    "stretches": Place("An episode of a part of the log (jobs=)", "leave jobs= out"),
+    "slurm on shared nodes": Place("Policy slurm with node sharing", "leave sharing= out"),
+    "slurm with multifactor": Place("Policy slurm with priority/multifactor", "take another policy"),
+    "slurm with limits": Place("Policy slurm with limits of nodes, CPUs or accounts", "take another policy"),
+    "slurm with max_nodes": Place("Policy slurm with partitions of max_nodes", "take another policy"),
+    "studies": Place("study"),
+    "comparisons of scenarios": Place("Scenario.instance"),
+}
+
+_NO_SIZES = "how many nodes they take is not known before they are placed"
+
+# Place, feature, reason. What stands here is refused.
+REFUSED: dict[str, dict[str, str]] = {
+    "dispatch local": {"power caps": _NO_WATTS},
+    "dispatch conservative": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
+    "dispatch lookahead": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
+    "boots": {
+        "downtimes": "a boot may run into one",
+        "finite uplinks": "they have no rate while their nodes boot",
+        "running jobs": "it is not known whose nodes still boot",
+        "sequential instants": "nodes are switched after all events of an instant",
+        "shapes at submit": "the plans that choose them know of no boots",
+        "power caps": "boots draw watts that no plan counts",
+    },
+    "power caps": {"shapes at submit": "the plans that choose them count no watts"},
+    "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
+    "shapes by plans": {
+        "limits of nodes or CPUs": _OPEN,
+        "killed predecessors": _OPEN,
+        "running jobs": "running jobs have their shapes",
+    },
+    "slack": {"feedback": "slack counts from submits, which are not known beforehand"},
+    "shared nodes": {
+        "caps": _NOT_MODELLED,
+        "power caps": _NOT_MODELLED,
+        "power saving": _NOT_MODELLED,
+        "shapes to choose": _NOT_MODELLED,
+        "sequential instants": _NOT_MODELLED,
+        "communication": _NOT_MODELLED,
+        "policies that bind": _NOT_MODELLED,
+        **dict.fromkeys(("dispatch local", "dispatch conservative", "dispatch lookahead"), _NOT_MODELLED),
+        **dict.fromkeys(("placement efficient", "placement link_aware"), _NOT_MODELLED),
+        "running jobs": _NOT_MODELLED,
+    },
+    "plans on shared nodes": {
+        "packages": _NOT_MODELLED,
+        "running jobs": _NOT_MODELLED,
+        "deadlines": _NOT_MODELLED,
+        "slack": "plans put off no jobs there",
+        "feedback": "plans know nothing of it",
+    },
+    "slurm": {
+        "power saving": "it has settings of its own (SuspendTime)",
+        "power caps": _NO_WATTS,
+        "several clusters": _NOT_MODELLED,
+        "several speeds": _NOT_MODELLED,
+        "downtimes that take nodes": _NOT_MODELLED,
+        "downtimes of a number of nodes": _NOT_MODELLED,
+        "pools": _NOT_MODELLED,
+        "feedback": _NOT_MODELLED,
+        "shapes to choose": _NOT_MODELLED,
+        "sequential instants": "it looks once a second at most",
+        "caps": "it chooses the nodes itself",
+        "placements": "it chooses the nodes itself",
+        "t0": "it begins with the first submit",
+        "running jobs": _NOT_MODELLED,
+    },
+    "optimize": {
+        "boots": "only simulate knows when nodes boot",
+        "shapes at submit": "plans need them beforehand (or choose them: alternatives='free')",
+    },
+    "packages": {
+        "downtimes that take nodes": "they may take those of a package that is planned already",
+        "slack": "plans of packages put off no jobs",
+        "shapes by plans": "plans of packages choose none",
+        "deadlines": "a package does not know how long the later ones take",
+        "initial plans": "they are of all jobs",
+    },
+    "rolling": {
+        "boots": "only simulate knows when nodes boot",
+        "sequential instants": "it plans after all events of an instant",
+    },
+    "environment": {
+        "power saving": _NOT_MODELLED,
+        "power caps": _NO_WATTS,
+        "downtimes that take nodes": "an episode brings every job to its end",
+        "downtimes without an end": "an episode brings every job to its end",
+        "jobs in reservations": _MISSED,
+        "holds": "decisions know nothing of them",
+    },
+    "exact": {
+        "shapes to choose": _NOT_MODELLED,
+        "downtimes without an end": _NOT_MODELLED,
+        "surprises": "an optimum is one of what is known",
+        "jobs in reservations": _MISSED,
+        "power saving": _NOT_MODELLED,
+        "power caps": _NOT_MODELLED,
+        "limits": _NOT_MODELLED,
+        "holds": _NOT_MODELLED,
+        "watts and gears": _NOT_MODELLED,
+        "pools": _NOT_MODELLED,
+    },
+    "bounds": {"downtimes that kill": "which jobs then count is open, so nothing is proven"},
+    "bounds of running jobs": {
+        "downtimes that take nodes": "running jobs may begin anew elsewhere, so nothing is proven",
+    },
+    "bounds of shapes": {"killed predecessors": _OPEN},
+    "bounds of costs": {"uneven jobs": _NO_SIZES},
+    "stretches": dict.fromkeys(
+        ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
+    ),
+    "slurm on shared nodes": dict.fromkeys(
+        ("limits of nodes or CPUs", "node limits of accounts", "CPU limits of exclusive jobs", "exclusive partitions"),
+        _NOT_MODELLED,
+    ),
+    "slurm with multifactor": {"uneven jobs": _NO_SIZES},
+    "slurm with limits": {"uneven jobs": _NO_SIZES},
+    "slurm with max_nodes": {"uneven jobs": _NO_SIZES},
+    "studies": {"shared nodes": _NOT_MODELLED},
+    "comparisons of scenarios": {"shared nodes": _NOT_MODELLED},
+}
+
+
+def refuse(place: str, use: Use) -> None:
+    """Raise an error that names the first feature which a place does not support and a call uses."""
+    for name in REFUSED.get(place, {}):
+        feature = FEATURES[name]
+        said = feature.found(use) if feature.found is not None else _if(name in use.given)
+        if said is not None:
+            raise refused(place, name, said)
+
+
+def refused(place: str, feature: str, said: str = "") -> IncompatibleError:
+    """Return the error of a refused cell; `said` is what the call has of the feature."""
+    where, what = PLACES[place], FEATURES[feature]
+    cures = [_other(place, feature) or what.cure]
+    if where.cure and where.cure not in cures:
+        cures.append(where.cure)
+    elif _other(place, feature):
+        cures.append(what.cure)
+    detail = f" ({said})" if said else ""
+    return IncompatibleError(
+        f"{where.name} does not support {what.name}{detail}: {REFUSED[place][feature]}; {', or '.join(cures)}."
+    )
+
+
+def supports(place: str, feature: str) -> bool:
+    """Return whether a place supports a feature."""
+    return feature not in REFUSED.get(place, {})
+
+
+def placements_on(place: str) -> tuple[str, ...]:
+    """Return the placement rules that a place supports."""
+    return tuple(one for one in PLACEMENTS if supports(place, f"placement {one}"))
+
+
+def _other(place: str, feature: str) -> str:
+    """Return the dispatch rules, or placements, that could be taken instead; '' if the cell is about neither."""
+    for kind, names in (("dispatch", DISPATCH), ("placement", PLACEMENTS)):
+        if place.startswith(f"{kind} "):
+            able = [one for one in names if supports(f"{kind} {one}", feature)]
+            return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
+        if feature.startswith(f"{kind} "):
+            able = [one for one in names if supports(place, f"{kind} {one}")]
+            return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
+    return ""

@@ -1,0 +1,197 @@
+"""The table of what goes with what: each refused cell is refused, and mixtures of all else run and are verified."""
+
+from __future__ import annotations
+
+import collections
+import re
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support import outside
+from support.feature_parts import PARTS, Call, call_with
+from support.tiers import INTERPRETED
+
+import fedsched as fs
+from fedsched.core.errors import IncompatibleError, InfeasibleError
+from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refuse, refused
+from fedsched.gym.episodes import Episodes
+from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.policies import Slurm
+from fedsched.policies.named import DISPATCH, PLACEMENTS
+from fedsched.study.scenario import Scenario
+from fedsched.study.study_case import case_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CELLS = [(place, feature) for place, features in REFUSED.items() for feature in features]
+FROZEN = 92  # refused cells; whoever opens or closes one says so here
+CONF = """ClusterName=m
+PriorityType=priority/basic
+SelectType=select/linear
+NodeName=n[1-6] CPUs=2
+PartitionName=low Nodes=ALL Default=YES
+"""
+# Cells that a slurm.conf with accounts decides, and one of bounds that searches ask for: their tests are beside those.
+ELSEWHERE = {
+    "slurm on shared nodes": "slurm/test_against_naive_shared.py",
+    "slurm with multifactor": "slurm/test_sizes.py",
+    "slurm with limits": "slurm/test_sizes.py",
+    "slurm with max_nodes": "slurm/test_sizes.py",
+    "bounds of running jobs": "features/test_lost_runs.py",
+}
+
+
+def simulated(call: Call, policy: Any = "easy", **more: Any) -> fs.Schedule:
+    """Return the schedule of a call."""
+    return fs.simulate(call.jobs, call.machine, **{"policy": policy, "reading": call.reading, **call.options, **more})
+
+
+def searched(call: Call, **more: Any) -> fs.Result:
+    """Return what a short search finds."""
+    options = {name: value for name, value in call.options.items() if name != "policy"}
+    options |= {"submits": "keep"} if "running" in options else {}
+    return fs.optimize(
+        call.jobs, call.machine, **{"method": "ga", "evaluations": 20, "reading": call.reading, **options, **more}
+    )
+
+
+def on_slurm(call: Call, tmp_path: Path) -> fs.Schedule:
+    """Return the schedule of Slurm's policy."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF)
+    return simulated(call, Slurm(path))
+
+
+def scenario(call: Call, tmp_path: Path) -> Scenario:
+    """Return the call as a scenario in files."""
+    call.jobs.write(tmp_path / "jobs.csv")
+    call.machine.write(tmp_path / "m.toml")
+    path = tmp_path / "site.toml"
+    policy = f'[policy]\nname = "easy"\nsharing = "{call.options["sharing"]}"\n'
+    path.write_text(f'[log]\nfile = "jobs.csv"\n[machine]\nfederation = "m.toml"\n{policy}', encoding="utf-8")
+    return Scenario.load(path)
+
+
+PLACES: dict[str, Callable[[Call, Path], object]] = {
+    **{f"dispatch {one}": lambda call, _, one=one: simulated(call, fs.Rules(dispatch=one)) for one in DISPATCH},
+    **dict.fromkeys(("boots", "power caps"), lambda call, _: simulated(call)),
+    "shapes at submit": lambda call, _: simulated(call),
+    **dict.fromkeys(("shapes by plans", "slack", "packages"), lambda call, _: searched(call, objectives="makespan")),
+    "slack": lambda call, _: searched(call, objectives="cost"),
+    "shared nodes": lambda call, _: simulated(call),
+    "plans on shared nodes": lambda call, _: searched(call, sharing="first"),
+    "slurm": on_slurm,
+    "optimize": lambda call, _: searched(call),
+    "rolling": lambda call, _: simulated(call, fs.Rolling(evaluations=5)),
+    "environment": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading),
+    "stretches": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading, jobs=3),
+    "exact": lambda call, _: fs.bounds.exact(call.jobs, call.machine, reading=call.reading),
+    **dict.fromkeys(
+        ("bounds", "bounds of shapes", "bounds of costs"),
+        lambda call, _: fs.bounds.lower_bounds(call.jobs, call.machine, reading=call.reading),
+    ),
+    "studies": lambda call, path: case_of(scenario(call, path)),
+    "comparisons of scenarios": lambda call, path: scenario(call, path).instance(),
+}
+# What a place itself is made of, where it is a feature too.
+OWN = {"bounds of shapes": "shapes by plans", "bounds of costs": "watts and gears"}
+
+
+def test_the_number_of_refused_cells_is_known() -> None:
+    """A cell that is opened, or closed, changes this number and the page of the documentation."""
+    assert len(CELLS) == FROZEN
+    assert {place for place, _ in CELLS} <= PLACES.keys() | ELSEWHERE.keys()
+
+
+def test_the_page_is_written_from_the_table() -> None:
+    """Else: python docs/make_compatibility.py."""
+    program = outside.program("docs/make_compatibility.py")
+    assert program.PAGE.read_text(encoding="utf-8") == program.page()
+
+
+@pytest.mark.needs("ortools")
+@pytest.mark.parametrize(("place", "feature"), [cell for cell in CELLS if cell[0] not in ELSEWHERE])
+def test_a_refused_cell_is_refused_by_name(place: str, feature: str, tmp_path: Path) -> None:
+    """The error names the place, the feature, the reason and a cure."""
+    if feature.startswith(("dispatch ", "placement ")):
+        kind, name = feature.split()
+        with pytest.raises(IncompatibleError, match=re.escape(str(refused(place, feature)))):
+            simulated(Call(), fs.Rules(**{kind: name}), sharing="first")
+        return
+    names = [name for name in (OWN.get(place, place), feature) if name in PARTS]
+    with pytest.raises(IncompatibleError) as error:
+        PLACES[place](call_with(dict.fromkeys(names)), tmp_path)
+    begin, end = str(refused(place, feature, "?")).split(" (?)")
+    assert str(error.value).startswith(begin)
+    assert str(error.value).endswith(end)
+
+
+@pytest.mark.parametrize("feature", [name for name, one in FEATURES.items() if one.found is not None])
+def test_a_feature_is_found_where_it_is_used(feature: str) -> None:
+    """Its example has it, and the plain call does not."""
+    found = FEATURES[feature].found
+    assert found is not None
+    for call, has in ((Call(), False), (call_with([feature]), True)):
+        jobs = in_nodes(as_asked(call.jobs, call.machine), call.machine)
+        assert (found(Use(jobs, call.machine, call.reading, t0=0.0)) is not None) == has
+
+
+OTHER_VERBS = {"packages", "deadlines", "initial plans", "shapes by plans"}
+AGAIN = {"policies that bind", "placements", "running jobs", "t0", "caps", "several clusters", "shapes to choose"}
+SIMULATED = [name for name in PARTS if name not in OTHER_VERBS | AGAIN]
+
+
+KINDS = [*SIMULATED, *(f"dispatch {one}" for one in DISPATCH), *(f"placement {one}" for one in PLACEMENTS)]
+ONE_OF = ({"boots", "power saving"}, {name for name in KINDS if name.startswith("dispatch ")},
+          {name for name in KINDS if name.startswith("placement ")})  # fmt: skip
+
+
+PLAIN = ("dispatch strict", "placement fastest")
+
+
+def ran(names: list[str], draw: np.random.Generator) -> list[str] | IncompatibleError | None:
+    """Return the features of a schedule that was made and is right, the table's error, or None if a job has no room."""
+    drawn = [f"dispatch {draw.choice([*DISPATCH])}", f"placement {draw.choice([*PLACEMENTS])}"]
+    given = tuple(next(one for one in [*names, *drawn] if one.startswith(kind)) for kind in ("dispatch ", "placement "))
+    call = call_with(parts := [name for name in dict.fromkeys(names) if name in PARTS])
+    use = Use(in_nodes(as_asked(call.jobs, call.machine), call.machine), call.machine, call.reading, given=given)
+    parts = [name for name in parts if (found := FEATURES[name].found) is None or found(use) is not None]
+    rules = fs.Rules(**dict(one.split() for one in given))
+    for place in (given[0], *(name for name in parts if name != "slack")):
+        try:
+            refuse(place, use)
+        except IncompatibleError as error:
+            with pytest.raises(IncompatibleError):
+                pytest.fail(f"{names}, {rules} ran: {simulated(call, rules)}, against: {error}")
+            return error
+    try:
+        schedule = simulated(call, rules)
+    except IncompatibleError:
+        raise
+    except InfeasibleError:  # a job that the other features leave no nodes
+        return None
+    schedule.verify(claimed=schedule.metrics())
+    return [*parts, *given]
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="each mixture compiles kernels of its own: make nojit runs it")
+def test_every_pair_runs_or_is_refused() -> None:
+    """Each pair, if the table does not refuse it, runs among random others, and its schedule is right."""
+    draw, seen, refusals, never = np.random.default_rng(1), collections.Counter[tuple[str, str]](), 0, []
+    for pair in combinations(KINDS, 2):
+        if any(set(pair) <= kind for kind in ONE_OF):
+            continue
+        found: list[str] | IncompatibleError | None = None
+        for others in (draw.permutation(SIMULATED)[:2], draw.permutation(SIMULATED)[:1], [], PLAIN):
+            found = ran([*pair, *map(str, others)], draw)
+            if isinstance(found, list):
+                seen.update(combinations(sorted(found), 2))
+                break
+        refusals += isinstance(found, IncompatibleError)
+        never += [] if found is not None else [pair]
+    print(f"{len(seen)} pairs ran, {sum(seen.values())} times in all; {refusals} are refused; no room: {never}")
+    assert not never
