@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App, Parameter
 
 from fedsched import __version__
-from fedsched.cli import COMMANDS, module_of
+from fedsched.cli.commands import COMMANDS, module_of
 from fedsched.cli.shared import config as settings
 from fedsched.cli.shared import options
 from fedsched.cli.shared.lists import one_by_one

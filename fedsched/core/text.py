@@ -71,3 +71,11 @@ def _spelled(acts: re.Pattern[str], text: str) -> str:
 def seconds_text(seconds: float) -> str:
     """Return seconds as a cell has them: exact, and whole ones without a point."""
     return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)
+
+
+def duration(seconds: float) -> str:
+    """Return the seconds as text in the largest unit that fits."""
+    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s"

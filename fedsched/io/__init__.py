@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.core.errors import OutputError, unknown_name
 from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
+from fedsched.io.swf.statuses import WHOLE_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "read_example", "read_federation", "write", "write_federation"]
 
-# Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
-WHOLE_JOBS = (0, 1, 5, -1)
 FORMATS = {
     ".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim", ".openb": "openb", ".events": "events",
 }  # fmt: skip

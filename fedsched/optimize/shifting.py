@@ -12,12 +12,12 @@ from fedsched.core.text import counted, one_line
 from fedsched.io.handed import nouns_of
 from fedsched.model.constraints.slack import HOUR
 from fedsched.model.reading import CLAIRVOYANT
+from fedsched.optimize.convenience import ShiftsConvenience
 from fedsched.optimize.verb import optimize
 from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from os import PathLike
 
     from fedsched.io.handed import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
@@ -36,7 +36,7 @@ class Shift(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shifts:
+class Shifts(ShiftsConvenience):
     """What may move, and what that saves; the first row is EASY with every job at home, as it comes.
 
     The schedules are those of the rows, all of the same jobs: free to move, with the longest slack that was asked for.
@@ -54,25 +54,6 @@ class Shifts:
         """Return what share of what all at home cost is saved, and what share no schedule saves more than."""
         home = self.rows[0].value
         return 1.0 - row.value / home, 1.0 - row.bound / home
-
-    def report(self, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-        """Write one HTML page of the schedules, what they draw over time, and how to repeat it; it needs no network.
-
-        Parameters
-        ----------
-        path
-            The page.
-        title
-            Its heading.
-        repeat
-            The command that asked for it, where one did; the Python that asks again otherwise.
-        """
-        from fedsched.report import of_schedules, shifts_code, write
-
-        material = of_schedules(self.schedules, second=self.objective)
-        words = {"objective": self.objective, **self.asked}
-        code = "" if repeat else shifts_code(self.workload, material.federation, words, str(path))
-        write(material, path, title=title or f"What moving jobs saves: {self.objective}", repeat=repeat, python=code)
 
     def __str__(self) -> str:
         head = f"{'what may move':<22}{one_line(self.objective):>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"

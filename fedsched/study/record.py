@@ -9,10 +9,10 @@ import numpy as np
 
 from fedsched.core.text import counted, one_line
 from fedsched.report.words import duration
+from fedsched.study.convenience import StudyConvenience
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -83,7 +83,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(StudyConvenience):
     """The outcomes of a study; the first is what is. `block` tells of which jobs belong to one week, or day."""
 
     base: Outcome
@@ -167,12 +167,6 @@ class Study:
         _, which = np.unique(self.user[known], return_inverse=True)
         jobs = np.bincount(which) if known.any() else np.zeros(0)
         return np.asarray(np.bincount(which, weights=change[known]) / jobs if known.any() else jobs)
-
-    def report(self, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-        """Write one HTML page about it."""
-        from fedsched.study.page import write
-
-        write(self, path, title=title, repeat=repeat)
 
     def __str__(self) -> str:
         lines = [f"{counted(len(self.scenarios), 'scenario')} beside what is, {counted(len(self.size), 'job')}"]

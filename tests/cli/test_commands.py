@@ -16,6 +16,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli
+from fedsched.cli import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def test_every_command_explains_its_options(name: str, call: Callable[..., Any])
     status, out, _ = call(name, "--help")
     assert status == 0
     assert "--json" in out
-    summary = importlib.import_module(cli.module_of(name)).command.__doc__.splitlines()[0]
+    summary = importlib.import_module(commands.module_of(name)).command.__doc__.splitlines()[0]
     assert summary.split()[0] == cli.COMMANDS[name].split()[0]
 
 
@@ -275,7 +276,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     bar = contextlib.nullcontext(interrupting(10))
     for name in ("simulate", "verify", "demo"):
-        monkeypatch.setattr(f"{cli.module_of(name)}.progress_bar", lambda _: bar)
+        monkeypatch.setattr(f"{commands.module_of(name)}.progress_bar", lambda _: bar)
     advance = Simulation.advance
 
     def slowly(self: Simulation, **options: Any) -> Simulation:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fedsched import cli
+from fedsched.cli import commands
 from fedsched.cli.shared.announcing import announced
 from fedsched.cli.shared.shared import stopwatch
 from fedsched.core import compilation
@@ -246,7 +247,7 @@ def test_compiling_is_no_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_leave_compiling_out(line: str, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what `simulate` and `bounds` print as their seconds is the stopwatch's."""
     for name in ("simulate", "bounds"):
-        monkeypatch.setattr(f"{cli.module_of(name)}.stopwatch", lambda: nullcontext(lambda: 1.25))
+        monkeypatch.setattr(f"{commands.module_of(name)}.stopwatch", lambda: nullcontext(lambda: 1.25))
     status, out, _ = call(*line.split())
     assert status == 0
     assert "5 jobs in 1.25 s" in out

@@ -15,6 +15,7 @@ import pytest
 from support.tiers import DEEP
 
 from fedsched import cli
+from fedsched.cli import commands
 from fedsched.cli.app import arguments_of, build_app, examples_of
 from fedsched.policies.named import DISPATCH, ORDERS, PLACEMENTS
 
@@ -125,7 +126,7 @@ def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatc
     (tmp_path / "slurm.conf").write_text("NodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
     (tmp_path / "carbon.csv").write_text("second,g/kWh\n0,400\n3600,90\n7200,250\n9000000,250\n", encoding="utf-8")
     for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
-        examples = examples_of(import_module(cli.module_of(name)).command)
+        examples = examples_of(import_module(commands.module_of(name)).command)
         examples = [example for example in examples if example not in NEED_A_NETWORK]
         for example in examples if DEEP or name in FIRST else examples[-1:]:
             _, *words = shlex.split(example)

@@ -306,3 +306,35 @@ def test_imports_go_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(ROOT)
     assert lint_imports(no_cache=True, is_debug_mode=False, show_timings=False, verbose=False) == 0
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    """Tests that no modules import each other, inside functions either; convenience methods of nouns are excepted."""
+    files = {path.relative_to(ROOT).with_suffix("") for path in (ROOT / "fedsched").rglob("*.py")}
+    named = {".".join(file.parts).removesuffix(".__init__"): file.with_suffix(".py") for file in files}
+    imports = {name: _imported(ROOT / file) & named.keys() - {name} for name, file in named.items()}
+    left = {name: those for name, those in imports.items() if not name.endswith(".convenience")}
+    while free := [name for name, those in left.items() if not those & left.keys()]:
+        for name in free:
+            del left[name]
+    assert sorted(left) == []
+
+
+def _imported(path: Path) -> set[str]:
+    """Return what a module imports when it runs: modules, and names that may be modules."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    unseen = {id(part) for node in checks for part in ast.walk(node)}
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in unseen:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name for name in names if _is_module(name)} or {str(node.module)}
+        elif isinstance(node, ast.Import) and id(node) not in unseen:
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()

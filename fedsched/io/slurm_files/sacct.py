@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.core.errors import TraceError, unknown_name
-from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import SKIP, read_text
 from fedsched.io.slurm_files.sacct_asked import arrays_of, waits_of
 from fedsched.io.slurm_files.sacct_demands import DEMANDS, demands_of, licences_of, part_of
@@ -45,6 +44,7 @@ from fedsched.io.swf.cleaning import (
     distinct_ids,
     workload_of_log,
 )
+from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_table import FIELDS, OnError, RawLog
 from fedsched.io.tables.frame import field_of, named
 from fedsched.model.constraints.earliest import AT_ONCE

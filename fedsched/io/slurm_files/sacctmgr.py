@@ -6,6 +6,7 @@ Several files of one cluster are read as one: a dump says nothing of what a QOS 
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,9 @@ GIVE = (
     "of `sacctmgr add ...` lines"
 )
 ROOT = "root"
+VERBS = ("add", "create", "modify", "remove", "delete")
+SHOWN = ("list", "show", "exit", "quit", "dump")
+OPTIONS = ("-i", "--immediate", "-q", "--quiet", "-Q")
 # What a word is called in dumps, tables and commands; the first is how it is called here.
 CALLED = (
     ("fairshare", "share", "shares", "rawshares"),
@@ -72,8 +76,6 @@ class Accounts:
 
 def read_accounts(*paths: str | PathLike[str]) -> Accounts:
     """Return what files say of the accounts of one cluster."""
-    from fedsched.io.slurm_files.sacctmgr_script import follow
-
     found = Accounts(tuple(map(str, paths)))
     for path in map(str, paths):
         lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
@@ -87,7 +89,7 @@ def read_accounts(*paths: str | PathLike[str]) -> Accounts:
         elif _LINE.fullmatch(first):
             _read_dump(found, lines, path)
         else:
-            follow(found, lines, path)
+            _follow(found, lines, path)
     return found
 
 
@@ -167,3 +169,171 @@ def add_association(found: Accounts, entry: Entry) -> None:
     key = (words.get("cluster", ""), words["account"], words.get("user", ""), words.get("partition", ""))
     before = found.associations.get(key)
     found.associations[key] = entry if before is None else Entry(entry.where, before.words | words)
+
+
+def _follow(found: Accounts, lines: list[tuple[int, str]], path: str) -> None:
+    """Do the lines of a script to the accounts."""
+    for k, line in lines:
+        where = f"{path}, line {k}"
+        words = [word for word in _split(line, where) if word not in OPTIONS]
+        if words and words[0] == "sacctmgr":
+            del words[0]
+        if not words or words[0].lower() in SHOWN:
+            continue
+        verb, kind = words[0].lower(), words[1].lower() if len(words) > 1 else ""
+        if verb not in VERBS or not kind or "=" in kind:
+            raise TraceError(f"{where}: {shortened(repr(line.strip()))} is no command of sacctmgr's; {GIVE}.")
+        kind = named(kind)
+        if verb in ("add", "create"):
+            _add(found, kind, words[2:], where)
+        elif verb == "modify":
+            _modify(found, kind, words[2:], where)
+        else:
+            _remove(found, kind, words[2:], where)
+
+
+def _split(line: str, where: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise TraceError(f"{where}: {error}.") from None
+
+
+def _said(words: list[str], where: str, bare: str) -> dict[str, str]:
+    """Return the words of a command by name; one without a sign is the name of what it is about."""
+    said: dict[str, str] = {}
+    for word in words:
+        if word.lower() in ("where", "set"):
+            continue
+        text = word if "=" in word else f"{bare}={word}"
+        name, mark, value = text.partition("=")
+        said[named(name.rstrip("+-")) + (name[-1:] if name[-1:] in ("+", "-") else "")] = value if mark else ""
+    return said
+
+
+def _clusters(found: Accounts) -> list[str]:
+    return list(dict.fromkeys(key[0] for key in found.associations)) or [""]
+
+
+def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
+    said = _said(words, where, "name")
+    names = [name for name in said.pop("name", said.get(kind, "")).split(",") if name]
+    if not names:
+        raise TraceError(f"{where}: it adds nobody; say name=NAME.")
+    match kind:
+        case "qos":
+            for name in names:
+                found.qos[name.lower()] = Entry(where, {**said, "name": name})
+                found.removed.discard(name.lower())
+        case "cluster":
+            for name in names:
+                _drop_nameless(found, name)
+                add_association(found, Entry(where, {**said, "cluster": name, "account": ROOT, "parent": ""}))
+                root = {"cluster": name, "account": ROOT, "parent": ROOT, "user": ROOT}
+                add_association(found, Entry(where, root))
+        case "account":
+            parent = said.pop("parent", ROOT)
+            for cluster in _asked_clusters(found, said):
+                for name in names:
+                    own = {**said, "cluster": cluster, "account": name, "parent": parent}
+                    add_association(found, Entry(where, own))
+        case "user":
+            accounts = [*said.pop("account", "").split(","), said.get("defaultaccount", "")]  # which he is in, too
+            accounts = [account for account in dict.fromkeys(accounts) if account]
+            if not accounts:
+                raise TraceError(f"{where}: user {names[0]!r} is of no account; say account=ACCOUNT.")
+            for cluster in _asked_clusters(found, said):
+                for account in accounts:
+                    if (cluster, account, "", "") not in found.associations:
+                        raise TraceError(f"{where}: no line before adds the account {account!r}.")
+                    for name in names:
+                        own = {**said, "cluster": cluster, "account": account, "parent": account, "user": name}
+                        add_association(found, Entry(where, own))
+        case _:
+            found.left_out.setdefault(kind, where)
+
+
+def _drop_nameless(found: Accounts, name: str) -> None:
+    """Give what was added before any cluster to the first one that is."""
+    for key in [key for key in found.associations if not key[0]]:
+        entry = found.associations.pop(key)
+        entry.words["cluster"] = name
+        found.associations[name, key[1], key[2], key[3]] = entry
+
+
+def _asked_clusters(found: Accounts, said: dict[str, str]) -> list[str]:
+    asked = said.pop("cluster", "")
+    clusters = asked.split(",") if asked else _clusters(found)
+    for cluster in clusters:
+        if (cluster, ROOT, "", "") not in found.associations:
+            add_association(found, Entry("", {"cluster": cluster, "account": ROOT, "parent": ""}))
+            own = {"cluster": cluster, "account": ROOT, "parent": ROOT, "user": ROOT}
+            add_association(found, Entry("", own))
+    return clusters
+
+
+def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
+    """Change what is named before `set` (all, where nothing is) into what stands after it.
+
+    `set` may be without a `where` before, and ub's scripts say `set NAME ...` of a QOS.
+    """
+    small = [word.lower() for word in words]
+    if "set" not in small:
+        raise TraceError(f"{where}: it sets nothing; write modify {kind} where ... set ...")
+    at = small.index("set")
+    chosen, changed = words[:at], words[at + 1 :]
+    if kind == "qos" and not chosen and changed and "=" not in changed[0]:
+        chosen, changed = changed[:1], changed[1:]
+    if small[at + 1 :].count("where"):
+        cut = [word.lower() for word in changed].index("where")
+        chosen, changed = [*chosen, *changed[cut + 1 :]], changed[:cut]
+    which, what = _said(chosen, where, "name"), _said(changed, where, "name")
+    names = [name for name in which.pop("name", "").split(",") if name]
+    if kind == "qos":
+        for name in names or list(found.qos):
+            before = found.qos.get(name.lower(), Entry(where, {"name": name}))
+            found.qos[name.lower()] = Entry(where, _changed(before.words, what))
+        return
+    if kind not in ("account", "user", "cluster"):
+        found.left_out.setdefault(kind, where)
+        return
+    touched = 0
+    for key, entry in list(found.associations.items()):
+        of_kind = {"account": not entry.words.get("user") and key[1] != ROOT, "user": bool(entry.words.get("user"))}
+        of_kind["cluster"] = key[1] == ROOT and not key[2]
+        own = {"account": key[1], "user": key[2], "cluster": key[0]}[kind]
+        fits = all(entry.words.get(name, "") in value.split(",") for name, value in which.items())
+        if of_kind[kind] and fits and (not names or own in names):
+            found.associations[key] = Entry(where, _changed(entry.words, what))
+            touched += 1
+    if names and not touched:
+        raise TraceError(f"{where}: no line before adds the {kind} {names[0]!r}.")
+
+
+def _changed(words: dict[str, str], what: dict[str, str]) -> dict[str, str]:
+    """Return words with others set; of a list, NAME+=VALUE adds to it, and NAME-=VALUE takes away."""
+    after = dict(words)
+    for name, value in what.items():
+        bare, sign = name.rstrip("+-"), name[-1:]
+        if sign in ("+", "-") and name != bare:
+            kept = [one for one in after.get(bare, "").split(",") if one and one not in value.split(",")]
+            after[bare] = ",".join([*kept, *(value.split(",") if sign == "+" else [])])
+        else:
+            after[bare] = value
+    return after
+
+
+def _remove(found: Accounts, kind: str, words: list[str], where: str) -> None:
+    said = _said(words, where, "name")
+    names = [name for name in said.pop("name", said.get(kind, "")).split(",") if name]
+    if kind == "qos":
+        for name in names:
+            found.qos.pop(name.lower(), None)
+            found.removed.add(name.lower())
+        return
+    part = {"cluster": 0, "account": 1, "user": 2}.get(kind)
+    if part is None or not names:
+        found.left_out.setdefault(f"remove {kind}", where)
+        return
+    for key in [key for key in found.associations if key[part] in names]:
+        del found.associations[key]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.core.errors import TraceError
-from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
+from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_table import RawLog, header_number, unread_numbers
 from fedsched.io.tables.frame import named, optional_in
 from fedsched.model.constraints.cancellations import STAYS

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.errors import OutputError
-from fedsched.io import WHOLE_JOBS
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import workload_path
 from fedsched.io.swf.cleaning import (
@@ -26,6 +25,7 @@ from fedsched.io.swf.cleaning import (
     partition_names,
     workload_of_log,
 )
+from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_fields import columns_of as further_columns
 from fedsched.io.swf.swf_fields import described, further_of, told_again, unheard
 from fedsched.io.swf.swf_names import is_name, names_in, with_names

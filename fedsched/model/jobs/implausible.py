@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.jobs.summary import duration
+from fedsched.core.text import duration
 
 if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload

@@ -45,7 +45,7 @@ class Recorded:
         return "all jobs" if self.whole else f"{self.jobs:,} of {counted(self.of, 'job')}"
 
     def __str__(self) -> str:
-        from fedsched.model.jobs.summary import duration
+        from fedsched.core.text import duration
 
         return (
             f"mean wait {duration(self.mean_wait)}, mean slowdown {self.mean_slowdown:,.4g}, "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.text import counted, one_line
+from fedsched.core.text import counted, duration, one_line
 from fedsched.model.jobs.unmodelled import sentence
 
 if TYPE_CHECKING:
@@ -50,14 +50,6 @@ def summary(workload: Workload) -> str:
         lines.append(one_line(sentence(facts)))
     lines += implausible.lines(w)
     return "\n".join(lines)
-
-
-def duration(seconds: float) -> str:
-    """Return the seconds as text in the largest unit that fits."""
-    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _estimates(workload: Workload) -> str:

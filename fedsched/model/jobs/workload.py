@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +13,13 @@ from fedsched.core.text import counted
 from fedsched.core.values import seed_of, whole
 from fedsched.model.constraints.corresponding import spelled_out
 from fedsched.model.jobs.alternatives import check_shapes
+from fedsched.model.jobs.convenience import WorkloadConvenience
 from fedsched.model.jobs.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
 from fedsched.model.jobs.validation import check_jobs, check_sites, row_mask, row_numbers, site_table, table_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.constraints.cancellations import Cancellations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Workload:
+class Workload(WorkloadConvenience):
     """Jobs as a table of read-only arrays, checked when made; every change gives a new workload.
 
     Two workloads are equal when they hold the same jobs: the same arrays, sites, machine size and log columns. Name,
@@ -294,79 +293,6 @@ class Workload:
         from fedsched.model.jobs.sites import renamed
 
         return self.with_sites(renamed(self.sites, names))
-
-    def with_communication(
-        self,
-        *,
-        bandwidth: float | str,
-        compute_fraction: float | tuple[float, float] = (0.5, 1.0),
-        spread: float = 4.0,
-        seed: int = 0,
-    ) -> Workload:
-        """Return the jobs with drawn compute fractions and task bandwidths: see `generate.communication`."""
-        from fedsched.generate.communication import communication
-
-        return communication(self, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
-
-    def with_estimates(
-        self,
-        model: Literal["exact", "factor", "tsafrir"],
-        *,
-        factor: float | tuple[float, float] = 2.0,
-        maximum: float | None = None,
-        seed: int = 0,
-    ) -> Workload:
-        """Return the jobs with other requested times: see `generate.estimates`."""
-        from fedsched.generate.estimates import estimates
-
-        return estimates(self, model, factor=factor, maximum=maximum, seed=seed)
-
-    @classmethod
-    def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
-        """Return the workload of these jobs; the sites are those the jobs name, in order of appearance."""
-        from fedsched.io.tables.frame import workload_of_rows
-
-        return workload_of_rows(list(jobs), name=name, nodes=nodes)
-
-    @staticmethod
-    def merge(*workloads: Workload, sites: Sequence[str] | None = None, name: str = "merged") -> Workload:
-        """Return several logs as one: a site each, sorted by submit, renumbered, users of different logs apart."""
-        from fedsched.generate.merge import merged
-
-        return merged(workloads, sites=sites, name=name)
-
-    @classmethod
-    def read(cls, path: str | Path, *, format: str | None = None) -> Workload:
-        """Return the workload in a file; the suffix tells the format unless `format` does."""
-        from fedsched.io import read
-
-        return read(path, format=format)
-
-    def write(self, path: str | Path, *, format: str | None = None) -> None:
-        """Write the workload to a file; the suffix tells the format unless `format` does."""
-        from fedsched.io import write
-
-        write(self, path, format=format)
-
-    @classmethod
-    def example(cls, name: str = "sample") -> Workload:
-        """Return a workload that ships with the package: `sample`, or a teaching one of the thesis's figures."""
-        from fedsched.io import read_example
-
-        return read_example(name)
-
-    @classmethod
-    def from_pandas(cls, frame: pd.DataFrame, *, name: str | None = None, nodes: int | None = None) -> Workload:
-        """Return the workload in a table with the columns of `to_pandas`; submit, tasks and runtime are enough."""
-        from fedsched.io.tables.frame import workload_of_frame
-
-        return workload_of_frame(frame, name=name, nodes=nodes)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the jobs as a pandas table, a row each; sites by name, archive columns as `log.*`."""
-        from fedsched.io.tables.frame import frame_of_workload
-
-        return frame_of_workload(self)
 
     def label(self, name: str) -> NDArray[Any]:
         """Return a text of every job, '' where it has none of that name."""

@@ -25,6 +25,7 @@ from fedsched.core.values import (
 from fedsched.model.jobs.assumed import Assumed, are_assumed
 from fedsched.model.jobs.resources import checked_resources
 from fedsched.model.jobs.validation import check_labels
+from fedsched.model.machine.convenience import FederationConvenience
 from fedsched.model.machine.limits import Limit, check_limits
 from fedsched.model.machine.node_features import FEATURE
 from fedsched.model.machine.node_ranges import atoms, check_apart, groups_of_nodes, ranges_text
@@ -38,7 +39,6 @@ from fedsched.model.time.signal import Signal, check_signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -197,7 +197,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Federation:
+class Federation(FederationConvenience):
     """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes.
 
     `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout`,
@@ -420,26 +420,6 @@ class Federation:
         rate = _rate_of("C1", uplink)
         clusters = [Cluster(f"C{k + 1}", (NodeGroup(size, 1.0),), rate) for k, size in enumerate(sizes)]
         return cls(tuple(clusters), name=name)
-
-    @classmethod
-    def example(cls, name: str = "example") -> Federation:
-        """Return a federation that ships with the package: `example`, or a teaching one of the thesis's figures."""
-        from fedsched.io.platforms.toml import read_example_federation
-
-        return read_example_federation(name)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Federation:
-        """Return the federation in a file: see `fedsched.io.read_federation`."""
-        from fedsched.io import read_federation
-
-        return read_federation(path)
-
-    def write(self, path: str | Path) -> None:
-        """Write the federation to a TOML file that `read` gives back unchanged."""
-        from fedsched.io.platforms.toml import write_federation
-
-        write_federation(self, path)
 
     def __str__(self) -> str:
         parts = _sizes(self.clusters)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.text import counted
+from fedsched.core.text import counted, duration
 from fedsched.model.constraints.earliest import EarliestStarts
-from fedsched.model.jobs.summary import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

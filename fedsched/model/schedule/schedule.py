@@ -12,14 +12,13 @@ from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted, html, one_line
 from fedsched.core.values import MOST_SECONDS, is_number, is_time
 from fedsched.model.reading import UNRECORDED, Read, Reading, in_words
+from fedsched.model.schedule.convenience import ScheduleConvenience
 from fedsched.model.schedule.integrals import NOT_KNOWN, Integrals
 from fedsched.model.schedule.lost import LostRuns, no_runs
 from fedsched.model.schedule.promises import Promises, same_delays, same_promises
 
 if TYPE_CHECKING:
-    from os import PathLike
 
-    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.jobs.workload import Workload
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Schedule(Read):
+class Schedule(Read, ScheduleConvenience):
     """The answer to a simulation: start, finish and nodes per group of every job of a workload.
 
     A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish; `lost`
@@ -346,31 +345,6 @@ class Schedule(Read):
         text = ",".join(f"{job}:{int(start)}" for job, start in pairs)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a job: the workload's columns, start, finish and nodes of each group."""
-        from fedsched.core.errors import pandas_for
-        from fedsched.io.schedules import columns_of
-
-        return pandas_for("Schedule.to_frame").DataFrame(columns_of(self))
-
-    def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write one row a job, with start, finish and the nodes of each group."""
-        from fedsched.io.schedules import write_csv
-
-        write_csv(self, path)
-
-    def to_swf(self, path: str | PathLike[str]) -> None:
-        """Write the workload as a log in which every job waited and ran as scheduled."""
-        from fedsched.io.schedules import write_swf_of
-
-        write_swf_of(self, path)
-
-    def to_evalys(self, path: str | PathLike[str]) -> None:
-        """Write Batsim's `jobs.csv`, with every job's node numbers, which evalys opens."""
-        from fedsched.io.batsim.evalys import write_jobs
-
-        write_jobs(self, path)
-
     def to_json(self) -> dict[str, object]:
         """Return policy, notes and metrics as plain values."""
         from fedsched.model.jobs.recorded import told_beside
@@ -395,48 +369,6 @@ class Schedule(Read):
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }
-
-    @classmethod
-    def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
-        """Return the schedule that a CSV file gives for this workload on this federation."""
-        from fedsched.io.schedules import read_csv
-
-        return read_csv(path, workload, federation, **options)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Return the axes with the schedule's Gantt chart."""
-        from fedsched.plot.gantt import draw
-
-        return draw(self, ax)
-
-    def gantt(self, path: str | PathLike[str]) -> None:
-        """Write the schedule's Gantt chart as SVG or PNG."""
-        from fedsched.plot.gantt import save
-
-        save(self, path)
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        price_per_kwh: float | None = None,
-        co2_per_kwh: float | None = None,
-    ) -> None:
-        """Write one HTML page with the schedule's Gantt chart, its jobs, and what its energy costs.
-
-        Parameters
-        ----------
-        path
-            The page: .html, to be opened from the disk; it needs no network.
-        title
-            The heading; by default what was scheduled where.
-        price_per_kwh, co2_per_kwh
-            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
-        """
-        from fedsched.report import of_schedules, write
-
-        write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     def __str__(self) -> str:
         from fedsched.model.schedule.printed import printed

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.text import counted, one_line
+from fedsched.core.text import counted, duration, one_line
 from fedsched.core.text import html as escape
 from fedsched.model.jobs import assumed, implausible, unmodelled
-from fedsched.model.jobs.summary import duration
 from fedsched.model.schedule.metrics import METRICS
 from fedsched.optimize.result.record import BASELINES
 from fedsched.search.problem.objectives import MAXIMISED

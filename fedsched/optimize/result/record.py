@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.bounds.lower.trivial import is_telling
 from fedsched.core.errors import unknown_name
-from fedsched.core.text import one_line
+from fedsched.core.text import duration, one_line
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.model.foresight import foresight, known_beforehand, weigh_power
 from fedsched.model.jobs.assumed import assumptions
-from fedsched.model.jobs.summary import duration
 from fedsched.model.jobs.unmodelled import unmodelled
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.schedule.node_use import unmodelled_when_shared
+from fedsched.optimize.result.convenience import ResultConvenience
 from fedsched.search.problem.objectives import signs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -135,7 +134,7 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class Result(ResultConvenience):
     """What a search found: the front and everything needed to judge it and to repeat it."""
 
     workload: Workload  # as planned: with submits="now" all jobs wait at t0
@@ -308,67 +307,3 @@ class Result:
             said += f"; {self.settings.sharing}"
         return said if self.workload.feedback is None else f"{said}; jobs that follow others are submitted after these"
 
-    # ---- faces --------------------------------------------------------------------------------------------------
-
-    def __str__(self) -> str:
-        from fedsched.optimize.result.faces import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from fedsched.optimize.result.faces import html
-
-        return html(self)
-
-    def plot(self) -> Any:
-        """Return a figure: the front with baselines and bounds, the convergence, and the knee's Gantt chart."""
-        from fedsched.plot.result import draw_result
-
-        return draw_result(self)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to a JSON file (.json, also .gz), from which `Result.load` makes the same Result."""
-        from fedsched.optimize.result.files import write_result
-
-        write_result(self, path)
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        price_per_kwh: float | None = None,
-        co2_per_kwh: float | None = None,
-    ) -> None:
-        """Write one HTML page about the search, with the front, every plan's Gantt chart and what energy costs.
-
-        Parameters
-        ----------
-        path
-            The page: .html, to be opened from the disk; it needs no network.
-        title
-            The heading; by default what was scheduled where.
-        price_per_kwh, co2_per_kwh
-            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
-        """
-        from fedsched.report import of_result, write
-
-        write(of_result(self), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
-        """Return a saved Result, its plans and baselines simulated again; `unverified` names what was not.
-
-        A file whose values are not what its plans give is refused.
-
-        Parameters
-        ----------
-        path
-            What `save` has written.
-        baselines
-            Whether the baselines are simulated again too; by default those of at most 5,000 jobs, since a policy may
-            take a minute for more. Those that are not are `unverified`.
-        """
-        from fedsched.optimize.result.files import read_result
-
-        return read_result(path, baselines=baselines)

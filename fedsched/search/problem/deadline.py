@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
-from fedsched.model.jobs.summary import duration
+from fedsched.core.text import duration
 from fedsched.model.jobs.waiting import waiting_from
 from fedsched.model.schedule.delays import counted_from
 from fedsched.search.problem.objectives import LATE

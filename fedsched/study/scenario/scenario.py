@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.values import seed_of
 from fedsched.engine.compatibility import refused
 from fedsched.model.reading import USUAL, Reading
+from fedsched.study.scenario.convenience import ScenarioConvenience
 from fedsched.study.scenario.policy_choice import PolicyChoice
 from fedsched.study.scenario.scenario_parts import Log, Machine, Made
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class Scenario(ScenarioConvenience):
     """What is simulated: which jobs, on which machine, under which policy and reading.
 
     Parameters
@@ -121,16 +122,3 @@ class Scenario:
         workload = self.workload()
         name = self.name or workload.name
         return Instance(name, workload, self.cluster(workload), objectives, submits=submits, reading=self.reading)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Scenario:
-        """Return the scenario in a TOML file; the files that it names are looked for from its folder on."""
-        from fedsched.study.scenario.files import read_scenario
-
-        return read_scenario(path)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a TOML file that `load` gives back; relative paths in it lead from the file's folder."""
-        from fedsched.study.scenario.files import write_scenario
-
-        write_scenario(self, path)

@@ -1,0 +1,87 @@
+"""Methods of `Schedule` that call files, pictures and reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from os import PathLike
+    
+    import pandas as pd
+    
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.schedule import Schedule
+
+
+class ScheduleConvenience:
+    """Methods of `Schedule` that call files, pictures and reports."""
+
+    __slots__ = ()
+
+    def to_frame(self: Schedule) -> pd.DataFrame:
+        """Return one row a job: the workload's columns, start, finish and nodes of each group."""
+        from fedsched.core.errors import pandas_for
+        from fedsched.io.schedules import columns_of
+
+        return pandas_for("Schedule.to_frame").DataFrame(columns_of(self))
+
+    def to_csv(self: Schedule, path: str | PathLike[str]) -> None:
+        """Write one row a job, with start, finish and the nodes of each group."""
+        from fedsched.io.schedules import write_csv
+
+        write_csv(self, path)
+
+    def to_swf(self: Schedule, path: str | PathLike[str]) -> None:
+        """Write the workload as a log in which every job waited and ran as scheduled."""
+        from fedsched.io.schedules import write_swf_of
+
+        write_swf_of(self, path)
+
+    def to_evalys(self: Schedule, path: str | PathLike[str]) -> None:
+        """Write Batsim's `jobs.csv`, with every job's node numbers, which evalys opens."""
+        from fedsched.io.batsim.evalys import write_jobs
+
+        write_jobs(self, path)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
+        """Return the schedule that a CSV file gives for this workload on this federation."""
+        from fedsched.io.schedules import read_csv
+
+        return read_csv(path, workload, federation, **options)
+
+    def plot(self: Schedule, ax: Any = None) -> Any:
+        """Return the axes with the schedule's Gantt chart."""
+        from fedsched.plot.gantt import draw
+
+        return draw(self, ax)
+
+    def gantt(self: Schedule, path: str | PathLike[str]) -> None:
+        """Write the schedule's Gantt chart as SVG or PNG."""
+        from fedsched.plot.gantt import save
+
+        save(self, path)
+
+    def report(
+        self: Schedule,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        price_per_kwh: float | None = None,
+        co2_per_kwh: float | None = None,
+    ) -> None:
+        """Write one HTML page with the schedule's Gantt chart, its jobs, and what its energy costs.
+
+        Parameters
+        ----------
+        path
+            The page: .html, to be opened from the disk; it needs no network.
+        title
+            The heading; by default what was scheduled where.
+        price_per_kwh, co2_per_kwh
+            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+        """
+        from fedsched.report import of_schedules, write
+
+        write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)

@@ -1,0 +1,35 @@
+"""The method of `Shifts` that writes a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+    
+    from fedsched.optimize.shifting import Shifts
+
+
+class ShiftsConvenience:
+    """The method of `Shifts` that writes a page."""
+
+    __slots__ = ()
+
+    def report(self: Shifts, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
+        """Write one HTML page of the schedules, what they draw over time, and how to repeat it; it needs no network.
+
+        Parameters
+        ----------
+        path
+            The page.
+        title
+            Its heading.
+        repeat
+            The command that asked for it, where one did; the Python that asks again otherwise.
+        """
+        from fedsched.report import of_schedules, shifts_code, write
+
+        material = of_schedules(self.schedules, second=self.objective)
+        words = {"objective": self.objective, **self.asked}
+        code = "" if repeat else shifts_code(self.workload, material.federation, words, str(path))
+        write(material, path, title=title or f"What moving jobs saves: {self.objective}", repeat=repeat, python=code)

@@ -1,0 +1,22 @@
+"""The method of `Study` that writes a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+    
+    from fedsched.study.record import Study
+
+
+class StudyConvenience:
+    """The method of `Study` that writes a page."""
+
+    __slots__ = ()
+
+    def report(self: Study, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
+        """Write one HTML page about it."""
+        from fedsched.study.page import write
+
+        write(self, path, title=title, repeat=repeat)

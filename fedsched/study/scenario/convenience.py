@@ -1,0 +1,29 @@
+"""Methods of `Scenario` that read and write files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+    
+    from fedsched.study.scenario.scenario import Scenario
+
+
+class ScenarioConvenience:
+    """Methods of `Scenario` that read and write files."""
+
+    __slots__ = ()
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Scenario:
+        """Return the scenario in a TOML file; the files that it names are looked for from its folder on."""
+        from fedsched.study.scenario.files import read_scenario
+
+        return read_scenario(path)
+
+    def save(self: Scenario, path: str | PathLike[str]) -> None:
+        """Write it to a TOML file that `load` gives back; relative paths in it lead from the file's folder."""
+        from fedsched.study.scenario.files import write_scenario
+
+        write_scenario(self, path)
