@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
@@ -25,7 +26,7 @@ from fedsched.core.text import counted
 from fedsched.core.values import is_number
 
 if TYPE_CHECKING:
-    from fedsched.market import Assignment, Domain, Environment
+    from fedsched.market import Assignment, Domain, Environment, Flow
     from fedsched.market.methods import Method
     from fedsched.market.tariff import Prices
     from fedsched.model.jobs.workload import Workload
@@ -46,6 +47,44 @@ MEANINGS = {
     "utilisation": "share of all node time that the batch takes",
     "idle": "share that nobody takes",
 }
+TOTALS = {
+    "jobs": "that arrived",
+    "served": "got a window",
+    "gone": "gave up, or their deadline passed",
+    "waiting": "wait at the end",
+    "wait": "cycles that served jobs waited, mean",
+    "longest": "cycles, the longest wait of all",
+    "waited": "share not served in their first cycle",
+    "overtaken": "later jobs served earlier, mean over all jobs",
+    "delay": "from arrival to start, mean",
+    "runtime": "mean run time (longest slot)",
+    "cost": "mean cost of a job",
+    "cpu": "mean node time of a job",
+    "sold": "share of all node time that windows take",
+}
+
+
+def print_flows(flows: dict[str, Flow], *, json: bool, show: bool) -> None:
+    """Print what became of the jobs under each method; with `show` every cycle too."""
+    totals = {name: flow.totals().as_dict() for name, flow in flows.items()}
+    if json:
+        cycles = {
+            name: {field.name: getattr(rows, field.name).tolist() for field in fields(rows)}
+            for name, rows in ((name, flow.cycles()) for name, flow in flows.items())
+        }
+        print_json({"totals": totals, "cycles": cycles})
+        return
+    first = next(iter(flows.values()))
+    say(f"{counted(len(first.begin), 'successive cycle')}, one every {first.period:g}, each sees {first.horizon:g}")
+    rows = [(name, *(number_text(totals[of][name]) for of in totals), text) for name, text in TOTALS.items()]
+    print_table("flow", ("metric", *totals, "meaning"), rows, align="l" + "r" * len(totals) + "l")
+    if show:
+        for name, flow in flows.items():
+            of_cycle = flow.cycles()
+            names = [field.name for field in fields(of_cycle)]
+            columns = [getattr(of_cycle, column).tolist() for column in names]
+            lines = [(str(c + 1), *map(number_text, row)) for c, row in enumerate(zip(*columns, strict=True))]
+            print_table(name, ("cycle", *names), lines, align="r" * (len(names) + 1))
 
 
 def command(
@@ -140,7 +179,6 @@ def command(
     fedsched market --flow --cycles 8 --period 300 --method css
     fedsched market --trace sample --federation example --begin 40000 --interval 20000 --length 600 1200
     """
-    from fedsched.cli.experiment.market_flow import print_flows
     from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, flows_of, schedule
     from fedsched.market.environment import tells_apart
     from fedsched.market.files import read_market, write_windows

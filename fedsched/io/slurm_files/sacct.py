@@ -14,7 +14,6 @@ from fedsched.core.errors import TraceError, unknown_name
 from fedsched.io.files import SKIP, read_text
 from fedsched.io.slurm_files.sacct_asked import arrays_of, waits_of
 from fedsched.io.slurm_files.sacct_demands import DEMANDS, demands_of, licences_of, part_of
-from fedsched.io.slurm_files.sacct_energy import watts_of
 from fedsched.io.slurm_files.sacct_json import BAR
 from fedsched.io.slurm_files.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
 from fedsched.io.slurm_files.sacct_resources import known_demands, nodes_asked, nodes_of_trace, resources_of
@@ -52,12 +51,15 @@ from fedsched.model.jobs.layout import EXCLUSIVE, NodeLayout
 from fedsched.model.jobs.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.jobs.pool_demands import PoolNeeds
 from fedsched.model.jobs.resources import NodeDemands
+from fedsched.model.power.watts import OF_THE_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from os import PathLike
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
+    Floats = NDArray[np.float64]
+    from collections.abc import Callable, Collection
+    from os import PathLike
 
     from fedsched.io.slurm_files.sacct_asked import Waits
     from fedsched.model.jobs.workload import Workload
@@ -66,6 +68,19 @@ if TYPE_CHECKING:
 
 Unit = Literal["cpus", "nodes"]
 _CHUNK = 20_000
+
+
+def watts_of(read: Mapping[str, Floats], table: Floats) -> dict[str, Floats]:
+    """Return the watts of each task of the jobs, by the column's name; nothing where no energy was measured."""
+    joules = read.get("energy", np.zeros(0))
+    if not joules.size:
+        return {}
+    seconds, tasks = table[3], table[4]
+    known = (joules > 0.0) & (seconds > 0.0) & (tasks > 0.0)  # who has no plugin says 0
+    if not known.any():
+        return {}
+    taken = np.where(known, seconds * tasks, 1.0)
+    return {"watts": np.where(known, joules / taken, OF_THE_GROUP)}
 
 
 def read_sacct(

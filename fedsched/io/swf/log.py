@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,10 +28,11 @@ from fedsched.io.swf.cleaning import (
 from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_fields import columns_of as further_columns
 from fedsched.io.swf.swf_fields import described, further_of, told_again, unheard
-from fedsched.io.swf.swf_names import is_name, names_in, with_names
-from fedsched.io.swf.swf_queues import Queued, queues_of
 from fedsched.io.swf.swf_table import FIELDS, OnError, header_number, read_table
+from fedsched.io.tables.frame import named
+from fedsched.model.jobs.labels import Labels
 from fedsched.model.jobs.log import UNKNOWN, LogColumns
+from fedsched.model.jobs.texts import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -42,7 +43,76 @@ if TYPE_CHECKING:
     from fedsched.io.swf.swf_table import RawLog
     from fedsched.model.jobs.workload import Workload
 
+
+
 _RENEWED = ("Version", "MaxJobs", "MaxRecords")
+_NAMED = re.compile(r"fedsched: (user|account) (\d{1,15}) is (.+)")
+PLACES = {"user": 11, "account": 12}  # the label's number: its place in a row
+NONE = -1.0
+
+
+class Queued(NamedTuple):
+    """The names of queues by their numbers, and every job's number."""
+
+    names: dict[int, str]
+    of_jobs: NDArray[np.float64]
+
+
+def queues_of(workload: Workload) -> Queued | None:
+    """Return the jobs' partitions as queues; None where they ask for none, or a header has no place for the names.
+
+    What the log said stands where its header names its queues as the jobs name their partitions.
+    """
+    asked = workload.label("partition")
+    names, which = distinct(asked)
+    if names in ([], [""]) or any(name != name.strip() or set("|\r\n") & set(name) for name in names):
+        return None
+    known = partition_names(workload.header, "Queue")
+    if workload.log is not None:
+        numbers = np.unique(workload.log.queue).tolist()
+        told = {number: (known.get(number) or f"{number:g}") if number >= 0 else "" for number in numbers}
+        if [told[number] for number in workload.log.queue.tolist()] == asked.tolist():
+            return Queued({int(number): name for number, name in told.items() if name}, workload.log.queue)
+    number = {name: k for k, name in enumerate(filter(None, names), start=1)}
+    places = np.array([number.get(name, NONE) for name in names])
+    return Queued({k: name for name, k in number.items()}, places[which])
+
+
+def with_names(raw: RawLog) -> RawLog:
+    """Return a log with its names as labels in place of the notes that tell them."""
+    known: dict[str, dict[float, str]] = {}
+    for label, text in raw.header:
+        if label == "Note" and (match := _NAMED.fullmatch(text)):
+            known.setdefault(match[1], {})[float(match[2])] = match[3]
+    labels = {
+        name: np.array([names.get(number, "") for number in raw.table[PLACES[name]].tolist()], dtype=object)
+        for name, names in known.items()
+        if Labels.PREFIX + name not in raw.columns  # a further field says it
+    }
+    header = tuple(line for line in raw.header if not is_name(*line))
+    return replace(raw, header=header, columns=raw.columns | named(Labels, labels)) if known else raw
+
+
+def is_name(label: str, text: str) -> bool:
+    """Return whether a line of a header tells a name."""
+    return label == "Note" and _NAMED.fullmatch(text) is not None
+
+
+def names_in(workload: Workload) -> dict[str, dict[int, str]]:
+    """Return by label what each number is called, of the labels that numbers of the log tell."""
+    groups = None if workload.log is None else workload.log.group
+    found: dict[str, dict[int, str]] = {}
+    for label, numbers in {"user": workload.user, "account": groups}.items():
+        texts = workload.label(label)
+        if numbers is None or not (texts != "").any():
+            continue
+        pairs = set(zip(numbers.tolist(), texts.tolist(), strict=True))
+        names = {int(number): text for number, text in pairs if text}
+        told = all(number >= 0 and number == int(number) for number, text in pairs if text)
+        once = len({number for number, _ in pairs}) == len(pairs)
+        if told and once and not any("\n" in name for name in names.values()):
+            found[label] = dict(sorted(names.items()))
+    return found
 
 
 def read_swf(

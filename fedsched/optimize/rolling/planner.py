@@ -13,14 +13,16 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.limit_classes import by_their_nodes
 from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.sharing.arrays import Held
 from fedsched.engine.sharing.counting import are_counted
+from fedsched.engine.sharing.pack import part_of
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.optimize.rolling.checkpoint import RunFile
 from fedsched.optimize.rolling.incumbents import incumbents
 from fedsched.optimize.rolling.instant import Instant, Workspaces, placements_for_all
-from fedsched.optimize.rolling.shared_instant import SharedInstant
 from fedsched.search.methods.methods import method_named
 from fedsched.search.problem.objectives import Objectives
+from fedsched.search.problem.shared import SharedRows
 from fedsched.search.run.driver import INTERRUPTED, drive
 from fedsched.search.run.run import Run
 from fedsched.search.run.stopping import MaxEvaluations
@@ -33,6 +35,31 @@ if TYPE_CHECKING:
 
 ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
 ENOUGH = 200  # evaluations for each waiting job: more find next to nothing in a short queue
+
+
+class SharedInstant(SharedRows, Instant):
+    """A run on shared nodes as its planner sees it: who runs holds its nodes until its estimate is over."""
+
+    def __init__(
+        self, run: SharedRun, waiting: Ints, objectives: Objectives, *, placements: Ints, spaces: Workspaces
+    ) -> None:
+        Instant.__init__(self, run, waiting, objectives, placements=placements, spaces=spaces)
+        self.federation = run.federation
+        jobs, held = self.jobs, run.work.held
+        present = Held(
+            first=held.first[jobs],
+            pieces=held.pieces[jobs],
+            node=held.node,
+            tasks=held.tasks,
+            first_device=held.first_device[jobs],
+            devices=held.devices[jobs],
+            device_node=held.device_node,
+            device=held.device,
+            amount=held.amount,
+        )
+        running = self.space.common.running
+        sharing = part_of(run.nodes, jobs, self.problem.extras)
+        self.share(sharing, run.state.shortest[jobs], running=running, present=present)
 
 
 class RollingPlanner:
