@@ -8,76 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.jit import inlined, kernel
 from fedsched.core.values import seed_of, whole
 from fedsched.market.arrays import Found, Rounds, grown, needs_of, room, scratch, slot_list, with_spare
-from fedsched.market.codes import CHOICES, CRITERIA, RULES, Choice, Figure, Place, Status, code_of
-from fedsched.market.listing import cut
+from fedsched.market.codes import CHOICES, CRITERIA, RULES, Figure, Place, Status, code_of
 from fedsched.market.requests import check_batch
-from fedsched.market.scan import scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.market.arrays import Needs, Scratch, SlotList
+    from fedsched.market.arrays import Needs, SlotList
     from fedsched.market.environment import Environment
     from fedsched.market.requests import Request
 
 LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
-OWN = -1  # in place of a criterion: each job's own
-
-
-@inlined
-def _record(needs: Needs, j: int, work: Scratch, found: Found) -> None:
-    row = found.used[0]
-    found.used[0] = row + 1
-    found.job[row] = j
-    for k in range(found.figures.shape[1]):
-        found.figures[row, k] = work.figures[k]
-    for k in range(needs.nodes[j]):
-        found.nodes[row, k] = work.best[k]
-
-
-@kernel
-def search(
-    slots: SlotList,
-    needs: Needs,
-    first: int,
-    last: int,
-    rule: int,
-    criterion: int,
-    choice: int,
-    seed: int,
-    most: int,
-    work: Scratch,
-    found: Found,
-    rounds: Rounds,
-) -> int:
-    """Search disjoint windows of jobs first..last until a pass finds none, or `most` passes are made; return a Status.
-
-    Resumable: where there is no room for one window more it returns MORE, and goes on from there with larger arrays.
-    """
-    place = rounds.place
-    while True:
-        while place[Place.NEXT] < last:
-            j = place[Place.NEXT]
-            if not rounds.done[j]:
-                row = found.used[0]
-                if row == found.job.size or slots.used[0] + needs.nodes[j] > slots.start.size:
-                    return Status.MORE
-                wanted = needs.criterion[j] if criterion == OWN else criterion
-                if scan(slots, needs, j, rule, wanted, choice, seed + row, work):
-                    cut(slots, needs, j, work.figures[Figure.START], work.best)
-                    _record(needs, j, work, found)
-                    place[Place.TAKEN] += 1
-                elif choice != Choice.RANDOM:
-                    rounds.done[j] = True  # slots only shrink
-            place[Place.NEXT] += 1
-        place[Place.PASS] += 1
-        if place[Place.TAKEN] == 0 or place[Place.PASS] == most:
-            return Status.DONE
-        place[Place.NEXT] = first
-        place[Place.TAKEN] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +150,8 @@ def search_all(
 
     The slots given may be outgrown: they are scratch, whatever is left in them.
     """
+    from fedsched.market.searching import OWN, search
+
     rule = code_of("method", method, RULES)
     choice = code_of("window", window, CHOICES)
     wanted = OWN if criterion is None else int(code_of("criterion", criterion, CRITERIA))

@@ -25,7 +25,6 @@ from fedsched.search.methods.methods import METHODS
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.run.checkpoint import Checkpoint
-from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,20 +136,6 @@ def test_methods_whose_plans_say_no_shapes_refuse(options: dict[str, str]) -> No
         optimize(PAIR, FOUR, evaluations=50, alternatives="free", **options)
     assert optimize(PAIR, FOUR, evaluations=50, alternatives="smallest_area", **options).evaluations == 50
 
-
-def test_what_is_settled_before_a_plan_is_refused_by_name() -> None:
-    """Packages, running jobs, limits of nodes, and jobs behind others that may be killed."""
-    with pytest.raises(ValueError, match="package=2"):
-        optimize(PAIR, FOUR, objectives="makespan", evaluations=50, alternatives="free", package=2)
-    few = replace(FOUR, limits=(fs.Limit("user", nodes=4),))
-    with pytest.raises(InfeasibleError, match="limits of nodes"):
-        optimize(PAIR, few, evaluations=50, alternatives="free")
-    waiting = replace(PAIR, after={3: "afterok:1"})
-    with pytest.raises(InfeasibleError, match="killed or not"):
-        optimize(waiting, FOUR, evaluations=50, alternatives="free", kill_at_estimate=True)
-    running = prepare(PAIR, FOUR, "fcfs").advance(until=5.0).running()
-    with pytest.raises(InfeasibleError, match="run already"):
-        optimize(PAIR, FOUR, evaluations=50, alternatives="free", running=running, submits="keep")
 
 
 def test_a_result_is_saved_with_its_shapes(tmp_path: Path) -> None:

@@ -71,10 +71,10 @@ def test_the_smallest_node_takes_alone_what_it_can(tmp_path: Path) -> None:
 
 def test_what_goes_by_nodes_beforehand_is_refused(tmp_path: Path) -> None:
     """Tests that priorities by sizes, accounts, limits of nodes, and cores that make no task are refused by name."""
-    who = "job 1 is exclusive on nodes that hold different numbers of its tasks"
-    with pytest.raises(InfeasibleError, match=f"priority/multifactor: {who}"):
+    jobs_there = r"exclusive jobs on nodes that hold different numbers of their tasks \(job 1\)"
+    with pytest.raises(InfeasibleError, match=f"with priority/multifactor does not support {jobs_there}"):
         given(tmp_path, [14], conf=CONF + "PriorityType=priority/multifactor\n")
-    with pytest.raises(InfeasibleError, match="max_nodes: job 1"):
+    with pytest.raises(InfeasibleError, match=f"with partitions of max_nodes does not support {jobs_there}"):
         given(tmp_path, [14], conf=CONF.replace("Default=YES", "Default=YES MaxNodes=5"))
     with pytest.raises(InfeasibleError, match="CPUs are no multiple of its tasks' cpu"):
         given(tmp_path, [4], demand={"cpu": [3]})
@@ -91,5 +91,5 @@ def test_what_goes_by_nodes_beforehand_is_refused(tmp_path: Path) -> None:
         (fs.Federation(machine.clusters, partitions=machine.partitions, limits=(fs.Limit("account", nodes=3),)),
          fs.policies.Slurm(path)),
     ):  # fmt: skip
-        with pytest.raises(InfeasibleError, match="limits of nodes or CPUs, or accounts: job 1"):
+        with pytest.raises(InfeasibleError, match=f"nodes, CPUs or accounts does not support {jobs_there}"):
             fs.simulate(jobs, federation, policy)
