@@ -1,4 +1,4 @@
-"""What plans do not know when they are made, in words [48]."""
+"""What plans do not know at the time they are made, in words [48]."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ WEIGHED = ("energy", "idle_energy", *PRICED)
 
 
 def as_forecast(federation: Federation) -> Federation:
-    """Return the federation with its signals as plans take them to be."""
+    """Return the federation with each signal replaced by its forecast, which is what plans see."""
     if all(signal.forecast is None for signal in federation.signals):
         return federation
     return replace(federation, signals=tuple(signal.known for signal in federation.signals))
 
 
 def weigh_power(objectives: Sequence[str]) -> bool:
-    """Return whether what idle nodes draw may make a plan better: by these metrics, or by a function of them."""
+    """Return whether the power of idle nodes may affect these objectives: an energy metric, or a user's function."""
     return any(name in WEIGHED or name not in NAMES for name in objectives)
 
 
 def signals_sought(federation: Federation, objectives: Sequence[str]) -> list[Signal]:
-    """Return the signals that make what is sought."""
+    """Return the signals that these objectives depend on, such as prices for the cost."""
     kinds = {KIND_OF[name] for name in objectives if name in KIND_OF}
     return [signal for signal in federation.signals if signal.kind in kinds]
 
 
 def known_beforehand(federation: Federation, objectives: Sequence[str]) -> tuple[str, ...]:
-    """Return which signals plans know that nobody can know, a few words each."""
+    """Return, in a few words each, the signals that plans know in advance although no real plan could."""
     ahead = [
         one for one in signals_sought(federation, objectives) if one.forecast is None and one.constant is None
     ]
@@ -50,9 +50,9 @@ def known_beforehand(federation: Federation, objectives: Sequence[str]) -> tuple
 def foresight(
     workload: Workload, federation: Federation, t0: float, objectives: Sequence[str] = (), *, packages: bool = False
 ) -> str:
-    """Return what plans made at t0, or from then on in packages, do not know; nothing where all is known.
+    """Return what plans made at t0, or from then on in packages, do not know; "" if they know everything.
 
-    A few words, as what is said of a plan's figures.
+    The words are added to a plan's figures.
     """
     to_come = [downtime for downtime in federation.calendar if downtime.end > t0]
     later = [downtime for downtime in to_come if downtime.known_from > t0]  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Reading: how the model's open choices were made, which figures must share to be comparable, and how that is said."""
+"""Reading: the model's open choices, which two figures must share to be comparable, and how they are put in words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHOICES: tuple[str, ...] = get_args(Choice)
 
 
 class Timed(Protocol):
-    """Whatever has a run time and a request: jobs, or the shapes that they may have."""
+    """Anything with a run time and a requested time: jobs, or the shapes that jobs may have."""
 
     @property
     def runtime(self) -> NDArray[np.float64]:
@@ -42,24 +42,24 @@ class Timed(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the model's open choices are made: what plans know, and how instants, uplinks and estimates work.
+    """How the model's open choices are made: what plans know, and how simultaneous events, uplinks and estimates work.
 
     Parameters
     ----------
     same_time
-        "batch": all finishes of an instant, then its submissions, then one dispatch pass. "sequential": one event
-        at a time, a pass after each. None: not recorded, as in a schedule that was read from a plain file.
+        "batch": all finishes of an instant, then its submissions, then one scheduling pass. "sequential": one event
+        at a time, each followed by a pass. None: not recorded, as in a schedule that was read from a plain file.
     knowledge
         "estimate": plans see what users asked for. "runtime": they see true run times (clairvoyant). None: not
         recorded.
     saturation
-        "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start. "fair": they
-        follow what each job gets of uplinks that are shared max-min fairly.
+        "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start. "fair": rates
+        follow each job's share of uplinks that are shared max-min fairly.
     kill_at_estimate
-        A job runs min(runtime, estimate).
+        Each job runs min(runtime, estimate).
     alternatives
-        Which shape a job has that may have several. "fixed": the recorded one. "smallest_area": that of the least
-        tasks × planned time. "earliest_finish": that which is planned to end first, as each job joins the queue.
+        Which shape is given to a job that has several. "fixed": the recorded one. "smallest_area": the one of the least
+        tasks × planned time. "earliest_finish": the one that is planned to end first when the job joins the queue.
         "free": the plans of a search choose. None: not recorded.
     """
 
@@ -91,7 +91,7 @@ class Reading:
         kill_at_estimate: bool | None = None,
         alternatives: str | None = None,
     ) -> Reading:
-        """Return the reading with the words that are given in place of its own; None leaves one as it is."""
+        """Return the reading with the given choices replaced; None keeps a choice."""
         given = {
             "same_time": same_time, "knowledge": knowledge, "saturation": saturation,
             "kill_at_estimate": kill_at_estimate, "alternatives": alternatives,
@@ -100,9 +100,9 @@ class Reading:
         return replace(self, **words) if words else self
 
     def settled(self, noun: str, *, whole_instants: bool = False) -> Reading:
-        """Return itself, where a run can be made under it; else raise what is missing, or does not go with the noun.
+        """Return the reading, ready for a run; raise if a choice is missing or does not fit the caller.
 
-        Where it is not recorded which shapes jobs had, they run in the recorded ones.
+        If `alternatives` is not recorded, jobs run in their recorded shapes. `noun` names the caller in errors.
         """
         for name, known in (("same_time", SAME_TIME), ("knowledge", KNOWLEDGE)):
             if getattr(self, name) is None:
@@ -115,12 +115,12 @@ class Reading:
         return self if self.alternatives is not None else replace(self, alternatives="fixed")
 
     def beside(self, usual: Reading) -> dict[str, str | bool]:
-        """Return the words in which it differs from another reading, without those that are not recorded."""
+        """Return the choices that differ from those of another reading; choices that are not recorded are left out."""
         words = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: word for name, word in words.items() if word is not None and word != getattr(usual, name)}
 
     def runtime(self, jobs: Timed) -> NDArray[np.float64]:
-        """Return how long the jobs run on reference nodes."""
+        """Return each job's run time on reference nodes."""
         if not self.kill_at_estimate:
             return jobs.runtime
         import numpy as np
@@ -128,11 +128,11 @@ class Reading:
         return np.minimum(jobs.runtime, jobs.estimate)
 
     def planned(self, jobs: Timed) -> NDArray[np.float64]:
-        """Return how long plans take the jobs to run."""
+        """Return each job's run time as plans assume it."""
         return self.runtime(jobs) if self.knowledge == "runtime" else jobs.estimate
 
     def seen(self, workload: Workload) -> Workload:
-        """Return the jobs as policies see them, which look at estimates."""
+        """Return the jobs as policies see them: the estimates are replaced if run times are known."""
         if self.knowledge != "runtime":
             return workload
         return replace(workload, estimate=self.runtime(workload), alternatives=None)
@@ -142,12 +142,12 @@ class Reading:
         return self.alternatives == "free" and workload.alternatives is not None and workload.alternatives.jobs > 0
 
     def chooses_late(self, workload: Workload) -> bool:
-        """Return whether some of these jobs take their shapes as they join the queue [52]."""
+        """Return whether some of these jobs get their shape only when they join the queue [52]."""
         among = workload.alternatives
         return self.alternatives == "earliest_finish" and among is not None and among.jobs > 0
 
     def leaves_open(self, workload: Workload) -> bool:
-        """Return whether the shapes of some of these jobs are not known beforehand."""
+        """Return whether some of these jobs have a shape that is not known in advance."""
         return self.is_free(workload) or self.chooses_late(workload)
 
     def __str__(self) -> str:
@@ -171,29 +171,29 @@ SHAPES = {
     "free": "plans choose the jobs' shapes",
 }
 USUAL = Reading()  # of simulate()
-CLAIRVOYANT = Reading(knowledge="runtime")  # of searches and of what is compared with them, unless told otherwise
+CLAIRVOYANT = Reading(knowledge="runtime")  # of searches and of what is compared with them, by default
 UNRECORDED = Reading(same_time=None, knowledge=None, alternatives=None)
 
 
 class Read:
-    """What holds a reading says its words, too."""
+    """Mixin: anything that holds a reading offers the reading's choices as its own properties."""
 
     __slots__ = ()
     reading: Reading
 
     @property
     def same_time(self) -> str | None:
-        """Return how events of one instant are read; None where that is not recorded."""
+        """Return how simultaneous events are ordered; None if that is not recorded."""
         return self.reading.same_time
 
     @property
     def knowledge(self) -> str | None:
-        """Return what plans know of run times; None where that is not recorded."""
+        """Return what plans know of run times; None if that is not recorded."""
         return self.reading.knowledge
 
     @property
     def saturation(self) -> str:
-        """Return how rates follow the uplinks."""
+        """Return how rates follow the load of the uplinks."""
         return self.reading.saturation
 
     @property
@@ -203,12 +203,12 @@ class Read:
 
     @property
     def alternatives(self) -> str | None:
-        """Return which of several shapes jobs have; None where that is not recorded."""
+        """Return which of several shapes jobs are given; None if that is not recorded."""
         return self.reading.alternatives
 
 
 def in_words(submits: str, reading: Reading, planners: str = "") -> str:
-    """Return under what a figure was made; `planners` are those that would see the submissions of jobs in advance."""
+    """Return the conditions of a figure in words; `planners` names the planners that see all submissions in advance."""
     arrivals = "all jobs wait from the start" if submits == "now" else "jobs arrive at their submit times"
     ahead = f"; {planners} all submissions in advance (clairvoyant)" if planners and submits == "keep" else ""
     return f"{arrivals}; {reading}{ahead}"

@@ -1,4 +1,4 @@
-"""Jobs: the workload, one row a job, with what each job may say beyond its nodes and times.
+"""Jobs: the workload, one row per job, and what each job may ask for beyond its nodes and times.
 
 Columns and plain numbers come in. Checked, read-only tables go out.
 """

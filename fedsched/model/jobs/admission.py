@@ -1,4 +1,4 @@
-"""Which nodes jobs may have by what they ask for, how many they hold, and who is refused [30, 37, 41, 46, 50, 76]."""
+"""Admission: which nodes a job may use, how many it holds, and which jobs are refused [30, 37, 41, 46, 50, 76]."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_PARTITIONS_TIER = 1
 
 
 def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return the partition of every job; -1 where it may have every node."""
+    """Return each job's partition as an index; -1 if the job may use every node."""
     partitions = federation.partitions
     usual = next((p for p, one in enumerate(partitions) if one.default), EVERYWHERE)
     known = {"": usual} | {one.name: p for p, one in enumerate(partitions)}
@@ -40,7 +40,7 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
 
 
 def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return the tier of every job's partition, 1 without one; of no size where all are in the same [37]."""
+    """Return the tier of each job's partition, 1 without a partition; empty if all jobs have the same tier [37]."""
     tiers = np.array([*(one.tier for one in federation.partitions), NO_PARTITIONS_TIER], dtype=np.int64)
     if (tiers == tiers[0]).all():
         return np.zeros(0, dtype=np.int64)
@@ -49,7 +49,7 @@ def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int6
 
 
 def default_times(workload: Workload, federation: Federation) -> NDArray[np.float64]:
-    """Return the time that each job without a request of its own has by its partition; NaN for all others [37]."""
+    """Return the partition's default time for each job without a requested time of its own; NaN for all others [37]."""
     found = np.full(len(workload), np.nan)
     times = np.array([np.nan if one.default_time is None else one.default_time for one in federation.partitions])
     if workload.log is None or np.isnan(times).all():
@@ -57,22 +57,22 @@ def default_times(workload: Workload, federation: Federation) -> NDArray[np.floa
     found = np.append(times, np.nan)[partition_of_jobs(workload, federation)]
     stands_in = (workload.estimate == workload.runtime) | (workload.estimate == found)
     untold = (workload.log.requested_time <= 0) & stands_in
-    if workload.alternatives is not None:  # which say their requests themselves
+    if workload.alternatives is not None:  # these state their requested times themselves
         untold &= np.diff(workload.alternatives.first) == 0
     return np.where(untold, found, np.nan)
 
 
 def as_asked(workload: Workload, federation: Federation) -> Workload:
-    """Return the jobs with the requests of their partitions, where they have none of their own [37]."""
+    """Return the jobs, those without a requested time of their own with the default time of their partition [37]."""
     times = default_times(workload, federation)
     taken = ~np.isnan(times) & (times != workload.estimate)
     return replace(workload, estimate=np.where(taken, times, workload.estimate)) if taken.any() else workload
 
 
 def in_nodes(workload: Workload, federation: Federation) -> Workload:
-    """Return the jobs as they hold nodes where these are not shared: their `tasks` count these.
+    """Return the jobs for nodes that are not shared: `tasks` counts whole nodes.
 
-    Whoever has several tasks on a node is from here on a job of as many tasks as it has nodes [76].
+    A job with several tasks to a node becomes a job of as many tasks as it has nodes [76].
     """
     jobs, refused = _in_nodes(workload, federation)
     for row, reason in refused.items():
@@ -88,7 +88,7 @@ def _in_nodes(workload: Workload, federation: Federation) -> tuple[Workload, dic
 
 
 def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a job may have nodes of a group, by what it asks for and its allowed sites."""
+    """Return jobs × groups: whether a job may use a group's nodes, by what it asks for and by its allowed sites."""
     usable = asked_groups(workload, federation)
     if workload.allowed is not None:
         usable = usable & federation.groups_allowed(workload.sites, workload.allowed)
@@ -96,9 +96,9 @@ def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
-    """Return the rows of the jobs that their partition or reservation does not take, or that find too few nodes there.
+    """Return the jobs, by row, that are refused, each with the reason.
 
-    Each has its reason.
+    Its partition or reservation does not admit it, or too few nodes are what it asks for.
     """
     jobs, refused = _in_nodes(workload, federation)
     return _refusals(jobs, federation, asked_groups(jobs, federation)) | refused
@@ -136,7 +136,7 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
 
 
 def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group is of what the job asks for; refusals are errors."""
+    """Return jobs × groups: whether a group is what the job asks for; raise if a job is refused."""
     opened = asked_groups(workload, federation)
     refused = _refusals(workload, federation, opened)
     if refused:
@@ -147,7 +147,7 @@ def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]
 
 
 def asked_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group is of what the job asks for, be there enough nodes of it or not."""
+    """Return jobs × groups: whether a group is what the job asks for, even if it has too few nodes."""
     opened = _with_features(workload, federation)
     if demands := demands_on(workload, federation):
         opened &= have_resources(demands, federation.groups)

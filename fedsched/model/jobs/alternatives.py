@@ -1,6 +1,6 @@
-"""The shapes of which a job may take one: so many tasks for so long, by so long a request, in a gear [49, 77].
+"""The alternative shapes of a job: tasks, run time, requested time and gear, of which it takes one [49, 77].
 
-They are of tasks, also where the jobs that have them count whole nodes [76].
+A shape counts tasks, even if its job counts whole nodes [76].
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-OWN = -1.0  # a share that computes: the job's, as it is
+OWN = -1.0  # compute fraction of a shape: the job's own
 _SHAPE = re.compile(rf"(\d{{1,19}})x({NUMBER})(?:/({NUMBER}))?(?:@(\d{{1,19}}))?(?:~({NUMBER}))?")
 
 
 class Shape(NamedTuple):
-    """How a job may run: on so many nodes, for so many seconds, of which its user asks for `estimate`, in a gear."""
+    """One way to run a job: tasks, run time and requested time in seconds, gear, and the share that computes."""
 
     tasks: int
     runtime: float
@@ -44,10 +44,10 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alternatives(JobLists):
-    """The shapes that every job may have, the recorded one first: "4x3600/7200|8x2000", tasks x seconds/request.
+    """The shapes of each job, the recorded one first: "4x3600/7200|8x2000", tasks x seconds/request.
 
-    Without a request it is the run time. "4x4000/8000@1~0.9" runs in gear 1, and 0.9 of it computes. A job without
-    alternatives has no shapes here: it is as its columns say.
+    Without a request, the request is the run time. "4x4000/8000@1~0.9" runs in gear 1, and 0.9 of it computes. A job
+    without alternatives has no shapes here: its columns are its only shape.
     """
 
     NAMES = ("alternatives",)
@@ -63,16 +63,16 @@ class Alternatives(JobLists):
 
     @classmethod
     def listed(cls, given: Any, whose: str) -> list[Shape]:
-        """Return the shapes in a text, or of tuples; errors say whose."""
+        """Return the shapes in a text or in a list of tuples; errors name the job."""
         return shapes_of(given, whose)
 
     @property
     def jobs(self) -> int:
-        """Return how many jobs have several shapes to choose from."""
+        """Return the number of jobs with several shapes to choose from."""
         return int((np.diff(self.first) > 1).sum())
 
     def are_recorded(self, workload: Workload) -> bool:
-        """Return whether these jobs all have the first of their shapes."""
+        """Return whether every job has the first of its shapes."""
         return not chosen(workload).any()
 
     def shapes(self, row: int) -> list[Shape]:
@@ -85,7 +85,7 @@ class Alternatives(JobLists):
 
 
 def shapes_of(entry: Any, whose: str) -> list[Shape]:
-    """Return the shapes in a text, or of (tasks, runtime) or (tasks, runtime, estimate) each; errors say whose."""
+    """Return the shapes in a text, or in (tasks, runtime[, estimate]) tuples; errors name the job."""
     if entry is None or entry != entry:
         return []
     shapes = _read(entry, whose) if isinstance(entry, str) else [_shape(one, whose) for one in entry]
@@ -147,7 +147,7 @@ def _shape(given: Any, whose: str) -> Shape:
 
 
 def chosen(workload: Workload) -> NDArray[np.int64]:
-    """Return which of its alternatives each job has now, by its columns; 0 where it has none."""
+    """Return the index of the alternative that each job's columns have now; 0 if the job has no alternatives."""
     found = np.zeros(len(workload), dtype=np.int64)
     if (among := workload.alternatives) is not None:
         at, owner = np.flatnonzero(_present(workload, among)), among.owner
@@ -167,13 +167,13 @@ def _present(workload: Workload, among: Alternatives) -> NDArray[np.bool_]:
 
 
 def may_shift(workload: Workload) -> bool:
-    """Return whether some shape runs slower than at full speed, or says itself what of it computes."""
+    """Return whether some shape runs slower than at full speed, or states its own compute fraction."""
     among = workload.alternatives
     return among is not None and bool(among.gear.any() or (among.compute_fraction != OWN).any())
 
 
 def check_shapes(workload: Workload) -> None:
-    """Refuse jobs whose columns say a shape that is none of their alternatives."""
+    """Raise if a job's columns are not one of its alternatives."""
     among = workload.alternatives
     if among is None:
         return

@@ -1,4 +1,4 @@
-"""Whole numbers by name, a row a job: how much of each of some things a job takes or asks for."""
+"""Base class for whole numbers by name, one row per job: how much of each named thing a job takes or asks for."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobAmounts(JobColumns):
-    """How much of each of some things every job needs: a name a column, a row a job."""
+    """How much of each named thing every job needs: one column per name, one row per job."""
 
     CELL = int
     NOTHING = 0
-    FIELD: ClassVar[str]  # of a workload
-    OF: ClassVar[str]  # what one of them is called
-    WHAT: ClassVar[str]  # what the numbers are
+    FIELD: ClassVar[str]  # the field of a workload
+    OF: ClassVar[str]  # the noun for one of them, for errors
+    WHAT: ClassVar[str]  # the noun for the numbers, for errors
 
     names: tuple[str, ...]
     amounts: NDArray[np.int64]
 
     @classmethod
     def of(cls, given: JobAmounts | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Self | None:
-        """Return the amounts of these jobs, None where all are 0: a number for all or one a job, by name."""
+        """Return the amounts of these jobs by name, given as one number for all or one per job; None if all are 0."""
         if isinstance(given, JobAmounts):
             given = given.columns()
         if not isinstance(given, Mapping):
@@ -52,7 +52,7 @@ class JobAmounts(JobColumns):
         return {name: self.amounts[:, p] for p, name in enumerate(self.names)}
 
     def jobs_with(self) -> dict[str, int]:
-        """Return how many jobs need some of each."""
+        """Return the number of jobs that need some of each."""
         return {name: int((column > 0).sum()) for name, column in self.columns().items()}
 
     def __str__(self) -> str:

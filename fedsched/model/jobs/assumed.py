@@ -1,4 +1,4 @@
-"""Figures that nobody gave: the numbers that stand in for them, and what must be said of what follows from them."""
+"""Assumed figures: the numbers that stand in for figures that were not given, and the note on results that use them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WATTS_MARK = "assumed watts"
 
 
 class Assumed(float):
-    """A number that stands in for one that nobody gave: equal to any other of its size, but known to be assumed."""
+    """A number that stands in for one that was not given: equal to other numbers, but known to be assumed."""
 
     __slots__ = ()
 
@@ -31,32 +31,32 @@ def are_assumed(*figures: float) -> bool:
 
 
 def mark(metric: str, federation: Federation) -> str:
-    """Return "assumed watts" for a metric that follows from watts that nobody gave, else ""."""
+    """Return "assumed watts" for a metric that depends on watts that were not given, else ""."""
     return WATTS_MARK if metric in ENERGIES and federation.watts_assumed else ""
 
 
 def marked(text: str, metric: str, federation: Federation) -> str:
-    """Return a text about a metric of this federation, with the mark where it needs one."""
+    """Return a text about a metric of this federation, with the mark if the metric depends on assumed watts."""
     said = mark(metric, federation)
     return f"{text} ({said})".lstrip() if said else text
 
 
 def watts_sentence(federation: Federation) -> str:
-    """Return what every energy of this federation rests on, where nobody gave its watts; else ""."""
+    """Return the sentence about the assumed watts behind every energy figure; "" if all watts were given."""
     if not federation.watts_assumed:
         return ""
     return f"Nobody gave these watts: {_bare_watts(federation)} are assumed, and every energy follows from them."
 
 
 def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
-    """Return what is assumed of machine, calendar, signals, power saving and what jobs send, a few words each.
+    """Return what is assumed of machine, calendar, signals, power saving and communication, a few words each.
 
     Parameters
     ----------
     federation
         The machine.
     workload
-        The jobs that are to run on it, where there are some.
+        The jobs that are to run on it, if any.
     """
     shapes = () if workload is None else _of_shapes(workload)
     times = () if workload is None else federation.default_requests(workload)

@@ -1,4 +1,4 @@
-"""What a workload may say of its jobs beside the plain model, as all but its own file know it: columns by name."""
+"""The interface of a workload's optional fields: columns by name, so that other code need not know each field."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 
 
 class JobColumns(ABC):
-    """Columns by name, a row a job. How they print is their line in a workload's summary.
+    """Base class of optional columns, one row per job. `str` gives their line in a workload's summary.
 
-    Whoever takes, merges, compares, fingerprints, reads or writes jobs asks no more of them than what is here.
+    Code that takes, merges, compares, fingerprints, reads or writes jobs uses these methods only.
     """
 
     __slots__ = ()
     PREFIX: ClassVar[str] = ""  # of a column's name in tables and files
-    NAMES: ClassVar[tuple[str, ...] | None] = None  # what may follow it; None = anything
-    CELL: ClassVar[type[int] | type[float] | type[str]]  # what a file's cell holds
-    NOTHING: ClassVar[int | float | str]  # what a column says of a job of which nothing is known
+    NAMES: ClassVar[tuple[str, ...] | None] = None  # the names that may follow the prefix; None = any
+    CELL: ClassVar[type[int] | type[float] | type[str]]  # the type of a file's cell
+    NOTHING: ClassVar[int | float | str]  # the value for a job of which nothing is known
 
     @classmethod
     @abstractmethod
     def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:
-        """Return the columns of these jobs, checked, of columns by name or what users give; None: they say nothing."""
+        """Return the checked columns of these jobs, from columns by name or what users give; None if all are empty."""
 
     @abstractmethod
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns by name."""
 
     def of_job(self, row: int) -> Any:
-        """Return what is said of one job, as JSON has it; None: nothing."""
+        """Return one job's values as JSON; None if it has none."""
         said = {name: values[row : row + 1].tolist()[0] for name, values in self.columns().items()}
         return {name: value for name, value in said.items() if value != self.NOTHING} or None
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the columns by name of what is said of one job after the other: the way back from `of_job`."""
+        """Return the columns by name, from the jobs' JSON values in order: the inverse of `of_job`."""
         if (wrong := next((one for one in said if not isinstance(one, Mapping | None)), None)) is not None:
             raise TypeError(f"{wrong!r} must give values by name.")
         names = dict.fromkeys(name for one in said for name in one or ())
-        kind = object if cls.CELL is str else None  # a text takes its own room, not that of the longest
+        kind = object if cls.CELL is str else None  # a text takes its own length, not the longest one's
         return {name: np.array([(one or {}).get(name, cls.NOTHING) for one in said], dtype=kind) for name in names}
 
     def take(self, rows: NDArray[np.int64]) -> Self | None:
@@ -57,7 +57,7 @@ class JobColumns(ABC):
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[JobColumns | None, int]]) -> Self | None:
-        """Return the columns of several workloads' jobs, one after the other, each with its number of jobs."""
+        """Return the columns of several workloads joined in order; each part comes with its number of jobs."""
         tables = [({} if part is None else part.columns(), jobs) for part, jobs in parts]
         names = dict.fromkeys(name for table, _ in tables for name in table)
         columns = {
@@ -68,30 +68,30 @@ class JobColumns(ABC):
 
     @classmethod
     def owns(cls, column: str) -> bool:
-        """Return whether a table's column of this name is one of these."""
+        """Return whether this class owns a table's column of this name."""
         return column.startswith(cls.PREFIX) and (cls.NAMES is None or column.removeprefix(cls.PREFIX) in cls.NAMES)
 
     def data(self) -> dict[str, Any]:
-        """Return the columns by name as JSON has them."""
+        """Return the columns by name as JSON."""
         return {name: values.tolist() for name, values in self.columns().items()}
 
     def fingerprint(self) -> bytes:
-        """Return what differs where the columns do."""
+        """Return bytes that differ if the columns differ."""
         columns = self.columns()
         table = np.stack(list(columns.values()), axis=1)
         told = repr(table.tolist()).encode() if self.CELL is str else table.tobytes()
         return told + repr(tuple(columns)).encode()
 
     def renumbered(self, new: Mapping[int, int]) -> Self | None:
-        """Return the same columns where jobs have other ids, by their old ones."""
+        """Return the columns for new job ids; `new` maps old ids to new ones."""
         return self
 
     def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Self:
-        """Return the same columns where the submits are moved onto another clock."""
+        """Return the columns with all times moved onto another clock."""
         return self
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return what of it means nothing on this federation, in facts of a few words each."""
+        """Return which values have no effect on this federation, a few words each."""
         return []
 
     def __eq__(self, other: object) -> bool:

@@ -47,14 +47,14 @@ class WorkloadConvenience:
 
     @classmethod
     def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
-        """Return the workload of these jobs; the sites are those the jobs name, in order of appearance."""
+        """Return the workload of these jobs; its sites are those that the jobs name, in order of appearance."""
         from fedsched.io.tables.frame import workload_of_rows
 
         return workload_of_rows(list(jobs), name=name, nodes=nodes)
 
     @staticmethod
     def merge(*workloads: Workload, sites: Sequence[str] | None = None, name: str = "merged") -> Workload:
-        """Return several logs as one: a site each, sorted by submit, renumbered, users of different logs apart."""
+        """Return several logs as one: one site per log, sorted by submit, renumbered, with separate users."""
         from fedsched.generate.merge import merged
 
         return merged(workloads, sites=sites, name=name)
@@ -74,20 +74,20 @@ class WorkloadConvenience:
 
     @classmethod
     def example(cls, name: str = "sample") -> Workload:
-        """Return a workload that ships with the package: `sample`, or a teaching one of the thesis's figures."""
+        """Return a workload that ships with the package: `sample`, or a teaching one after the thesis's figures."""
         from fedsched.io import read_example
 
         return read_example(name)
 
     @classmethod
     def from_pandas(cls, frame: pd.DataFrame, *, name: str | None = None, nodes: int | None = None) -> Workload:
-        """Return the workload in a table with the columns of `to_pandas`; submit, tasks and runtime are enough."""
+        """Return the workload in a table with the columns of `to_pandas`; submit, tasks and runtime suffice."""
         from fedsched.io.tables.frame import workload_of_frame
 
         return workload_of_frame(frame, name=name, nodes=nodes)
 
     def to_pandas(self: Workload) -> pd.DataFrame:
-        """Return the jobs as a pandas table, a row each; sites by name, archive columns as `log.*`."""
+        """Return the jobs as a pandas table, one row per job; sites by name, archive columns as `log.*`."""
         from fedsched.io.tables.frame import frame_of_workload
 
         return frame_of_workload(self)

@@ -1,4 +1,4 @@
-"""What jobs and machine have that no real ones do, as a slip of a unit makes it: said beside every result."""
+"""Implausible values of jobs and machine, as a wrong unit causes them: they are reported beside every result."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-# No real machine has an offered load above 10. A log of fewer than 100 jobs is not judged by its load.
+# No real machine has an offered load above 10. The load of a log of fewer than 100 jobs is not judged.
 LOAD, JOBS = 10.0, 100
-UPLINK = 1e6  # bytes a second: slower ones are usually gigabits, or lack their unit
-SLOWER = 1000.0  # times what a task sends is above its uplink: the two have different units
+UPLINK = 1e6  # bytes a second; slower uplinks are usually given in gigabits, or without their unit
+SLOWER = 1000.0  # a task's bandwidth may exceed its uplink this many times; beyond that, the two have different units
 YEAR = 365 * 86400.0  # seconds
-WATTS = 1e5  # of a node
+WATTS = 1e5  # of one node
 
 
 def implausible(workload: Workload, federation: Federation | None = None) -> tuple[str, ...]:
-    """Return what no real log or machine has, a few words each: "an offered load of 424"."""
+    """Return the implausible values, a few words each: "an offered load of 424"."""
     facts = []
     nodes = workload.nodes if federation is None else federation.nodes
     load = workload.load(nodes) if nodes and len(workload) >= JOBS else 0.0
@@ -34,7 +34,7 @@ def implausible(workload: Workload, federation: Federation | None = None) -> tup
     if federation is None:
         return tuple(facts)
     sends = workload.task_bandwidth[workload.task_bandwidth > 0]
-    least = float(np.median(sends)) / SLOWER if sends.size else UPLINK  # a teaching example's jobs send little, too
+    least = float(np.median(sends)) / SLOWER if sends.size else UPLINK  # teaching examples have small ones
     slow = [cluster for cluster in federation.clusters if cluster.uplink < min(UPLINK, least)]
     if slow and len(federation.clusters) > 1:
         facts.append(f'an uplink of {slow[0].uplink:g} bytes/s, of {slow[0].name} ("1.25G" is 10 Gbit/s)')
@@ -45,6 +45,6 @@ def implausible(workload: Workload, federation: Federation | None = None) -> tup
 
 
 def lines(workload: Workload, federation: Federation | None = None) -> list[str]:
-    """Return the line that prints show of this; no line if all is plausible."""
+    """Return the line about implausible values for printing; no line if all is plausible."""
     facts = implausible(workload, federation)
     return [f"implausible: {'; '.join(facts)}"] if facts else []

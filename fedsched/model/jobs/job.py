@@ -1,4 +1,4 @@
-"""Job: one row of a workload; and what its jobs may have beside the plain model's columns."""
+"""Job: one row of a workload; and the table of a workload's optional fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NO_SITE = -1
 UNKNOWN_USER = -1
-# What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
+# Optional requests of jobs, by the field of a Workload and of a Job; then the same with the columns of logs.
 EXTRAS: dict[str, type[JobColumns]] = {
     "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "held": Holds,
     "cancel_at": Cancellations, "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,

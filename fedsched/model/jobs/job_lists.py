@@ -1,4 +1,4 @@
-"""A list of every job's own, of which most jobs have none: shapes to choose from, stretches of time."""
+"""Base class for a list per job that most jobs leave empty: alternative shapes, intervals of time."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobLists(JobColumns):
-    """What every job has of something, one after the other; columns of all entries, by field."""
+    """A list per job, stored one after the other; one column per field of the entries."""
 
     PREFIX = ""
-    NAMES: ClassVar[tuple[str]]  # the one that the column has
+    NAMES: ClassVar[tuple[str]]  # the column's only name
     CELL = str
     NOTHING = ""
-    ENTRY: ClassVar[Any]  # the named tuple that stands in the lists; each of its fields is a column by its name
-    KINDS: ClassVar[tuple[type[np.int64] | type[np.float64], ...]]  # of its fields
-    GIVE: ClassVar[str]  # how users give it, for errors
+    ENTRY: ClassVar[Any]  # the named tuple of an entry; each of its fields is a column of the same name
+    KINDS: ClassVar[tuple[type[np.int64] | type[np.float64], ...]]  # the fields' types
+    GIVE: ClassVar[str]  # how users give the lists, for errors
 
-    first: NDArray[np.int64]  # where the entries of each job begin, and where the last one's end
+    first: NDArray[np.int64]  # where the entries of each job begin, and where the last job's entries end
 
     @classmethod
     @abstractmethod
     def listed(cls, given: Any, whose: str) -> Sequence[tuple[Any, ...]]:
-        """Return the entries in a text, or as users give them; errors say whose."""
+        """Return the entries in a text, or as users give them; errors name the job."""
 
     @classmethod
     def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:
-        """Return the lists of these jobs: one a job, or lists by ids; each is a text or what users give.
+        """Return the lists of these jobs, given per job or by id; each is a text or what users give.
 
-        None where no job has any.
+        None if no job has an entry.
         """
         if isinstance(given, cls):
             return given
@@ -82,33 +82,33 @@ class JobLists(JobColumns):
 
     @property
     def owner(self) -> NDArray[np.int64]:
-        """Return the row of the job that has each entry."""
+        """Return the row of each entry's job."""
         return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
 
     def entries(self, row: int) -> list[Any]:
-        """Return what one job has."""
+        """Return the entries of one job."""
         own = slice(int(self.first[row]), int(self.first[row + 1]))
         columns = (values[own].tolist() for values in self._of_entries())
         return [self.ENTRY(*entry) for entry in zip(*columns, strict=True)]
 
     def text(self, row: int) -> str:
-        """Return what one job has as a file's cell has it."""
+        """Return the entries of one job as the text of a file's cell."""
         return "|".join(map(str, self.entries(row)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the texts."""
+        """Return the lists as one column of texts."""
         texts = np.full(self.first.size - 1, "", dtype=object)
         for row in np.flatnonzero(np.diff(self.first)).tolist():
             texts[row] = self.text(row)
         return {self.NAMES[0]: texts}
 
     def of_job(self, row: int) -> str | None:
-        """Return what one job has as a text."""
+        """Return the entries of one job as a text; None if it has none."""
         return self.text(row) or None
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of what is said of one job after the other."""
+        """Return the column of texts, from the jobs' texts in order."""
         if not any(said):
             return {}
         column = np.empty(len(said), dtype=object)
@@ -126,5 +126,5 @@ class JobLists(JobColumns):
 
 
 def parts_of(text: str) -> list[str]:
-    """Return the texts of a cell's entries."""
+    """Return the texts of the entries in a file's cell."""
     return text.split("|") if text.strip() else []

@@ -1,4 +1,4 @@
-"""A number of every job's own, of which jobs may have none: a column of one name."""
+"""Base class for an optional number per job: a column with one name."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ LEAST = 0.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobNumbers(JobColumns):
-    """A number of every job; `NOTHING` where it has none."""
+    """A number per job; `NOTHING` if the job has none."""
 
     PREFIX = ""
-    NAMES: ClassVar[tuple[str]]  # the one that the column has
+    NAMES: ClassVar[tuple[str]]  # the column's only name
     CELL: ClassVar[type[int] | type[float] | type[str]] = float
     KIND: ClassVar[type[np.int64] | type[np.float64]] = np.float64
     NOTHING: ClassVar[float]
     RANGE: ClassVar[tuple[float, float]] = (LEAST, MOST_SECONDS)
-    RULE: ClassVar[str]  # what a number must be, for errors
+    RULE: ClassVar[str]  # the condition on a number, for errors
 
     given: NDArray[Any]
 
     @classmethod
     def of(cls, given: JobNumbers | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]) -> Self | None:
-        """Return the numbers of these jobs; None where none has one."""
+        """Return the numbers of these jobs; None if no job has one."""
         if isinstance(given, JobNumbers):
             return cls(given.given)
         (name,) = cls.NAMES
@@ -51,17 +51,17 @@ class JobNumbers(JobColumns):
         return {self.NAMES[0]: self.given}
 
     def of_job(self, row: int) -> float | None:
-        """Return the number of one job."""
+        """Return the number of one job; None if it has none."""
         value: float = self.given[row].item()
         return None if value == self.NOTHING else value
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of what is said of one job after the other."""
+        """Return the column by its name, from the jobs' numbers in order."""
         known = any(value is not None for value in said)
         return {cls.NAMES[0]: np.array([cls.NOTHING if value is None else value for value in said])} if known else {}
 
     @property
     def jobs(self) -> int:
-        """Return how many jobs have one."""
+        """Return how many jobs have a number."""
         return int((self.given != self.NOTHING).sum())

@@ -1,4 +1,4 @@
-"""What jobs are called, and by whom they are sent: names that a log gives them."""
+"""Labels: texts of jobs by name, such as the job's name or its user's."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
-SHOWN, MOST_LETTERS = 6, 60  # of one label's texts that are named rather than counted
+SHOWN, MOST_LETTERS = 6, 60  # up to these numbers, a label's texts are listed rather than counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels(JobColumns):
-    """Texts by name, one a job: its `name`, which a singleton goes by, and whatever else is worth keeping."""
+    """Texts by name, one per job: the job's `name`, which singletons compare, and any other text worth keeping."""
 
     PREFIX = "label."
     CELL = str
@@ -33,7 +33,7 @@ class Labels(JobColumns):
 
     @classmethod
     def of(cls, given: Labels | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Labels | None:
-        """Return the labels of these jobs; None where all are empty."""
+        """Return the labels of these jobs; None if all are empty."""
         if isinstance(given, Labels):
             return given
         if not isinstance(given, Mapping):
@@ -51,7 +51,7 @@ class Labels(JobColumns):
         return dict(self.texts)
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return which features bind nobody: the machine's nodes have none."""
+        """Return, in words, that features have no effect because the machine's nodes have none."""
         asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
         if not asking or federation.has_features:
             return []

@@ -1,4 +1,4 @@
-"""How a job's tasks stand on nodes: so many to a node, or on nodes of its own [55, 76]."""
+"""Layout: how many tasks of a job run on each of its nodes, and whether the job has these nodes to itself [55, 76]."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PER_NODE, EXCLUSIVE, ON_NODES, NODES = "tasks_per_node", "exclusive", "tasks_on_
 
 
 class NodeLayout(JobAmounts):
-    """How many tasks stand on each node, 0 = as it comes, and whether nobody else does, 1 = nobody.
+    """Tasks per node (0 = any number) and whether the job shares its nodes with no other (1 = exclusive).
 
-    Of a job whose `tasks` count whole nodes already `tasks_on_nodes` is how many tasks stand on these; 0: of no other.
-    Where such a job does not say how many stand on each, nodes hold different numbers: its `tasks` are the fewest.
-    For how many nodes a job has asked is `nodes`; 0: nobody tells. Where its tasks stand `tasks_per_node` says.
+    `tasks_on_nodes` is set only if the job's `tasks` counts whole nodes: the number of tasks on these nodes, else 0.
+    If such a job has no number per node, nodes may hold different numbers, and `tasks` is the fewest nodes possible.
+    `nodes` is the number of nodes that the job asked for, 0 if unknown; `tasks_per_node` says where its tasks run.
     """
 
     __slots__ = ()
@@ -35,7 +35,7 @@ class NodeLayout(JobAmounts):
 
     @classmethod
     def of(cls, given: JobAmounts | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Self | None:
-        """Return the layout of these jobs, None where all is 0: a number for all or one a job, by name."""
+        """Return the layout of these jobs by name, given as one number for all or one per job; None if all are 0."""
         found = super().of(given, ids)
         if found is None:
             return None
@@ -53,39 +53,39 @@ class NodeLayout(JobAmounts):
 
 
 def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return how many tasks of each job stand on a node, 0 = as it comes, and whether nobody else does."""
+    """Return each job's tasks per node (0 = any number) and whether it is exclusive."""
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
     return columns.get(PER_NODE, none), columns.get(EXCLUSIVE, none) > 0
 
 
 def nodes_asked(workload: Workload) -> NDArray[np.int64]:
-    """Return for how many nodes each job asks by their number, 0 of those of which nobody tells."""
+    """Return the number of nodes that each job asks for, 0 if it is not known."""
     none = np.zeros(len(workload), dtype=np.int64)
     return none if workload.layout is None else workload.layout.columns().get(NODES, none)
 
 
 def tasks_on_nodes(workload: Workload) -> NDArray[np.int64]:
-    """Return how many tasks stand on the nodes of each job whose `tasks` count whole nodes, 0 of all others."""
+    """Return each job's number of tasks if its `tasks` counts whole nodes, else 0."""
     none = np.zeros(len(workload), dtype=np.int64)
     return none if workload.layout is None else workload.layout.columns().get(ON_NODES, none)
 
 
 def own_tasks(workload: Workload) -> NDArray[np.int64]:
-    """Return how many tasks each job has, also where its `tasks` count whole nodes."""
+    """Return each job's number of tasks, even if its `tasks` counts whole nodes."""
     on_nodes = tasks_on_nodes(workload)
     return np.asarray(np.where(on_nodes > 0, on_nodes, workload.tasks))
 
 
 def standing_on(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:
-    """Return the layout of jobs of which some count whole nodes, of so many tasks."""
+    """Return the layout with these numbers of tasks for the jobs that count whole nodes."""
     if layout is None or (columns := layout.columns()).get(ON_NODES) is None:
         return layout
     return NodeLayout.of({**columns, ON_NODES: np.where(columns[ON_NODES] > 0, tasks, 0)}, ids)
 
 
 def standing_together(workload: Workload, tasks: int) -> Workload:
-    """Return the jobs with so many tasks on each node of those that do not say how many, nor are alone on theirs."""
+    """Return the jobs with this many tasks per node, except those that say how many or are exclusive."""
     each, alone = layout_of(workload)
     columns = {} if workload.layout is None else workload.layout.columns()
     given = np.where((each == 0) & ~alone, tasks, each)

@@ -1,4 +1,4 @@
-"""What an archive log says beyond the model: its other columns, and what cleaning did to its rows."""
+"""Columns of an archive log that the model does not use, and the report of how the log was cleaned."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1.0
 DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0  # in the status column
-FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
-UNREAD = "Unread"  # in the header of a log, before the names of what its jobs' fields hold that no reader reads
-OPTIONS = "options"  # the label of what Slurm's jobs ask for by options that are not modelled, by their names
+FROM_SLURM = ("Note", "from Slurm's sacct")  # in the header of such a log: its queues are Slurm's partitions
+UNREAD = "Unread"  # in a log's header, before the names of values in job fields that no reader understands
+OPTIONS = "options"  # label: the names of options of Slurm that a job asks for and the model lacks
 SEPARATOR = ", "  # between such names
-IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log whose jobs' sizes are CPUs, where a node has several
+IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log with CPUs as job sizes, although a node has several
 
 
 class Demand(IntFlag):
@@ -55,9 +55,9 @@ class Demand(IntFlag):
 class LogColumns(JobColumns):
     """The columns of a log that the model does not use; -1 = unknown.
 
-    They are those of the Standard Workload Format, and two for which that format has no place: the measured joules, and
-    what else a job asks for (`Demand`).
-    All are float64 (whole numbers below 2^53 are exact). A column that says the same for every job takes no memory.
+    They are those of the Standard Workload Format and two more: the measured joules, and what else a job asks for
+    (`Demand`). All are float64 (whole numbers below 2^53 are exact). A column with the same value for every job takes
+    no memory.
     """
 
     PREFIX = "log."
@@ -98,16 +98,16 @@ class LogColumns(JobColumns):
         return LogColumns, (len(self), dict(self.items()))
 
     def items(self) -> Iterator[tuple[str, NDArray[np.float64]]]:
-        """Return the columns' names and values, in the format's order."""
+        """Return the columns' names and values, in the order of the format."""
         return ((name, getattr(self, name)) for name in LOG_COLUMNS)
 
     @classmethod
     def of(cls, given: LogColumns | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> LogColumns:
-        """Return the columns of these jobs, of columns by name."""
+        """Return the columns of these jobs, from columns by name."""
         return given if isinstance(given, LogColumns) else LogColumns(len(ids), given)
 
     def without_waits(self) -> LogColumns:
-        """Return the columns without the recorded waits, which say nothing of jobs that come at other times."""
+        """Return the columns without the recorded waits, which are invalid if submit times change."""
         return LogColumns(len(self), {**self.columns(), "wait": UNKNOWN})
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
@@ -115,7 +115,7 @@ class LogColumns(JobColumns):
         return dict(self.items())
 
     def data(self) -> dict[str, Any]:
-        """Return the columns that say anything; one number for those that say the same of every job."""
+        """Return the columns with known values; a single number for a column with the same value for every job."""
         said = {name: values for name, values in self.items() if len(values) and (values != UNKNOWN).any()}
         return {
             name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()
@@ -127,7 +127,7 @@ LogColumns.NAMES = LOG_COLUMNS
 
 
 def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
-    """Return the values read-only, and as one repeated value when they are all the same."""
+    """Return the values read-only, and as one repeated value if they are all equal."""
     if values.ndim == 0 or jobs == 0:
         return np.broadcast_to(values if values.ndim == 0 else np.float64(UNKNOWN), (jobs,))
     if (values == values[0]).all():
@@ -139,7 +139,7 @@ def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningReport:
-    """What reading a log left out or altered: one count for each reason, and every row counted once."""
+    """What reading a log dropped or altered: one count per reason; every row is counted once."""
 
     records: int
     kept: int
@@ -170,13 +170,13 @@ class CleaningReport:
 
     @property
     def dropped(self) -> int:
-        """Return how many well-formed rows were left out."""
+        """Return how many well-formed rows were dropped."""
         of_jobs = self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
         return of_jobs + self.steps + self.unfinished + self.unmapped + self.repeated
 
     @property
     def altered(self) -> bool:
-        """Return whether anything was left out or is not as the log has it."""
+        """Return whether anything was dropped or altered."""
         as_it_is = CleaningReport(
             records=self.kept,
             kept=self.kept,

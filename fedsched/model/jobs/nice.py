@@ -1,4 +1,4 @@
-"""By how much users lower the priorities of their own jobs, as Slurm's --nice: a number that is taken off [74]."""
+"""Nice values: by how much users lower the priorities of their own jobs, as Slurm's --nice [74]."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fedsched.model.jobs.job_numbers import JobNumbers
 if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
-MOST = 2_147_483_645.0  # as Slurm has it
-BY_ITSELF = 100  # what --nice without a number means
+MOST = 2_147_483_645.0  # Slurm's own limit
+BY_ITSELF = 100  # the value of --nice without a number
 SLURM_ALONE = "of which policy slurm alone takes note"
 
 
 class Nice(JobNumbers):
-    """What is taken off the priority of each job, a whole number, below 0 for who comes sooner; 0 = nothing."""
+    """A whole number that is subtracted from each job's priority; below 0 raises it, 0 = none."""
 
     __slots__ = ()
     NAMES = ("nice",)
@@ -29,7 +29,7 @@ class Nice(JobNumbers):
     RULE = f"a whole number from {-MOST:.0f} to {MOST:.0f}"
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return that no rule of the plain loop looks at it."""
+        """Return, in words, that nice values affect policy slurm only."""
         return [f"{counted(self.jobs, 'job')} with a nice value, {SLURM_ALONE}"]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""How much of a federation's pools, such as licences, every job needs."""
+"""How much of a federation's pools, such as licences, each job needs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class PoolNeeds(JobAmounts):
-    """How much of each pool every job needs, from its start to its finish."""
+    """How much of each pool a job needs, from its start to its finish."""
 
     __slots__ = ()
     PREFIX = "pool."
     FIELD, OF, WHAT = "pools", "pool", "the jobs' needs"
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return which needs bind nobody, for the federation has no such pool."""
+        """Return, in words, which needs have no effect because the federation has no such pool."""
         known = {pool.name for pool in federation.pools}
         return [
             f"{counted(jobs, 'job')} with needs of {one_line(name)!r} (the machine has no such pool)"
@@ -36,7 +36,7 @@ class PoolNeeds(JobAmounts):
 
 
 def needs_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return how much of each of the federation's pools every job needs, jobs × pools."""
+    """Return jobs × pools: how much of each of the federation's pools a job needs."""
     none = np.zeros(len(workload), dtype=np.int64)
     needs = {} if workload.pools is None else workload.pools.columns()
     columns = [needs.get(pool.name, none) for pool in federation.pools]
@@ -44,13 +44,13 @@ def needs_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
 
 
 def needs_on_clusters(workload: Workload, federation: Federation) -> dict[Pool, NDArray[np.int64]]:
-    """Return how much every job needs of each pool that is one cluster's."""
+    """Return each job's need of every pool that belongs to one cluster."""
     needs = needs_on(workload, federation).T
     return {pool: need for pool, need in zip(federation.pools, needs, strict=True) if pool.cluster is not None}
 
 
 def have_pools(needs: Mapping[Pool, NDArray[np.int64]], federation: Federation, jobs: int) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group is of the cluster of every pool that the job needs [30]."""
+    """Return jobs × groups: whether a group belongs to the cluster of every cluster pool that the job needs [30]."""
     of_group = np.array(federation.group_cluster)
     have = np.ones((jobs, of_group.size), dtype=np.bool_)
     for pool, need in needs.items():

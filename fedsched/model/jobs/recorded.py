@@ -1,4 +1,4 @@
-"""What a log's own starts say: the waits and slowdowns of its jobs as they were, to stand beside simulated ones."""
+"""Recorded metrics: the waits and slowdowns by a log's own start times, to compare with simulated ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown, as in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Metrics of the jobs whose starts the log records: `jobs` of `of`; seconds, and slowdowns without a unit."""
+    """Metrics of the `jobs` of `of` jobs with a recorded start; waits in seconds, slowdowns without a unit."""
 
     jobs: int
     of: int
@@ -41,7 +41,7 @@ class Recorded:
 
     @property
     def coverage(self) -> str:
-        """Return how many jobs the log records, in words."""
+        """Return, in words, for how many jobs the log records a start."""
         return "all jobs" if self.whole else f"{self.jobs:,} of {counted(self.of, 'job')}"
 
     def __str__(self) -> str:
@@ -54,14 +54,14 @@ class Recorded:
 
 
 def recorded_rows(workload: Workload) -> NDArray[np.bool_]:
-    """Return which jobs' starts the log records."""
+    """Return which jobs have a start recorded in the log."""
     if workload.log is None:
         return np.zeros(len(workload), dtype=np.bool_)
-    return np.asarray((workload.log.wait >= 0) & ~may_be_cancelled(workload))  # theirs end without a start
+    return np.asarray((workload.log.wait >= 0) & ~may_be_cancelled(workload))  # cancelled jobs may end without a start
 
 
 def recorded(workload: Workload) -> Recorded | None:
-    """Return what the log says of its jobs' waits; None where it records no start."""
+    """Return the metrics of the log's recorded starts; None if it records none."""
     rows = recorded_rows(workload)
     if workload.log is None or not rows.any():
         return None
@@ -78,7 +78,7 @@ def recorded(workload: Workload) -> Recorded | None:
 
 
 def simulated_beside(schedule: Schedule) -> dict[str, float]:
-    """Return the same metrics of the same jobs as they were simulated; {} where the log records no start."""
+    """Return the simulated metrics of the same jobs; {} if the log records no start."""
     found = recorded(schedule.workload)
     if found is None:
         return {}
@@ -87,13 +87,13 @@ def simulated_beside(schedule: Schedule) -> dict[str, float]:
 
 
 def told_beside(schedule: Schedule) -> dict[str, object] | None:
-    """Return as plain values what the log says of its jobs' waits, and what the schedule says of the same jobs."""
+    """Return the recorded and the simulated metrics of the same jobs as plain values; None without recorded starts."""
     found = recorded(schedule.workload)
     return None if found is None else {**asdict(found), "simulated": simulated_beside(schedule)}
 
 
 def of_some(schedule: Schedule) -> str:
-    """Return what the same jobs come to as simulated, where the log records the starts of some only; else ""."""
+    """Return the simulated metrics of the jobs with a recorded start in words; "" if all or none have one."""
     found = recorded(schedule.workload)
     if found is None or found.whole:
         return ""

@@ -1,4 +1,4 @@
-"""What a node has by name, in whole numbers, and what each node of a job must have: cores, memory, GPUs [50]."""
+"""Resources of nodes by name, in whole numbers, and what each node of a job must have: cores, memory, GPUs [50]."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NodeDemands(JobAmounts):
     FIELD, OF, WHAT = "demand", "resource", "what each node must have"
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return which demands bind nobody, for no node of the federation tells how much it has."""
+        """Return, in words, which demands have no effect because no node states how much it has."""
         known = counted_on(federation)
         return [
             f"{counted(jobs, 'job')} with a demand of {one_line(name)!r} (the machine's nodes do not say)"
@@ -42,7 +42,7 @@ class NodeDemands(JobAmounts):
 
 
 def checked_resources(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return a node's resources as pairs of name and amount, or say what is wrong with them."""
+    """Return a node's resources as pairs of name and amount; raise if they are invalid."""
     pairs = tuple(given.items()) if isinstance(given, Mapping) else _pairs(given)
     try:
         check_labels("NodeGroup: resource", (name for name, _ in pairs))
@@ -66,12 +66,12 @@ def _pairs(given: Any) -> tuple[tuple[str, int], ...]:
 
 
 def counted_on(federation: Federation) -> frozenset[str]:
-    """Return the resources of which some node tells how much it has."""
+    """Return the resources of which some node states how much it has."""
     return frozenset(name for group in federation.groups for name, _ in group.resources)
 
 
 def demands_on(workload: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:
-    """Return what each node of the jobs must have, by name, of what this federation's nodes tell."""
+    """Return, by resource, what each node of a job must have; only resources that this federation's nodes state."""
     if workload.demand is None:
         return {}
     known = counted_on(federation)
@@ -88,5 +88,5 @@ def have_resources(demands: Mapping[str, NDArray[np.int64]], groups: Sequence[No
 
 
 def in_words(demands: Mapping[str, NDArray[np.int64]], row: int) -> str:
-    """Return what each node of a job must have: memory 250000, gpu 2."""
+    """Return the demand on each node of a job in words: memory 250000, gpu 2."""
     return ", ".join(f"{one_line(name)} {column[row]}" for name, column in demands.items() if column[row])

@@ -1,4 +1,4 @@
-"""How many tasks of a job a node holds that nobody else is on, by what they demand of it [55, 76]."""
+"""How many tasks of a job an empty node can hold, by what each task demands [55, 76]."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-ANY = np.iinfo(np.int64).max  # tasks that a node takes of which nothing is said
+ANY = np.iinfo(np.int64).max  # tasks per node if no demand limits them
 
 
 def needs_of_tasks(jobs: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:
-    """Return what each task takes of a node, of whole things that some node tells of."""
+    """Return, by resource, how much of a node each task takes; only resources that some node states, and cores."""
     known = counted_on(federation)
     columns = {} if jobs.demand is None else jobs.demand.columns()
     needs = {name: column for name, column in columns.items() if name in known}
@@ -30,7 +30,7 @@ def needs_of_tasks(jobs: Workload, federation: Federation) -> dict[str, NDArray[
 
 
 def on_one_gpu(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return how many tasks of each job share a GPU, 0 where none do."""
+    """Return how many tasks of each job share a GPU, 0 if none do."""
     if GPU not in counted_on(federation):
         return np.zeros(len(jobs), dtype=np.int64)
     share = gpus_asked(jobs)[1]
@@ -38,9 +38,9 @@ def on_one_gpu(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
 
 
 def room_on_nodes(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks a node of the group holds that nobody else is on."""
+    """Return jobs × groups: how many tasks of the job an empty node of the group holds."""
     needs, together = needs_of_tasks(jobs, federation), on_one_gpu(jobs, federation)
-    usual = {} if CORES in counted_on(federation) else {CORES: 1}  # nodes that say nothing hold one task
+    usual = {} if CORES in counted_on(federation) else {CORES: 1}  # nodes without stated cores hold one task
     room = np.full((len(jobs), len(federation.groups)), ANY)
     for g, group in enumerate(federation.groups):
         has = usual | dict(group.resources)

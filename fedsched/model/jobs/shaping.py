@@ -1,4 +1,4 @@
-"""Jobs in the shapes that they take: what each makes in whole nodes is up to those of a federation [49, 76]."""
+"""Jobs in one of their alternative shapes; the number of whole nodes of a shape depends on the federation [49, 76]."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Ints) -> Ints:
-    """Return what so many tasks of these jobs make in what the jobs are counted in: whole nodes, or tasks.
+    """Return so many tasks of these jobs in the jobs' own unit: whole nodes, or tasks.
 
-    Where nodes hold different numbers of them these are the fewest of the empty federation.
+    If nodes hold different numbers of tasks, the result is the fewest nodes of the empty federation.
     """
     each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]
     found = -(-tasks // np.maximum(each, 1))
@@ -45,7 +45,7 @@ def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Int
 
 
 def with_shapes(workload: Workload, federation: Federation, which: NDArray[np.int64]) -> Workload:
-    """Return the jobs of a run on this federation, each in this one of its alternatives."""
+    """Return the jobs with their columns set to these alternatives, given by index."""
     among = workload.alternatives
     if among is None:
         return workload
@@ -63,7 +63,7 @@ def with_shapes(workload: Workload, federation: Federation, which: NDArray[np.in
 
 
 def _shares(among: Alternatives, at: Ints, shares: Floats, rows: Ints) -> Floats:
-    # What of jobs computes, of which those in these rows have these shapes.
+    # The compute fractions of all jobs if the jobs in these rows take these shapes.
     found = shares.copy()
     said = among.compute_fraction[at]
     found[rows] = np.where(said == OWN, found[rows], said)
@@ -71,9 +71,9 @@ def _shares(among: Alternatives, at: Ints, shares: Floats, rows: Ints) -> Floats
 
 
 def every_shape(workload: Workload, federation: Federation) -> tuple[Workload, NDArray[np.int64], NDArray[np.int64]]:
-    """Return a job for every shape, its own first, whose job it is, and which of that one's alternatives.
+    """Return one job per shape, the present shape first, with the row of its job and the index of its alternative.
 
-    Conditions and log columns are left behind.
+    Dependencies, earliest starts and log columns are dropped.
     """
     now = chosen(workload)
     among = workload.alternatives
@@ -105,9 +105,9 @@ def every_shape(workload: Workload, federation: Federation) -> tuple[Workload, N
 
 
 def of_least_area(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.int64]:
-    """Return for each job the alternative of the least tasks × planned time; of equals fewest tasks, then the first.
+    """Return for each job the alternative of the least tasks × planned time; ties: the fewest tasks, then the first.
 
-    Of jobs that count whole nodes these are meant by tasks.
+    A job that counts whole nodes is measured in whole nodes.
     """
     found = np.zeros(len(workload), dtype=np.int64)
     if (among := workload.alternatives) is not None:
@@ -122,9 +122,9 @@ def of_least_area(workload: Workload, federation: Federation, reading: Reading) 
 def shaped(
     workload: Workload, federation: Federation, reading: Reading, *, running: Sequence[int] = ()
 ) -> Workload:
-    """Return the jobs in the shapes that the reading's rule chooses; where plans choose, as they are.
+    """Return the jobs in the shapes that the reading's rule chooses; unchanged if plans choose.
 
-    Where they choose as they join the queue, they come as recorded; those that are running already are as they are.
+    If jobs choose when they join the queue, they get their recorded shapes; running jobs keep theirs.
     """
     if workload.alternatives is None or reading.alternatives in ("free", None):
         return workload

@@ -1,4 +1,4 @@
-"""GPUs as devices: whole ones by the demand "gpu", a part of one by "gpu_share", in thousandths [55]."""
+"""GPUs as devices: whole ones by the demand "gpu", a share of one by "gpu_share", in thousandths [55]."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-CORES = "cpu"  # of which a task has one, where its job says nothing of it
+CORES = "cpu"  # a task has one if its job does not say
 GPU, SHARE = "gpu", "gpu_share"
 WHOLE = 1000  # thousandths of a device
 
 
 def gpus_asked(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many whole GPUs each of a job's tasks takes, and what part of another one, in thousandths.
+    """Return the whole GPUs that each task takes, and the share of one more GPU in thousandths.
 
-    A share of a whole one or more takes whole ones.
+    A share of one GPU or more is rounded up to whole GPUs.
     """
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.demand is None else workload.demand.columns()

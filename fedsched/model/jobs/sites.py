@@ -1,4 +1,4 @@
-"""The jobs of a workload at other sites, or at the same under other names."""
+"""Change the sites of a workload's jobs, or rename them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def with_sites(
     workload: Workload, sites: Sequence[str], origin: ArrayLike | None, allowed: ArrayLike | None
 ) -> Workload:
-    """Return the jobs with these sites; without `origin` the present sites are renamed in their order."""
+    """Return the jobs with these sites; without `origin` the present sites are renamed in order."""
     jobs = len(workload)
     if origin is None and workload.sites and len(sites) != len(workload.sites):
         raise ValueError(
@@ -39,7 +39,7 @@ def with_sites(
 
 
 def renamed(sites: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return the sites with some renamed: {present name: new name}."""
+    """Return the sites after renaming: {present name: new name}."""
     for name in names:
         if name not in sites:
             raise unknown_name("site", name, sites)

@@ -1,4 +1,4 @@
-"""The few lines that say what a workload is like."""
+"""The summary of a workload in a few lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def summary(workload: Workload) -> str:
-    """Return size, period, load, job sizes, estimates, sites and cleaning report, a line each."""
+    """Return size, period, load, job sizes, estimates, sites and cleaning report, one line each."""
     from fedsched.model.jobs import implausible
 
     w, name = workload, one_line(workload.name)

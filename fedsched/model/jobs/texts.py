@@ -1,4 +1,4 @@
-"""Columns of texts: objects of Python, so that a long one takes its own room and no more."""
+"""Columns of texts as Python objects, so that each text takes its own length in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the texts that differ, sorted, and the place of every text among them."""
+    """Return the distinct texts, sorted, and the index of every text among them."""
     column = texts.tolist()
     names = sorted(set(column))
     place = {name: k for k, name in enumerate(names)}
@@ -19,7 +19,7 @@ def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def as_objects(given: ArrayLike) -> NDArray[Any]:
-    """Return texts as objects of Python, like ones as one."""
+    """Return texts as Python objects; equal texts share one object."""
     values = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
     if values.dtype == object and set(map(type, values.flat)) <= {str}:
         return values

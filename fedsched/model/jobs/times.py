@@ -1,4 +1,4 @@
-"""A time of every job's own, on the clock of the submits, of which jobs may have none."""
+"""Base class for an optional time per job, on the clock of the submit times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class JobTimes(JobNumbers):
-    """A time of every job, no earlier than the earliest submit may be; `NOTHING` where it has none."""
+    """A time per job, no earlier than the earliest possible submit; `NOTHING` if the job has none."""
 
     __slots__ = ()
 

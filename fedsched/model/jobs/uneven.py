@@ -1,4 +1,4 @@
-"""Jobs alone on nodes that hold different numbers of their tasks: on how many they are is up to the placement [76]."""
+"""Uneven jobs: alone on nodes that hold different numbers of their tasks, so the placement sets the node count [76]."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CURE = f"say how many stand on each ({PER_NODE}), or ask for nodes of one kind"
 
 
 def are_uneven(workload: Workload) -> NDArray[np.bool_]:
-    """Return which jobs are on so many nodes as their placement makes it; their `tasks` are the fewest."""
+    """Return which jobs are uneven: the placement sets their number of nodes; their `tasks` is the fewest."""
     if workload.layout is None:
         return np.zeros(len(workload), dtype=np.bool_)
     return np.asarray((tasks_on_nodes(workload) > 0) & (layout_of(workload)[0] == 0))
 
 
 def widest(workload: Workload) -> NDArray[np.int64]:
-    """Return how many tasks each job has in the widest of its shapes."""
+    """Return the number of tasks of each job in its widest shape."""
     found = own_tasks(workload).copy()
     if (among := workload.alternatives) is not None:
         np.maximum.at(found, among.owner, among.tasks)
@@ -34,9 +34,9 @@ def widest(workload: Workload) -> NDArray[np.int64]:
 
 
 def fits_of(workload: Workload, federation: Federation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of such jobs, and how many tasks of each a node of every group holds.
+    """Return the rows of the uneven jobs, and how many tasks of each a node of every group holds.
 
-    These are no more than the job has in the widest of its shapes.
+    The numbers are at most the job's tasks in its widest shape.
     """
     rows = np.flatnonzero(are_uneven(workload))
     if not rows.size:
@@ -46,7 +46,7 @@ def fits_of(workload: Workload, federation: Federation) -> tuple[NDArray[np.int6
 
 
 def together_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks of a job stand on a node of what is counted: of all but such jobs one."""
+    """Return jobs × groups: how many counted tasks stand on a node: 1, except for uneven jobs."""
     found = np.ones((len(workload), len(federation.groups)), dtype=np.int64)
     rows, fits = fits_of(workload, federation)
     found[rows] = fits
@@ -54,14 +54,14 @@ def together_on(workload: Workload, federation: Federation) -> NDArray[np.int64]
 
 
 def counted_tasks(workload: Workload) -> NDArray[np.int64]:
-    """Return how many such tasks each job has."""
+    """Return each job's number of counted tasks: its own tasks if the job is uneven, else `tasks`."""
     return np.asarray(np.where(are_uneven(workload), tasks_on_nodes(workload), workload.tasks))
 
 
 def tasks_in_clusters(
     workload: Workload, federation: Federation, job: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return runs × clusters: how many tasks are there of the job of each run, which has these nodes."""
+    """Return runs × clusters: how many tasks of each run's job are on a cluster; `counts` gives the run's nodes."""
     fits, each = together_on(workload, federation), layout_of(workload)[0]
     alike = (tasks_on_nodes(workload) > 0) & (each > 0)
     fits[alike] = each[alike, None]
@@ -71,9 +71,9 @@ def tasks_in_clusters(
 def standing_in(
     fits: NDArray[np.int64], tasks: NDArray[np.int64], counts: NDArray[np.int64], cluster: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return runs × clusters: how many of these tasks stand there, on so many nodes (runs × groups) for `fits` each.
+    """Return runs × clusters: how many tasks are there, for nodes (runs × groups) that hold `fits` tasks each.
 
-    Nodes are full but one: of those that hold more than what is empty, that of the last group.
+    All nodes are full but one, which is in the last group with nodes that hold more than the empty places.
     """
     places = counts * fits
     empty = np.maximum(places.sum(axis=1) - tasks, 0)
@@ -87,10 +87,10 @@ def standing_in(
 def fewest_nodes(
     fits: NDArray[np.int64], nodes: NDArray[np.int64], tasks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return on how few nodes these tasks stand on the empty machine, and how many of them find no place there.
+    """Return the fewest nodes of the empty machine that hold these tasks, and how many tasks find no place.
 
-    For those nodes are counted as if there were more of the largest. `fits` are jobs × groups, as are the `nodes` that
-    they may have.
+    For tasks without a place, nodes are counted as if there were more of the largest. `fits` and `nodes` (those that a
+    job may use) are jobs × groups.
     """
     order = np.argsort(-fits, axis=1, kind="stable")
     fits, nodes = np.take_along_axis(fits, order, axis=1), np.take_along_axis(nodes, order, axis=1)
@@ -104,7 +104,7 @@ def fewest_nodes(
 def without_spare(
     counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the nodes of jobs without those that they can do without, the smallest first: what is empty is less."""
+    """Return the nodes of jobs without those that they do not need; the nodes that hold the fewest tasks go first."""
     left = counts.copy()
     for _ in range(counts.shape[1]):
         empty = (left * fits).sum(axis=1) - tasks
@@ -118,7 +118,7 @@ def without_spare(
 
 
 def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return on how many nodes each job is at most, wherever it is placed: of so many tasks, where these vary."""
+    """Return the most nodes that each job can be on in any placement; `tasks` are the jobs' own tasks."""
     most = workload.tasks.copy()
     rows, fits = fits_of(workload, federation)
     least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)

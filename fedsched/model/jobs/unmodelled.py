@@ -1,4 +1,4 @@
-"""What a log holds and the model does not, in facts of a few words each, counted over the jobs at hand."""
+"""What a log holds and the model ignores, a few words each, with the number of jobs it concerns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-# What jobs ask for beyond nodes and time, as the facts say it.
+# What jobs ask for beyond nodes and time, in words.
 DEMANDS = {
     Demand.GPU: "with GPUs",
     Demand.OTHER: "with other devices, or licences of which one will do or whose number has a unit",
@@ -52,16 +52,16 @@ CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts node
 
 
 def unmodelled(workload: Workload, federation: Federation | None = None, *, shared: bool = False) -> tuple[str, ...]:
-    """Return what the jobs' log holds and the model, or this federation, does not: "312 jobs with GPUs".
+    """Return what the jobs' log holds and the model, or this federation, ignores: "312 jobs with GPUs".
 
     Parameters
     ----------
     workload
-        The jobs; what a head or a sample of them lacks is not said.
+        The jobs. After a head or a sample, only what the remaining jobs have is reported.
     federation
-        What they are to run on: whether it has a place for their sites.
+        The federation to run on: it decides whether sites, partitions and demands are known.
     shared
-        Whether jobs share its nodes.
+        Whether jobs share nodes.
     """
     facts: list[str] = []
     if federation is not None:
@@ -75,10 +75,10 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
     facts += kept_in_words(workload)
     facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
-    queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition
+    queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the other jobs ask for a partition
     facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
     bits |= np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
-    if federation is not None and reserved_names(federation):  # which the labels name
+    if federation is not None and reserved_names(federation):  # the labels name these reservations
         bits[workload.label(RESERVATION) != ""] &= ~int(Demand.RESERVATION)
     memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
     facts += _jobs(memory, "with memory needs")
@@ -98,7 +98,7 @@ def sentence(facts: tuple[str, ...]) -> str:
 
 
 def asked_beyond(bits: NDArray[np.int64], options: NDArray[Any], *, unread: str = "", noun: str = "job") -> list[str]:
-    """Return what jobs ask for and the model does not have, by its bits and the names of options, each counted."""
+    """Return what jobs ask for and the model lacks, from the bits and the names of options, with counts."""
     facts = []
     for demand, text in DEMANDS.items():
         facts += _jobs((bits & demand) != 0, text + unread * (demand is Demand.UNREAD), noun)
@@ -115,7 +115,7 @@ def _jobs(which: NDArray[np.bool_], text: str, noun: str = "job") -> list[str]:
 
 
 def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -> list[str]:
-    """Return that several values of a column became one: within the jobs of a site, or of all without sites."""
+    """Return that several values of a column are treated as one, within each site or over all jobs without sites."""
     known = column >= 0
     if not known.any() or (column == column[0]).all():
         return []
@@ -125,7 +125,7 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
 
 
 def without_place(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
-    """Return what this federation has no place for: what jobs ask for or name, and what its calendar's file holds."""
+    """Return what this federation ignores of the jobs' requests, and of the machine's and calendar's files."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     facts_away = [fact for fact in (unmet(workload), not_here(workload)) if fact]
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
@@ -135,13 +135,13 @@ def without_place(workload: Workload, federation: Federation, *, shared: bool = 
 
 
 def _factors(federation: Federation) -> list[str]:
-    """Return which partitions count in priorities as others do not."""
+    """Return which partitions have a priority factor, which only policy slurm uses."""
     counting = [one for one in federation.partitions if one.factor not in (None, 1)]
     return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ALONE}"] if counting else []
 
 
 def of_files(federation: Federation, *, shared: bool = False) -> list[str]:
-    """Return what the files hold that the machine and its calendar came from and the model does not have."""
+    """Return what the files of the machine and its calendar hold and the model lacks."""
     found = []
     for of, part in {"machine": federation.partitions, "calendar": federation.calendar}.items():
         held = [fact for fact in left_out_of(part) if not (shared and fact.endswith(GIVEN_WHOLE))]
@@ -151,7 +151,7 @@ def of_files(federation: Federation, *, shared: bool = False) -> list[str]:
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
-    """Return that the jobs' sites are no clusters of the federation, where they are not."""
+    """Return that the jobs' sites are not clusters of the federation, if that is so."""
     used = len(np.unique(workload.origin[workload.origin >= 0]))
     if used < 2 or federation.knows_sites(workload.sites):
         return []
@@ -160,7 +160,7 @@ def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
 
 
 def _pooled_partitions(workload: Workload, federation: Federation) -> list[str]:
-    """Return that the partitions that jobs ask for became one, on a machine that has none."""
+    """Return that the partitions that jobs ask for are treated as one because the machine has none."""
     asked = workload.partition
     if federation.partitions or not (asked != "").any():
         return []

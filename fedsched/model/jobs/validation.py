@@ -1,4 +1,4 @@
-"""What a workload's constructor checks: every broken rule is an error that names the first job that breaks it."""
+"""Checks of a workload's constructor: each broken rule is an error that names the first job that breaks it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORBIDDEN_IN_NAMES = ("|", "\n", "\r")
 def table_column(
     field: str, values: ArrayLike, jobs: int, kind: type[np.generic], ids: NDArray[np.int64] | None = None
 ) -> NDArray[Any]:
-    """Return the values as a read-only array of that type, one for each job; a single value is repeated."""
+    """Return the values as a read-only array of that type, one per job; a single value is repeated."""
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biuf":
@@ -45,7 +45,7 @@ def table_column(
 
 
 def site_table(allowed: ArrayLike, jobs: int, sites: int) -> NDArray[np.bool_]:
-    """Return `allowed` as a read-only table of booleans, a row a job and a column a site."""
+    """Return `allowed` as a read-only table of booleans, one row per job and one column per site."""
     table = np.asarray(allowed)
     if table.dtype != np.bool_:
         raise TypeError(f"Workload: allowed must hold booleans, not {table.dtype}.")
@@ -55,14 +55,14 @@ def site_table(allowed: ArrayLike, jobs: int, sites: int) -> NDArray[np.bool_]:
 
 
 def check_sites(sites: Iterable[str]) -> tuple[str, ...]:
-    """Return the sites' names as a tuple, or raise when one is empty, repeated or unprintable in a file."""
+    """Return the sites' names as a tuple; raise if one is empty, repeated or cannot be written to a file."""
     if isinstance(sites, str):
         raise TypeError(f"Workload: sites={sites!r} is one text; give a sequence of names.")
     return check_labels("Workload: site", sites)
 
 
 def check_labels(what: str, labels: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple, or raise when one is empty, repeated or unprintable in a file; `what` says of what."""
+    """Return names as a tuple; raise if one is empty, repeated or cannot be written to a file; `what` is for errors."""
     names = tuple(labels)
     for name in names:
         if not isinstance(name, str) or name != name.strip() or not name:
@@ -77,7 +77,7 @@ def check_labels(what: str, labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_jobs(workload: Workload) -> None:
-    """Raise for the first rule of the model that a job breaks."""
+    """Raise an error for the first rule of the model that a job breaks."""
     w = workload
     lasts = f"must lie between {LEAST_SECONDS:g} and {MOST_SECONDS:g} seconds"
     rules = (
@@ -125,12 +125,12 @@ def _breach(
 ) -> ValueError:
     row = int(np.argmax(broken))
     who = f"Row {row}" if ids is None else f"Job {ids[row]}"
-    given = np.asarray(values, dtype=object)  # as it was given: an integer of any size keeps its digits
+    given = np.asarray(values, dtype=object)  # as given: an integer of any size keeps its digits
     return ValueError(f"{who}: {field}={given.item() if given.ndim == 0 else given[row]} {rule}.")
 
 
 def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
-    """Return the values read-only and contiguous, copied unless nobody can change them."""
+    """Return the values read-only and contiguous, copied unless they can no longer be changed."""
     final = values.dtype == kind and values.flags.c_contiguous and not values.flags.writeable and values.base is None
     if final:
         return values
@@ -140,7 +140,7 @@ def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
 
 
 def row_numbers(verb: str, rows: ArrayLike) -> NDArray[np.int64]:
-    """Return row numbers, or say what else was given."""
+    """Return row numbers; raise if something else was given."""
     index = np.asarray(rows)
     if index.size and index.dtype.kind not in "iu":
         raise TypeError(f"{verb}: rows of type {index.dtype} must be row numbers; filter() takes booleans.")
@@ -148,7 +148,7 @@ def row_numbers(verb: str, rows: ArrayLike) -> NDArray[np.int64]:
 
 
 def row_mask(verb: str, mask: ArrayLike, jobs: int) -> NDArray[np.bool_]:
-    """Return a boolean for each job, or say what else was given."""
+    """Return a boolean per job; raise if something else was given."""
     kept = np.asarray(mask)
     if kept.dtype != np.bool_ or kept.shape != (jobs,):
         raise ValueError(

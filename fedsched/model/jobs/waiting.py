@@ -1,4 +1,4 @@
-"""Jobs that all wait already, as a package: what becomes of their times."""
+"""Workloads in which all jobs wait from the start, as a package: how their times change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def submitted(call: str, workload: Workload, submits: str, t0: float | None, *, some_run: bool) -> Workload:
-    """Return the jobs as a call is asked to take them: all waiting from the begin on ("now"), or as they are."""
+    """Return the jobs as the call asks for them: all waiting from the beginning ("now"), or unchanged ("keep")."""
     if submits not in SUBMITS:
         raise unknown_name("submits", submits, SUBMITS)
     if submits == "keep" or len(workload) == 0:
@@ -29,10 +29,10 @@ def submitted(call: str, workload: Workload, submits: str, t0: float | None, *, 
 
 
 def waiting_from(workload: Workload, now: float) -> Workload:
-    """Return the workload with all jobs submitted at one time, but those that follow others [45].
+    """Return the workload with all jobs submitted at one time; jobs that follow others still wait for those [45].
 
-    Singletons wait for the jobs before them; jobs that were cancelled before leave then. The waits that the log records
-    are of other submits, and are dropped.
+    Singletons wait for the jobs before them. Jobs with an earlier cancellation leave at that time. The log's recorded
+    waits are dropped because they belong to other submit times.
     """
     leaving = workload.cancel_at
     if leaving is not None:

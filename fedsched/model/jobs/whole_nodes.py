@@ -1,4 +1,4 @@
-"""Several tasks of a job on each of its nodes, where nodes are not shared: the job holds whole nodes [76]."""
+"""Jobs with several tasks on each node, if nodes are not shared: such a job holds whole nodes [76]."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def who_may_share_a_node(workload: Workload) -> NDArray[np.int64]:
-    """Return the rows of the jobs of which several tasks may stand on a node, in words that are not yet read."""
+    """Return the rows of the jobs that may have several tasks on a node and are not yet converted to whole nodes."""
     if workload.layout is None:
         return np.zeros(0, dtype=np.int64)
     each, alone = layout_of(workload)
@@ -34,14 +34,14 @@ def who_may_share_a_node(workload: Workload) -> NDArray[np.int64]:
 def on_whole_nodes(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], usable: NDArray[np.bool_]
 ) -> tuple[Workload, dict[int, str]]:
-    """Return the workload with some jobs as jobs of whole nodes, and why others cannot be.
+    """Return the workload with these jobs converted to whole nodes, and the reason for each that cannot be.
 
     Parameters
     ----------
     rows
         The jobs: see `who_may_share_a_node`.
     usable
-        Whether each of them may have nodes of each group.
+        Whether each of these jobs may use nodes of each group.
     """
     jobs = workload.take(rows)
     fits = _to_a_node(jobs, federation, usable)
@@ -52,7 +52,7 @@ def on_whole_nodes(
     fewest, lacking = fewest_nodes(fits, sizes, jobs.tasks)
     refused: dict[int, str] = {}
     several = np.zeros(len(jobs), np.bool_) if jobs.alternatives is None else np.diff(jobs.alternatives.first) > 1
-    for i in np.flatnonzero(uneven & ~several & (lacking > 0)).tolist():  # of several shapes another one may be taken
+    for i in np.flatnonzero(uneven & ~several & (lacking > 0)).tolist():  # a job of several shapes may take another one
         refused[int(rows[i])] = (
             f"{EXCLUSIVE}: some nodes that it may have hold {least[i]} of its {jobs.tasks[i]} tasks, others {most[i]}, "
             f"and all together {jobs.tasks[i] - lacking[i]} of its {jobs.tasks[i]}"
@@ -66,7 +66,7 @@ def on_whole_nodes(
 
 
 def _to_a_node(jobs: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks of a job stand on a node of each group that it may have."""
+    """Return jobs × groups: how many tasks of a job stand on a node of each group that it may use."""
     each, _ = layout_of(jobs)
     unsaid, most = np.flatnonzero(each == 0), widest(jobs)
     found = np.repeat(np.minimum(each, most)[:, None], len(federation.groups), axis=1)
@@ -96,7 +96,7 @@ def _in_nodes(
 def _demand(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], each: NDArray[np.int64]
 ) -> NodeDemands | None:
-    """Return what each node of the jobs must have: what all tasks take that stand on it, or one where that differs."""
+    """Return what each node of the jobs must have: the demand of all its tasks, or of one task if the job is uneven."""
     columns = {} if workload.demand is None else {name: one.copy() for name, one in workload.demand.columns().items()}
     uneven, even = rows[each == 0], each > 0
     if uneven.size:
@@ -119,7 +119,7 @@ def _add_together(
         column[rows] = _times(column[rows], each)
     some = needs_of_tasks(jobs, federation)
     if CORES not in known and CORES not in columns and all(limit.cpus is None for limit in federation.limits):
-        del some[CORES]  # nobody counts them
+        del some[CORES]  # cores are not counted anywhere
     together = {name: _times(need, each) for name, need in some.items()}
     if GPU in known and SHARE in columns:
         on_one = on_one_gpu(jobs, federation)
@@ -131,7 +131,7 @@ def _add_together(
 
 
 def _times(need: NDArray[np.int64], each: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what so many tasks take together; more than any node has where that is beyond all numbers."""
+    """Return the demand of this many tasks together, capped just above what any node can have."""
     together = need * np.minimum(each, MOST // np.maximum(need, 1) + 1)
     return np.asarray(np.where(need > MOST // each, MOST + 1, together))
 
@@ -145,7 +145,7 @@ def _layout(workload: Workload, rows: NDArray[np.int64], each: NDArray[np.int64]
 
 
 def refuse_whole_nodes(workload: Workload) -> None:
-    """Raise where a job counts whole nodes, on which others cannot be."""
+    """Raise if a job counts whole nodes, which cannot be shared."""
     for row in np.flatnonzero(tasks_on_nodes(workload))[:1].tolist():
         raise InfeasibleError(
             f"Job {workload.id[row]}: its tasks are counted in whole nodes ({ON_NODES}), which it does not share; give "
@@ -154,7 +154,7 @@ def refuse_whole_nodes(workload: Workload) -> None:
 
 
 def in_words(workload: Workload) -> list[str]:
-    """Return how many tasks stand on how many nodes, where several stand on one."""
+    """Return how many tasks run on how many nodes, if several run on one; else nothing."""
     on_nodes = tasks_on_nodes(workload)
     if not on_nodes.any():
         return []

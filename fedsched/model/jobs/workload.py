@@ -1,4 +1,4 @@
-"""Workload: a table of arrays, one row a job, with what is known about where it came from."""
+"""Workload: a table of arrays, one row per job, with a record of its origin."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Workload(WorkloadConvenience):
-    """Jobs as a table of read-only arrays, checked when made; every change gives a new workload.
+    """Jobs as a table of read-only arrays, checked at construction; every change gives a new workload.
 
-    Two workloads are equal when they hold the same jobs: the same arrays, sites, machine size and log columns. Name,
-    header, cleaning report and history tell where the jobs came from and do not count.
+    Two workloads are equal if they hold the same jobs: the same arrays, sites, machine size and log columns. Name,
+    header, cleaning report and history describe their origin and are not compared.
 
     Parameters
     ----------
@@ -57,46 +57,47 @@ class Workload(WorkloadConvenience):
     id
         Distinct whole numbers; default 1..n.
     compute_fraction, task_bandwidth
-        The share of the run time that computes (default 1), and bytes a second that a task sends (default 0).
+        The share of the run time that computes (default 1), and the bytes a second that a task sends (default 0).
     origin
-        The index in `sites` of the site that each job was submitted at; -1 (default) = none.
+        The index in `sites` of the site at which each job was submitted; -1 (default) = none.
     user
         Whole numbers; -1 (default) = unknown.
     allowed
         Which sites each job may use: booleans of shape (jobs, sites); None (default) = all.
     sites
-        Names of the sites; they match a federation's clusters by name, or, when all are the numbers 1..K, by position.
+        Names of the sites; they match a federation's clusters by name, or by position if all are the numbers 1..K.
     pools
         How much of each of a federation's pools the jobs hold while they run, by name: {"matlab": [1, 0, 2]}; None
         (default) = nothing.
     after
         What jobs wait for, as Slurm's --dependency: "afterok:12+5,singleton", texts or {id: text}; None = nothing.
-        `aftercorr` goes by the labels "array" and "task", and becomes the `afterok` that it is.
+        `aftercorr` uses the labels "array" and "task", and is stored as the `afterok` that it means.
     begin, held
-        The earliest start that each job's user asked for; 0 = its submit. And when it is held, as by `scontrol hold`,
-        and may not start: {12: [(3600, 7200)]}, or a text a job: "3600-7200|9000-9600". None (default) = nothing.
+        The earliest start that each job's user asked for; 0 = its submit. The intervals in which it is held, as by
+        `scontrol hold`, and may not start: {12: [(3600, 7200)]}, or a text per job: "3600-7200|9000-9600". None
+        (default) = nothing.
     cancel_at
-        When each job leaves the queue if it has not started by then; -1 = it stays. None (default) = all do.
+        When each job leaves the queue if it has not started; -1 = never. None (default) = never for all.
     feedback
-        Whom each job follows (`generate.feedback`): {"preceding": ids, "think_time": seconds}; -1 = nobody.
+        The job that each job follows (`generate.feedback`): {"preceding": ids, "think_time": seconds}; -1 = none.
     labels
-        Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
+        Texts of each job by name; singletons compare the label "name": {"name": ["fit", "fit", "plot"]}.
     demand
         How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]};
-        where jobs share nodes, or several of its tasks stand on one, what each task takes.
+        what each task takes if jobs share nodes or several of a job's tasks are on one node.
     layout
-        How tasks stand on nodes: {"tasks_per_node": [4, 0], "exclusive": [0, 1]}; 0 = as it comes.
+        How tasks are laid out on nodes: {"tasks_per_node": [4, 0], "exclusive": [0, 1]}; 0 = any.
     alternatives
-        Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
-        runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
+        Shapes of which each job takes one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
+        runtime and estimate, or a text per job: "4x3600/7200|8x2000". None (default) = no job has a choice.
     watts, slack, nice
-        What each node of a job draws while it runs, by how many seconds plans may put it off, and what its user takes
-        off its priority; -1, 0 and 0, or None (default) for all = the busy watts of its group, not at all, and nothing.
+        Watts of each node of a job while it runs (-1 = the busy watts of its group), seconds by which plans may delay
+        the job (0 = none), and what its user subtracts from its priority (0 = nothing). None (default) = -1, 0 and 0.
     gear
-        In which of its nodes' gears each job runs, for the times that it says; 0, or None for all, = full speed.
+        The gear of its nodes in which each job runs, for its given times; 0, or None for all, = full speed.
     log, name, nodes, header, cleaning, history
-        Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
-        altered, and what made this workload.
+        Of a log: its other columns, its name, its machine's number of nodes (0 = unknown), its header, what reading
+        dropped or altered, and the operations that made this workload.
     """
 
     submit: NDArray[np.float64]
@@ -240,12 +241,12 @@ class Workload(WorkloadConvenience):
         return self.take(np.flatnonzero((self.submit >= begin) & (self.submit < end)))._noted(f"window({begin}, {end})")
 
     def filter(self, mask: ArrayLike | Callable[[Workload], ArrayLike]) -> Workload:
-        """Return the jobs for which the mask is true: booleans, or a function of the workload that gives them."""
+        """Return the jobs for which the mask is true: booleans, or a function that maps the workload to booleans."""
         kept = row_mask("filter", mask(self) if callable(mask) else mask, len(self))
         return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {counted(len(self), 'job')} kept")
 
     def sample(self, jobs: int, *, seed: int = 0) -> Workload:
-        """Return so many jobs drawn at random without replacement, in the order of the table."""
+        """Return this many jobs, drawn at random without replacement, in the order of the table."""
         jobs, seed = whole("sample", "jobs", jobs), seed_of("sample", seed)
         if not 0 <= jobs <= len(self):
             raise ValueError(f"sample({jobs}): the number of jobs must lie between 0 and the workload's {len(self)}.")
@@ -271,7 +272,7 @@ class Workload(WorkloadConvenience):
     def scale_load(self, factor: float) -> Workload:
         """Return the jobs with all times between submits divided by the factor: 2 doubles the load.
 
-        The log's recorded waits are dropped: they are of another load.
+        The log's recorded waits are dropped because they belong to another load.
         """
         if not (np.isfinite(factor) and factor > 0):
             raise ValueError(f"scale_load({factor}): the factor must be finite and above 0.")
@@ -295,25 +296,25 @@ class Workload(WorkloadConvenience):
         return self.with_sites(renamed(self.sites, names))
 
     def label(self, name: str) -> NDArray[Any]:
-        """Return a text of every job, '' where it has none of that name."""
+        """Return a text per job, '' if it has none of that name."""
         nothing = np.full(len(self), "")
         return nothing if self.labels is None else self.labels.columns().get(name, nothing)
 
     @property
     def partition(self) -> NDArray[Any]:
-        """Return the partition of every job, '' where it names none; of several, "a,b", the first."""
+        """Return the partition of each job, '' if it names none; the first if it names several, as "a,b"."""
         asked = self.label("partition")
         first = {text: text.partition(",")[0] for text in set(asked.tolist()) if "," in text}
         return np.array([first.get(text, text) for text in asked.tolist()], dtype=object) if first else asked
 
     @property
     def extras(self) -> dict[str, JobColumns]:
-        """Return what jobs ask for beside the plain model, by field; nothing that none of them asks for."""
+        """Return the optional requests of jobs, by field; fields that no job uses are left out."""
         return {field: part for field in EXTRAS if (part := getattr(self, field)) is not None}
 
     @property
     def optional(self) -> dict[str, JobColumns]:
-        """Return all that these jobs have and jobs need not have, by field."""
+        """Return all optional columns of these jobs, by field, with those of the log."""
         return {field: part for field in OPTIONAL if (part := getattr(self, field)) is not None}
 
     @property
@@ -322,7 +323,7 @@ class Workload(WorkloadConvenience):
         return float(np.dot(self.tasks, self.runtime))
 
     def load(self, nodes: int | None = None) -> float:
-        """Return the offered load: area over nodes times the time between the first and the last submit."""
+        """Return the offered load: area / (nodes × time between the first and the last submit)."""
         size = self.nodes if nodes is None else nodes
         if size < 1:
             raise ValueError(f"load: nodes={size}; the machine's size is unknown: give load(nodes=...).")
@@ -331,14 +332,14 @@ class Workload(WorkloadConvenience):
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and the model does not, a few words each: "5 partitions pooled"."""
+        """Return what the jobs' log holds and the model ignores, a few words each: "5 partitions pooled"."""
         from fedsched.model.jobs.unmodelled import unmodelled
 
         return unmodelled(self)
 
     @property
     def recorded(self) -> Recorded | None:
-        """Return the waits and slowdowns that the log itself records for these jobs; None where it records no start."""
+        """Return the waits and slowdowns by the starts that the log records; None if it records none."""
         from fedsched.model.jobs.recorded import recorded
 
         return recorded(self)
