@@ -1,4 +1,4 @@
-"""When jobs leave the queue if they have not started by then: their users take them back [44]."""
+"""Cancellations: when jobs that have not started leave the queue because their users cancel them [44]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAYS = -1.0
 
 
 class Cancellations(JobTimes):
-    """When each job is cancelled that has not started by then, on the clock of the submits; -1 = never."""
+    """The time, on the clock of the submits, at which each job is cancelled if it has not started; -1 = never."""
 
     __slots__ = ()
     NAMES = ("cancel_at",)
@@ -28,12 +28,12 @@ class Cancellations(JobTimes):
 
     @property
     def cancel_at(self) -> NDArray[np.float64]:
-        """Return the times, -1 where it is never."""
+        """Return the times, -1 if never."""
         return self.given
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Return the same, infinite where it is never."""
+        """Return the times, infinite if never."""
         return np.where(self.given == STAYS, np.inf, self.given)
 
     def __str__(self) -> str:
@@ -41,33 +41,33 @@ class Cancellations(JobTimes):
 
 
 def may_be_cancelled(workload: Workload) -> NDArray[np.bool_]:
-    """Return which jobs are cancelled if they have not started by a time of their own."""
+    """Return which jobs are cancelled if they have not started by a given time."""
     if workload.cancel_at is None:
         return np.zeros(len(workload), dtype=np.bool_)
     return np.isfinite(workload.cancel_at.times)
 
 
 def until(workload: Workload, time: float) -> Cancellations | None:
-    """Return the cancellations that come by a time, the workload's own where no other is to come; None where none."""
+    """Return the cancellations up to a time (the workload's own object if none is later); None if there are none."""
     if workload.cancel_at is None or not (later := workload.cancel_at.cancel_at > time).any():
         return workload.cancel_at
     return Cancellations.of(np.where(later, STAYS, workload.cancel_at.cancel_at), workload.id)
 
 
 def cancelled_in(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which jobs of a schedule were cancelled: they have no start, their time has come, nothing killed them."""
+    """Return which jobs of a schedule were cancelled: no start, the cancellation time has passed, and not killed."""
     if schedule.workload.cancel_at is None:
         return np.zeros(len(schedule), dtype=np.bool_)
     gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.times <= schedule.until)
     gone &= np.isfinite(schedule.workload.cancel_at.times)
     lost, times = schedule.lost, schedule.workload.cancel_at.times[schedule.lost.job]
-    gone[lost.job[(lost.start < times) & (times <= lost.end)]] = False  # who ran then stays
+    gone[lost.job[(lost.start < times) & (times <= lost.end)]] = False  # a job that ran at that time stays
     gone[lost.killed] = False
     return gone
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return who was cancelled, in a line."""
+    """Return a line that names the cancelled jobs; none if no job was cancelled."""
     gone = cancelled_in(schedule)
     jobs = f"{counted(int(gone.sum()), 'job')} ({first_of(schedule.workload.id[gone])})"
     return [f"cancelled before they started: {jobs}"] * bool(gone.any())

@@ -1,4 +1,4 @@
-"""Tasks of an array that wait for those of their number in another one: `aftercorr`, as the `afterok` it is [34]."""
+"""`aftercorr`, task k of an array waits for task k of another one, spelled out as `afterok` conditions [34]."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 Task = TypeVar("Task")
 
-MOST = 2_000_000  # conditions that are listed: each task of an array may wait for each of another
+MOST = 2_000_000  # the most conditions: each task of an array may wait for each of another one
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def counterparts(number: int, others: Mapping[int, Task], named: Mapping[int, Task]) -> list[Task]:
-    """Return whom a task waits for of another array's: the one of its number, or all that are named if none has it."""
+    """Return the tasks of another array that a task waits for: the one with its number, else all named ones."""
     return [others[number]] if number in others else list(named.values())
 
 
 def spelled_out(workload: Workload) -> Dependencies | None:
-    """Return what jobs wait for, with whom each of them waits for by `aftercorr`, as `afterok`."""
+    """Return the dependencies with each `aftercorr` replaced by the `afterok` conditions that it means."""
     after = workload.after
     if after is None or not (corresponding := after.waits.kind == Kind.AFTERCORR).any():
         return after
     arrays, texts, listed = _Arrays(workload), after.texts.copy(), 0
-    parsed = cache(conditions_of)  # the tasks of an array wait for the same
+    parsed = cache(conditions_of)  # the tasks of an array share one text
     for row in np.unique(after.waits.job[corresponding]).tolist():
         found = [one for condition in parsed(texts[row]) for one in arrays.meant(condition, row)]
         texts[row] = ",".join(dict.fromkeys(map(str, found)))
@@ -47,7 +47,7 @@ def spelled_out(workload: Workload) -> Dependencies | None:
 
 
 class _Arrays:
-    """Of which arrays jobs are, and as which tasks: their labels `array` and `task`."""
+    """The array and task number of each job, by its labels `array` and `task`."""
 
     def __init__(self, workload: Workload) -> None:
         self._id = workload.id.tolist()
@@ -59,7 +59,7 @@ class _Arrays:
         self._numbered: dict[str, dict[int, int]] = {}
 
     def meant(self, condition: Condition, row: int) -> Iterable[Condition]:
-        """Return what a condition of a job comes to, by jobs' ids."""
+        """Return the conditions on job ids that a condition of a job stands for."""
         if condition.kind is not Kind.AFTERCORR:
             return [condition]
         array = self._array[self._row[condition.on]] if condition.on in self._row else ""
@@ -73,7 +73,7 @@ class _Arrays:
         return [condition._replace(kind=Kind.AFTEROK, on=job) for job in jobs]
 
     def _tasks(self, array: str) -> dict[int, int]:
-        """Return the jobs of an array by their numbers in it."""
+        """Return the job ids of an array's tasks, by task number."""
         if array not in self._numbered:
             tasks = self._numbered[array] = {}
             for row in self._rows[array]:

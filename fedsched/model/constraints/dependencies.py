@@ -1,4 +1,4 @@
-"""What jobs wait for beside nodes: for other jobs, and for nobody else of their name to run [34, 35]."""
+"""Dependencies: which other jobs a job waits for before it may start, singletons included [34, 35]."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MINUTE = 60.0
 
 
 class Kind(IntEnum):
-    """What of another job a condition waits for."""
+    """The event of another job that a condition waits for."""
 
     AFTER = 0  # its start
     AFTERANY = 1  # its end
     AFTEROK = 2  # its end, if it ends well
     AFTERNOTOK = 3  # its end, if it ends badly
     SINGLETON = 4  # the end of every job of the same user and name before this one
-    AFTERCORR = 5  # of its counterpart in an array, which a workload spells out as AFTEROK: no job has this for long
+    AFTERCORR = 5  # of the counterpart in another array; a workload replaces it by AFTEROK conditions at once
 
 
 class End(IntEnum):
@@ -47,10 +47,10 @@ class End(IntEnum):
 
 
 class Condition(NamedTuple):
-    """That a job waits until so many seconds after something of another job."""
+    """A condition: wait until `lag` seconds after an event of another job."""
 
     kind: Kind
-    on: int  # the other job's id; of a singleton -1
+    on: int  # the other job's id; -1 for a singleton
     lag: float
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Condition(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Conditions as columns: the row `job` waits for `on`, another row or, where it says so, the id of a job."""
+    """Conditions as columns: the row `job` waits for `on`, a row, or a job id if stated so."""
 
     job: NDArray[np.int64]
     on: NDArray[np.int64]
@@ -78,9 +78,9 @@ _LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies(JobColumns):
-    """What every job waits for, in the words of Slurm's --dependency: "afterok:12:13,singleton", "after:7+10".
+    """What each job waits for, in the syntax of Slurm's --dependency: "afterok:12:13,singleton", "after:7+10".
 
-    What follows a + are minutes, or seconds with an s. All of a job's conditions must hold.
+    The number after a + is in minutes, or in seconds with an s. All of a job's conditions must hold.
     """
 
     PREFIX = ""
@@ -89,11 +89,11 @@ class Dependencies(JobColumns):
     NOTHING = ""
 
     texts: NDArray[Any]
-    waits: Edges  # the same as numbers, `on` an id
+    waits: Edges  # the same conditions as numbers; `on` is a job id
 
     @classmethod
     def of(cls, given: Dependencies | Mapping[Any, Any] | Sequence[str], ids: NDArray[np.int64]) -> Dependencies | None:
-        """Return what these jobs wait for, of a text a job or of texts by ids; None where they wait for nothing."""
+        """Return the dependencies of these jobs, given as one text per job or texts by id; None if no job has any."""
         if isinstance(given, Dependencies):
             return given
         if isinstance(given, Mapping) and set(given) != {"after"}:
@@ -106,7 +106,7 @@ class Dependencies(JobColumns):
         if not any(column):
             return None
         rows = np.flatnonzero(column != "")
-        read: dict[str, tuple[str, list[Condition]]] = {}  # the tasks of an array wait for the same
+        read: dict[str, tuple[str, list[Condition]]] = {}  # the tasks of an array share one text
         for row in rows.tolist():
             if (text := column[row]) not in read:
                 conditions = conditions_of(text, f"Job {ids[row]}")
@@ -121,20 +121,20 @@ class Dependencies(JobColumns):
         return cls(told, Edges(job, on, kind, np.array([one.lag for one in each], dtype=np.float64)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the texts."""
+        """Return the dependencies as one column of texts."""
         return {"after": self.texts}
 
     def of_job(self, row: int) -> str | None:
-        """Return what one job waits for."""
+        """Return the text of one job's dependencies; None if it has none."""
         return str(self.texts[row]) or None
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of what is said of one job after the other."""
+        """Return the column of texts, from the jobs' texts in order."""
         return {"after": np.array([text or "" for text in said], dtype=object)} if any(said) else {}
 
     def renumbered(self, new: Mapping[int, int]) -> Dependencies | None:
-        """Return the same conditions where jobs have other ids; those on jobs that have none are dropped."""
+        """Return the conditions for new job ids; conditions on jobs without a new id are dropped."""
         texts = []
         for text in self.texts.tolist():
             kept = (one for one in conditions_of(text) if one.kind is Kind.SINGLETON or one.on in new)
@@ -146,7 +146,7 @@ class Dependencies(JobColumns):
 
 
 def conditions_of(text: str, whose: str = "after") -> list[Condition]:
-    """Return the conditions in a text; an error says what is wrong with it, and whose it is."""
+    """Return the conditions in a text; errors say what is wrong with it and name the job."""
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         word, _, rest = part.partition(":")
@@ -193,9 +193,9 @@ def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> 
 
 
 def edges_of(workload: Workload) -> Edges:
-    """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35].
+    """Return which rows wait for which rows; conditions on jobs that are not here already hold [35].
 
-    Whom jobs follow comes last: their submits wait for ends, whatever these are [45].
+    Edges from `feedback` come last: a submit waits for the end of another job, however that job ends [45].
     """
     rows, on, think = followers_of(workload)
     moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)
@@ -203,7 +203,7 @@ def edges_of(workload: Workload) -> Edges:
 
 
 def ties_of(workload: Workload) -> Edges:
-    """Return who waits for whom by a condition of its own, by rows: all but those who follow others' ends."""
+    """Return which rows wait for which rows by their dependencies, without the edges from `feedback`."""
     if workload.after is None:
         return NO_EDGES
     waits = workload.after.waits
@@ -225,8 +225,8 @@ def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:
 
 
 def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
-    # A singleton waits for the jobs of its user and name since the singleton before it, and for that one: unless that
-    # may be cancelled, before those that it waited for have ended.
+    # A singleton waits for the jobs of its user and name since the previous singleton, and for that one. If the
+    # previous one may be cancelled before the jobs that it waits for have ended, these are waited for as well.
     waits = NO_EDGES if workload.after is None else workload.after.waits
     alone: dict[int, float] = {}
     for row, lag in zip(
@@ -247,7 +247,7 @@ def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
 
 
 def settled(workload: Workload) -> Dependencies | None:
-    """Return the same conditions, singletons by the jobs before them: for other submits than these."""
+    """Return the dependencies with singletons replaced by conditions on earlier jobs, so that submits may change."""
     if workload.after is None:
         return None
     if not (workload.after.waits.kind == Kind.SINGLETON).any():
@@ -263,7 +263,7 @@ def settled(workload: Workload) -> Dependencies | None:
 
 
 def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
-    """Return how every job ends, once it has run: as its log says, and badly where it is killed [35]."""
+    """Return how each job ends if it runs: as its log says, badly if it is killed [35]."""
     ends = np.full(len(workload), int(End.WELL), dtype=np.int64)
     if reading.kill_at_estimate:
         ends[workload.estimate < workload.runtime] = End.BADLY
@@ -284,11 +284,11 @@ def never_start(
     begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
 ) -> NDArray[np.bool_]:
-    """Return which jobs have a condition that cannot hold, or wait for one of those [35].
+    """Return which jobs never start: a condition cannot hold, or it is on a job that never starts [35].
 
-    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42]. Those who `missed` a
-    reservation are among them [46]. The `cancelled` ones have not run, but for the rows `begun`, which lost a run;
-    whoever may be cancelled ends in any case [44].
+    The `killed` rows ended badly. If `any_may_be_killed`, every job may still end badly [42]. Jobs that `missed` a
+    reservation are included [46]. The `cancelled` jobs did not run, except the rows `begun`, which lost a run. Jobs
+    that may be cancelled end in any case and are excluded [44].
     """
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed.copy()
@@ -316,7 +316,7 @@ def broken_edges(
     begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
 ) -> NDArray[np.bool_]:
-    """Return which conditions cannot hold by how the jobs that they are about end; the words are `never_start`'s."""
+    """Return which conditions cannot hold because of how the other job ends; parameters as in `never_start`."""
     ends = ends_of(workload, reading)
     broken = np.zeros(edges.job.size, dtype=np.bool_)
     if killed is not None:
@@ -333,9 +333,9 @@ def broken_edges(
 
 
 def in_order(workload: Workload, edges: Edges) -> list[int]:
-    """Return the edges so that all of a job come before those of who waits for it.
+    """Return the edges in topological order: a job's own edges precede those of jobs that wait for it.
 
-    Jobs that wait for each other in a circle are refused by name.
+    Raise if jobs wait for each other in a cycle.
     """
     open_ = np.bincount(edges.job, minlength=len(workload))
     by_on = np.argsort(edges.on, kind="stable")
@@ -343,7 +343,7 @@ def in_order(workload: Workload, edges: Edges) -> list[int]:
     job_of, edge_of = edges.job[by_on].tolist(), by_on.tolist()
     ready = np.flatnonzero(open_ == 0).tolist()
     left, order = open_.tolist(), list[int]()
-    for on in ready:  # it grows on the way
+    for on in ready:  # the list grows during the loop
         order += edge_of[begin[on] : begin[on + 1]]
         for job in job_of[begin[on] : begin[on + 1]]:
             left[job] -= 1
@@ -359,7 +359,7 @@ def in_order(workload: Workload, edges: Edges) -> list[int]:
 
 
 def _circle(edges: Edges, among: set[int]) -> list[int]:
-    """Return a circle of jobs, each waiting for the next."""
+    """Return a cycle of jobs, each waiting for the next."""
     waits_for = {job: on for job, on in zip(edges.job.tolist(), edges.on.tolist(), strict=True) if {job, on} <= among}
     seen: dict[int, None] = {}
     job = min(waits_for)
@@ -371,7 +371,7 @@ def _circle(edges: Edges, among: set[int]) -> list[int]:
 
 
 def unmet(workload: Workload) -> str | None:
-    """Return that some conditions are on jobs that are not here, in a few words; None where none is."""
+    """Return, in words, how many jobs depend on jobs that are not here; None if none do."""
     if workload.after is None:
         return None
     waits = workload.after.waits

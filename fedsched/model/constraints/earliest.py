@@ -1,4 +1,4 @@
-"""Before when jobs may not start, whatever is free: what their users asked for beside the submit time [34]."""
+"""Earliest starts: times before which jobs may not start, as their users asked besides the submit time [34]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_ONCE = LEAST
 
 
 class EarliestStarts(JobTimes):
-    """The earliest start of every job, on the clock of the submits; 0 = its submit."""
+    """The earliest start of each job, on the clock of the submits; 0 = its submit."""
 
     __slots__ = ()
     NAMES = ("begin",)

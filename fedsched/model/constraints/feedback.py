@@ -1,4 +1,4 @@
-"""Whom jobs follow: their users see a job end, think, and submit the next one [45]."""
+"""Feedback: a user submits the next job after a think time that begins at the end of the preceding job [45]."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NOBODY = -1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feedback(JobColumns):
-    """Each job's preceding job, by id, and the seconds from that one's end to its own submit; -1 = none.
+    """The id of each job's preceding job, and the seconds from its end to this job's submit; -1 = none.
 
-    Thinking takes as long on any clock.
+    Think times do not change if submits are moved onto another clock.
     """
 
     PREFIX = "feedback."
@@ -38,7 +38,7 @@ class Feedback(JobColumns):
 
     @classmethod
     def of(cls, given: Feedback | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Feedback | None:
-        """Return whom these jobs follow; None where they follow nobody."""
+        """Return the feedback of these jobs; None if no job follows another."""
         if isinstance(given, Feedback):
             return given
         if not isinstance(given, Mapping) or set(given) != set(cls.NAMES):
@@ -62,7 +62,7 @@ class Feedback(JobColumns):
         return {"preceding": self.preceding, "think_time": self.think_time}
 
     def renumbered(self, new: Mapping[int, int]) -> Feedback | None:
-        """Return the same where jobs have other ids; whoever follows one that has none follows nobody."""
+        """Return the feedback for new job ids; jobs with a preceding job that has no new id follow none."""
         preceding = np.array([new.get(int(job), NOBODY) for job in self.preceding.tolist()], dtype=np.float64)
         think = np.where(preceding == NOBODY, NOBODY, self.think_time)
         return self.of({"preceding": preceding, "think_time": think}, np.arange(preceding.size))
@@ -72,7 +72,7 @@ class Feedback(JobColumns):
 
 
 def followers_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return who follows whom, by rows, and for how long its user thinks; jobs that are not here are not followed."""
+    """Return the rows of jobs that follow others here, the rows of those others, and the think times in seconds."""
     if workload.feedback is None:
         none = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0)
@@ -84,18 +84,18 @@ def followers_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def submits_after(workload: Workload, over: NDArray[np.float64], cancelled: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return when jobs were submitted, where they ended at these times (NaN: they did not); else as recorded."""
+    """Return each job's submit time, given end times (NaN: no end); as recorded if its preceding job has none."""
     rows, on, think = followers_of(workload)
     submit = np.array(workload.submit)
     moved = over[on] + think
-    if workload.cancel_at is not None:  # some had left before their users would have submitted them
+    if workload.cancel_at is not None:  # some jobs had left before their users would have submitted them
         moved = np.where(cancelled[rows] & (moved > workload.cancel_at.times[rows]), np.nan, moved)
     submit[rows] = np.where(np.isnan(moved), submit[rows], moved)
     return submit
 
 
 def not_here(workload: Workload) -> str | None:
-    """Return that some jobs follow jobs that are not here, in a few words; None where none does."""
+    """Return, in words, how many jobs follow jobs that are not here; None if none do."""
     if workload.feedback is None:
         return None
     asked = workload.feedback.preceding

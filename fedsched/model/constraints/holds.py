@@ -1,4 +1,4 @@
-"""When jobs are held: stretches of time in which a job may not start, as one under `scontrol hold` [73]."""
+"""Holds: intervals in which a job may not start, as under `scontrol hold` [73]."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HOLD = re.compile(rf"({NUMBER})-({NUMBER})")
 
 
 class Hold(NamedTuple):
-    """A stretch of time in which a job may not start; it may at its end."""
+    """An interval in which a job may not start; it may start at its end."""
 
     begin: float
     end: float
@@ -38,7 +38,7 @@ class Hold(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holds(JobLists):
-    """The stretches in which every job is held, in order, none touching another: "3600-7200|9000-9600", seconds."""
+    """The intervals in which each job is held, sorted and disjoint, in seconds: "3600-7200|9000-9600"."""
 
     NAMES = ("held",)
     ENTRY = Hold
@@ -50,20 +50,20 @@ class Holds(JobLists):
 
     @classmethod
     def listed(cls, given: Any, whose: str) -> list[Hold]:
-        """Return the holds in a text, or of pairs; errors say whose."""
+        """Return the holds in a text, or in pairs; errors name the job."""
         return holds_of(given, whose)
 
     @property
     def jobs(self) -> int:
-        """Return how many jobs are held at some time."""
+        """Return the number of jobs with a hold."""
         return int((np.diff(self.first) > 0).sum())
 
     def holds(self, row: int) -> list[Hold]:
-        """Return when one job is held."""
+        """Return the holds of one job."""
         return self.entries(row)
 
     def moved(self, onto: Callable[[Floats], Floats]) -> Self:
-        """Return the same holds on another clock, on which what is over before its 0 is forgotten."""
+        """Return the holds on another clock; parts before its 0 are dropped."""
         begin, end = np.maximum(onto(self.begin), 0.0), np.maximum(onto(self.end), 0.0)
         kept = begin < end
         many = np.bincount(self.owner[kept], minlength=self.first.size - 1)
@@ -72,22 +72,22 @@ class Holds(JobLists):
     def __str__(self) -> str:
         return f"{counted(self.jobs, 'job')} held for a time, {counted(self.begin.size, 'hold')} in all"
 
-    # ---- what they mean
+    # ---- the meaning of holds
 
     def released(self, moment: Floats) -> Floats:
-        """Return for every job the moment, or the end of the hold that it falls into."""
+        """Return, for each job, its moment, or the end of the hold that contains this moment."""
         return np.array([self.since(row, time, time) for row, time in enumerate(moment.tolist())], dtype=np.float64)
 
     def since(self, row: int, moment: float, time: float) -> float:
-        """Return from when a job may start at `time` or later that else might from `moment` on.
+        """Return from when a job may start if, without holds, it might from `moment` on; `time` is now.
 
-        It is when the last hold ends that has begun by then, if that is later.
+        This is the end of the last hold that has begun by `moment` or `time`, if that end is later.
         """
         ends = [hold.end for hold in self.holds(row) if hold.begin <= max(moment, time)]
         return max(moment, *ends[-1:], moment)
 
     def between(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
-        """Return when a job that waits from one time to another is not held, in order; never empty."""
+        """Return the intervals, in order, in which a job that waits from `since` to `until` is not held; never empty."""
         found, begin = [], since
         for hold in self.holds(row):
             if hold.end > begin and hold.begin < until:
@@ -97,7 +97,7 @@ class Holds(JobLists):
 
 
 def holds_of(entry: Any, whose: str) -> list[Hold]:
-    """Return the holds in a text, or of (begin, end) each, those that touch as one; errors say whose."""
+    """Return the holds in a text, or in (begin, end) pairs; holds that touch are joined; errors name the job."""
     if entry is None or entry != entry:
         return []
     given = _read(entry, whose) if isinstance(entry, str) else [_hold(one, whose) for one in entry]
@@ -140,7 +140,7 @@ def _hold(given: Any, whose: str) -> Hold:
 
 
 def begun_by(workload: Workload, time: float) -> Holds | None:
-    """Return the holds that have begun by a time, the workload's own where no other is to come; None where none."""
+    """Return the holds that begin by a time (the workload's own object if none begins later); None if there are none."""
     held = workload.held
     if held is None or (held.begin <= time).all():
         return held
@@ -149,24 +149,24 @@ def begun_by(workload: Workload, time: float) -> Holds | None:
 
 
 def held_at(workload: Workload, row: int, time: float) -> Hold | None:
-    """Return the hold that a job is under at a time."""
+    """Return the hold of a job at a time; None if it is not held then."""
     holds = [] if workload.held is None else workload.held.holds(row)
     return next((hold for hold in holds if hold.begin <= time < hold.end), None)
 
 
 def not_held_since(schedule: Schedule, since: Floats) -> Floats:
-    """Return since when each job was eligible, of when it would have been had nobody been held; for checks."""
+    """Return since when each job was eligible; `since` is the same without holds. For checks."""
     found, held = since.copy(), schedule.workload.held
-    given = schedule.start if schedule.promises is None else schedule.promises.time  # from then on nobody is held
+    given = schedule.start if schedule.promises is None else schedule.promises.time  # holds do not apply after that
     for row in range(0 if held is None else len(since)):
         for hold in held.holds(row) if held is not None else ():
-            if found[row] < hold.end <= given[row]:  # the last that was over by its start
+            if found[row] < hold.end <= given[row]:  # the last hold that ended by its start
                 found[row] = hold.end
     return found
 
 
 def broken_holds(schedule: Schedule) -> Iterator[str]:
-    """Give which jobs of a schedule were given nodes while they were held."""
+    """Yield an error for each job of a schedule that was given nodes while it was held."""
     workload, lost = schedule.workload, schedule.lost
     if workload.held is None:
         return

@@ -1,4 +1,4 @@
-"""By how long a plan may put off each job, as its user grants [71]."""
+"""Slack: by how long a plan may delay each job, as its user allows [71]."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR}
 
 
 class Slack(JobNumbers):
-    """By how many seconds plans may put off each job; 0 = not at all."""
+    """The seconds by which plans may delay each job; 0 = not at all."""
 
     __slots__ = ()
     NAMES = ("slack",)
@@ -27,13 +27,13 @@ class Slack(JobNumbers):
 
 
 def seconds_said(text: str) -> float | None:
-    """Return the seconds of a time as the command line has it, "4h", "90m", "600"; None where it is none."""
+    """Return the seconds of a command-line time, "4h", "90m", "600"; None if it is not a time."""
     found = _TEXT.fullmatch(text)
     return None if found is None else float(found[1]) * _SECONDS[found[2]]
 
 
 def slack_said(text: str) -> float:
-    """Return the seconds of a slack as the command line has it."""
+    """Return the seconds of a command-line slack."""
     if (seconds := seconds_said(text)) is None:
         raise ValueError(
             f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."

@@ -17,7 +17,7 @@ class FederationConvenience:
 
     @classmethod
     def example(cls, name: str = "example") -> Federation:
-        """Return a federation that ships with the package: `example`, or a teaching one of the thesis's figures."""
+        """Return a federation that ships with the package: `example`, or a teaching one after the thesis's figures."""
         from fedsched.io.platforms.toml import read_example_federation
 
         return read_example_federation(name)
@@ -30,7 +30,7 @@ class FederationConvenience:
         return read_federation(path)
 
     def write(self: Federation, path: str | Path) -> None:
-        """Write the federation to a TOML file that `read` gives back unchanged."""
+        """Write the federation to a TOML file; `read` returns it unchanged."""
         from fedsched.io.platforms.toml import write_federation
 
         write_federation(self, path)

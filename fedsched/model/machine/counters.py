@@ -1,7 +1,7 @@
-"""What limits count: how much each job takes of what is limited, and how many tasks of an array run together [43].
+"""Counters: how much of each limit a job uses, and how many tasks of an array may run together [43].
 
-A job on nodes that hold different numbers of its tasks takes as many of them as its placement makes it [76]: `weight`
-is then the least, by which it is known beforehand.
+A job on nodes that hold different numbers of its tasks uses an amount that depends on its placement [76]. Its `weight`
+is then the lower bound, which is known in advance.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _ARRAY = re.compile(r"(.+)%(\d{1,9})")
 
 
 class Counters(NamedTuple):
-    """What limits count: an amount each, and who takes how much of it, a row a job and counter."""
+    """What limits count: an amount per counter, and one entry per job and counter that it uses."""
 
     amount: NDArray[np.int64]
     counter: NDArray[np.int64]  # in ascending order
     job: NDArray[np.int64]
-    weight: NDArray[np.int64]  # the least, where it is up to the placement
-    row: NDArray[np.int64]  # then of `of_node`, else -1
-    of_node: NDArray[np.int64]  # row x group: what it takes for each node there
+    weight: NDArray[np.int64]  # a lower bound if it depends on the placement
+    row: NDArray[np.int64]  # of `of_node` if it depends on the placement, else -1
+    of_node: NDArray[np.int64]  # row x group: what the job uses per node there
     names: tuple[str, ...]
 
     def taken(self, entries: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what runs take on these nodes (entries × groups) of the counters of these entries."""
+        """Return what runs on these nodes (entries × groups) use of the counters of these entries."""
         found, row = self.weight[entries], self.row[entries]
         found[row >= 0] = (counts[row >= 0] * self.of_node[row[row >= 0]]).sum(axis=1)
         return found
 
 
 def counters_of(workload: Workload, federation: Federation) -> Counters:
-    """Return what binds these jobs; a job that is over a limit all by itself is refused by name."""
+    """Return the counters that limit these jobs; raise if a job alone exceeds a limit."""
     found = [*_of_limits(workload, federation), *_of_arrays(workload), *_of_partitions(workload, federation)]
     for name, what, amount, rows, weights in found:
         for k in np.flatnonzero(weights > amount)[:1]:
@@ -73,12 +73,12 @@ def counters_of(workload: Workload, federation: Federation) -> Counters:
 
 
 def someones(workload: Workload, federation: Federation) -> str:
-    """Return whose limit binds some of these jobs, the first one's; '' where none does."""
+    """Return the name of the first counter that limits some of these jobs; '' if there is none."""
     return next(iter(counters_of(workload, federation).names), "")
 
 
 def over_alone(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
-    """Return over which limit a job on these nodes is all by itself, in words; '' where it is over none."""
+    """Return, in words, the limit that a job on these nodes exceeds all by itself; '' if there is none."""
     counters = counters_of(workload, federation)
     entries = np.flatnonzero(counters.job == row)
     taken = counters.taken(entries, np.tile(counts, (entries.size, 1)))
@@ -104,13 +104,13 @@ def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]
 
 
 def _parts(workload: Workload) -> dict[str, NDArray[np.int64]]:
-    """Return how much of each a job takes while it runs, at least."""
+    """Return the least amount of each counted thing that a job uses while it runs."""
     cpus = counted_tasks(workload) * _cpus(workload)
     return {"jobs": np.ones(len(workload), dtype=np.int64), "nodes": workload.tasks, "cpus": cpus}
 
 
 def _cpus(workload: Workload) -> NDArray[np.int64]:
-    """Return the CPUs of each task; of whole nodes, those of all that stand together, but where these differ."""
+    """Return the CPUs of each counted task; a whole node counts the CPUs of all its tasks, unless the job is uneven."""
     demand = {} if workload.demand is None else workload.demand.columns()
     one = np.ones(len(workload), dtype=np.int64)
     return np.maximum(np.asarray(demand.get("cpu", one), dtype=np.int64), 1)
@@ -119,7 +119,7 @@ def _cpus(workload: Workload) -> NDArray[np.int64]:
 def _by_nodes(
     workload: Workload, federation: Federation, job: NDArray[np.int64], what: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what some of these jobs take for each node that they are given, and who has which row of it."""
+    """Return each entry's row of the table of amounts per node (-1 = none), and the table."""
     uneven, fits = fits_of(workload, federation)
     place, row = np.full(len(workload), -1), np.full(job.size, -1)
     place[uneven] = np.arange(uneven.size)
@@ -132,7 +132,7 @@ def _by_nodes(
 
 
 def _grouped(texts: NDArray[Any]) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """Return the texts that differ, and the rows of each."""
+    """Return the distinct texts, and the rows of each."""
     names, which = distinct(texts)
     order = np.argsort(which, kind="stable")
     return names, np.split(order, np.cumsum(np.bincount(which, minlength=len(names)))[:-1])
@@ -155,7 +155,7 @@ def _of_arrays(workload: Workload) -> Iterator[_Counter]:
 
 
 def _of_partitions(workload: Workload, federation: Federation) -> Iterator[_Counter]:
-    """Give a counter of its own to each job that some placement may put on more nodes than its partition lets it."""
+    """Yield a counter for each job that some placement may put on more nodes than its partition allows."""
     uneven = are_uneven(workload)
     most = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     if not uneven.any() or not most:

@@ -1,4 +1,4 @@
-"""Node groups, clusters and federations: what the jobs run on."""
+"""Node groups, clusters and federations: the machine that jobs run on."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-# A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
+# A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes without given watts.
 DEFAULT_BUSY_WATTS = Assumed(135.0)
 DEFAULT_IDLE_WATTS = Assumed(93.7)
-# And the other figures that stand in for ones nobody gave.
+# The other default figures.
 DEFAULT_SPEED = Assumed(1.0)
 UNLIMITED = Assumed(math.inf)
 MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks stay exact
@@ -55,15 +55,15 @@ MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks s
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be.
+    """Identical nodes of one cluster; a node runs one task at a time. Defaults are marked as assumed.
 
-    Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes that have enough of
-    the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Of equally fast
-    groups of a cluster, jobs take those of the least `weight` first. Where a federation's `power` switches idle nodes
-    off they draw `off_watts` then, and `shutdown_watts` (when not given: idle ones) and `boot_watts` (busy ones) for so
-    many seconds as they go off and come back. `nodes` says which of its cluster's nodes they are ("0-15,20") where
-    they are not the next ones; then all groups of the cluster say it. `gears` are slower ways to run, each the share of
-    the speed and the watts that a node draws then: ((0.8, 160.0), (0.6, 130.0)) are gears 1 and 2.
+    Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes with enough of the
+    `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Among equally fast groups
+    of a cluster, jobs take the one of the least `weight` first. If a federation's `power` switches idle nodes off, they
+    draw `off_watts` while off. Shutting down takes `shutdown_seconds` at `shutdown_watts` (default: the idle watts) and
+    booting takes `boot_seconds` at `boot_watts` (default: the busy watts). `nodes` names the group's nodes in its
+    cluster ("0-15,20") if they are not the next ones; then all groups of the cluster need it. `gears` are slower modes
+    of the nodes, as (share of the speed, watts): ((0.8, 160.0), (0.6, 130.0)) are gears 1 and 2.
     """
 
     count: int
@@ -71,7 +71,7 @@ class NodeGroup:
     busy_watts: float = DEFAULT_BUSY_WATTS
     idle_watts: float = DEFAULT_IDLE_WATTS
     name: str = ""
-    features: tuple[str, ...] = field(default=(), repr=False)  # as a federation's partitions
+    features: tuple[str, ...] = field(default=(), repr=False)  # not in repr: see `Federation.partitions`
     resources: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     weight: int = field(default=1, repr=False)
     off_watts: float | None = field(default=None, repr=False)
@@ -118,7 +118,7 @@ class NodeGroup:
 
     @property
     def switching(self) -> tuple[float | None, float, float | None, float, float | None]:
-        """Return what nodes draw off, and how long they boot and shut down at how many watts."""
+        """Return off_watts, boot_seconds, boot_watts, shutdown_seconds and shutdown_watts."""
         return self.off_watts, self.boot_seconds, self.boot_watts, self.shutdown_seconds, self.shutdown_watts
 
 
@@ -156,7 +156,7 @@ class Cluster:
 
     @property
     def group_of_node(self) -> NDArray[np.int64]:
-        """Return which of its groups each node is in, by the nodes' numbers."""
+        """Return the index of each node's group within the cluster, by node number."""
         return groups_of_nodes(self.name, [(group.count, group.nodes) for group in self.groups])
 
     @property
@@ -169,14 +169,14 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """So much of something that jobs hold beside their nodes: licences of one kind, gigabytes of a burst buffer.
+    """An amount of something that jobs hold besides nodes: licences of one kind, gigabytes of a burst buffer.
 
-    It is the federation's, or that of the one `cluster`: then jobs that need any of it run on this cluster's nodes.
+    It belongs to the federation, or to one `cluster`; then jobs that need some of it run on this cluster's nodes.
     """
 
     name: str
     amount: int
-    cluster: str | None = field(default=None, repr=False)  # as a federation's partitions
+    cluster: str | None = field(default=None, repr=False)  # not in repr: see `Federation.partitions`
 
     def __post_init__(self) -> None:
         try:
@@ -198,18 +198,18 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Federation(FederationConvenience):
-    """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes.
+    """Clusters joined by one non-blocking central switch, and what their jobs share besides nodes.
 
-    `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout`,
-    `Reserve` or `Planned` there. Where a signal caps its power, `cap` says what of a job must leave room under it: its
-    planned "run" (default), or its start alone ("now").
+    `power` is the policy that switches idle nodes off: None (default, all are always on), or `Timeout`, `Reserve` or
+    `Planned` of `fedsched.policies`. If a signal caps the power, `cap` says how long a job's power must fit under it:
+    during its planned "run" (default), or at its start only ("now").
     """
 
     clusters: tuple[Cluster, ...]
     name: str = "federation"
     description: str = ""
     pools: tuple[Pool, ...] = ()
-    # What is saved of a comparison goes by repr, which knows nothing of these.
+    # Saved comparisons depend on repr, and older ones lack these fields.
     partitions: tuple[Partition, ...] = field(default=(), repr=False)
     calendar: tuple[Downtime, ...] = field(default=(), repr=False)
     limits: tuple[Limit, ...] = field(default=(), repr=False)
@@ -221,7 +221,7 @@ class Federation(FederationConvenience):
         for several in ("clusters", "pools", "partitions", "calendar", "limits", "signals"):
             given = getattr(self, several)
             if not isinstance(given, Iterable) or isinstance(given, str):
-                given = (given,)  # one alone
+                given = (given,)  # a single one
             object.__setattr__(self, several, given if isinstance(given, tuple) else tuple(given))  # notes stay
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
@@ -256,11 +256,11 @@ class Federation(FederationConvenience):
         check_looks(self.name, self.cap)
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
-            closures_of(self)  # refuses downtimes of no nodes of these
+            closures_of(self)  # raises if a downtime has no nodes here
             check_reservations(self)
 
     def _split(self, cluster: Cluster) -> Cluster:
-        # A group of which a partition or a downtime has some nodes becomes several, of nodes that are in the same ones.
+        # Split each group that partitions or downtimes share in part: nodes of a new group are in the same ones.
         foreseen = [one for one in self.calendar if one.known_from == ALWAYS]
         unforeseen = [one for one in self.calendar if one.known_from != ALWAYS]
         sets = np.concatenate([self._members(cluster.name), self._closed(cluster.name, foreseen)])
@@ -279,13 +279,13 @@ class Federation(FederationConvenience):
         return replace(cluster, groups=tuple(groups))
 
     def _members(self, cluster: str) -> NDArray[np.bool_]:
-        # Partitions × nodes of a cluster: who is where.
+        # Partitions × nodes of a cluster: whether the partition has the node.
         sizes = {one.name: one.nodes for one in self.clusters}
         rows = [partition.members(sizes)[cluster] for partition in self.partitions]
         return np.array(rows, dtype=np.bool_).reshape(len(rows), sizes[cluster])
 
     def _closed(self, cluster: str, calendar: Iterable[Downtime]) -> NDArray[np.bool_]:
-        # Downtimes × nodes of their cluster, this one.
+        # Downtimes × nodes of this cluster, for its own downtimes.
         sizes = {one.name: one.nodes for one in self.clusters}
         rows = {one.members(sizes).tobytes() for one in calendar if one.cluster == cluster}
         parts = [np.frombuffer(row, dtype=np.bool_) for row in sorted(rows)]
@@ -300,21 +300,21 @@ class Federation(FederationConvenience):
 
     @property
     def turns(self) -> NDArray[np.int64]:
-        """Return when it is each group's turn among equal ones: the least weight first, then the fewest partitions."""
+        """Return the rank of each group among equally fast ones: the least weight first, then the fewest partitions."""
         weights = np.array([group.weight for group in self.groups], dtype=np.int64)
         shared = self.groups_of_partitions().sum(axis=0) if self.partitions else np.zeros_like(weights)
         return np.unique(np.stack([weights, shared]), axis=1, return_inverse=True)[1].reshape(-1)
 
     @property
     def binds_by_labels(self) -> bool:
-        """Return whether jobs may use some nodes only by what they ask for."""
+        """Return whether some nodes are open only to jobs that ask for them."""
         asked = bool(self.partitions) or self.has_features or bool(reserved_names(self))
         asked = asked or any(pool.cluster is not None for pool in self.pools)
         return asked or any(group.resources for group in self.groups)
 
     @property
     def has_features(self) -> bool:
-        """Return whether any node has a feature that jobs may ask for; where none has, they bind nobody."""
+        """Return whether any node has a feature; otherwise features that jobs ask for have no effect."""
         return any(group.features for group in self.groups)
 
     @property
@@ -329,13 +329,13 @@ class Federation(FederationConvenience):
 
     @property
     def group_of_node(self) -> NDArray[np.int64]:
-        """Return which of `groups` each node is in, by the nodes' numbers, which count through the clusters."""
+        """Return the index in `groups` of each node's group, by node number; numbers run through all clusters."""
         first = np.cumsum([0, *(len(cluster.groups) for cluster in self.clusters)]).tolist()
         return np.concatenate([first[k] + cluster.group_of_node for k, cluster in enumerate(self.clusters)])
 
     @property
     def node_order(self) -> NDArray[np.int64] | None:
-        """Return the nodes' numbers, group by group; None where that is their order."""
+        """Return the nodes' numbers sorted by group; None if they are already in that order."""
         if all(cluster.groups[0].nodes is None for cluster in self.clusters):
             return None
         order = np.argsort(self.group_of_node, kind="stable")
@@ -343,7 +343,7 @@ class Federation(FederationConvenience):
 
     @property
     def watts_assumed(self) -> bool:
-        """Return whether nobody gave the watts of some nodes: energy then follows from assumed ones."""
+        """Return whether the watts of some nodes are defaults, so that energy figures are assumed."""
         return any(are_assumed(group.busy_watts, group.idle_watts) for group in self.groups)
 
     @property
@@ -384,7 +384,7 @@ class Federation(FederationConvenience):
         return of_cluster[:, np.array(self.group_cluster)]
 
     def admits(self, workload: Workload) -> NDArray[np.bool_]:
-        """Return which jobs the partitions take that they ask for, and find nodes with what they ask for there."""
+        """Return which jobs their partition and reservation admit, and find enough nodes with what they ask for."""
         from fedsched.model.jobs.admission import refusals
 
         admitted = np.ones(len(workload), dtype=np.bool_)
@@ -392,7 +392,7 @@ class Federation(FederationConvenience):
         return admitted
 
     def default_requests(self, workload: Workload) -> tuple[str, ...]:
-        """Return how many jobs have the default time of their partition for a request, a few words; none for nobody."""
+        """Return, in words, how many jobs use the default time of their partition as requested time; empty if none."""
         if all(one.default_time is None for one in self.partitions):
             return ()
         from fedsched.model.jobs.admission import default_times
@@ -441,7 +441,7 @@ def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
     if isinstance(given, NodeGroup):
         return (given,)
     if is_number(given) and not isinstance(given, float):
-        return (NodeGroup(given),)  # type: ignore[arg-type]  # it checks what number it is
+        return (NodeGroup(given),)  # type: ignore[arg-type]  # NodeGroup checks the number
     groups = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     for group in groups:
         if not isinstance(group, NodeGroup):
@@ -453,7 +453,7 @@ def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
 
 
 def _rate_of(name: str, uplink: object) -> float:
-    """Return an uplink's bytes a second; figures that are assumed stay so."""
+    """Return an uplink's rate in bytes a second; an assumed figure stays marked as assumed."""
     rate = bytes_a_second(uplink) if isinstance(uplink, str) else uplink
     if isinstance(rate, bool) or not isinstance(rate, Real):
         raise FederationError(
@@ -464,7 +464,7 @@ def _rate_of(name: str, uplink: object) -> float:
 
 
 def _shortened(ranges: str, nodes: int) -> str:
-    """Return ranges of nodes, of many the first and how many they are."""
+    """Return a text of node ranges; a long one is cut to the first range and the number of nodes."""
     return ranges if ranges.count(",") < 4 else f"{ranges.split(',')[0]}, … {nodes:,} nodes"
 
 

@@ -1,4 +1,4 @@
-"""Limits: how much somebody may have at a time [43]."""
+"""Limits: how much a user, account, QOS or partition may use at a time [43]."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MOST = 2**31 - 1  # of a limit: sums stay exact
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much each user, or whoever else, may have at a time; whose limit is full waits without holding up others.
+    """How much each user (or account, ...) may use at a time; jobs over a full limit wait without blocking others.
 
     Parameters
     ----------
     of
         "user" (by the jobs' label "user", else the number `user`), or "account", "qos", "partition" (by their labels).
-        Jobs that say none have no limit.
+        Jobs without that label have no limit.
     jobs, nodes, cpus
-        The most jobs that run at a time, and the most nodes, and CPUs, that they have together; give at least one. The
-        CPUs of a job are those that it demands of each of its nodes, one where it says nothing of them.
+        The most jobs that run at a time, and the most nodes and CPUs that they hold together; give at least one. A
+        job's CPUs are the CPUs that it demands of each of its nodes, one per node by default.
     names
-        Whose limit it is, users by name or number; none (default) = that of each.
+        The users (by name or number), accounts, ... with this limit; none (default) = each of them has it.
     """
 
     of: str
@@ -66,17 +66,17 @@ class Limit:
 
     @property
     def where(self) -> str:
-        """Return what errors call it."""
+        """Return the limit's name for errors."""
         return f"Limit of {self.of!r}"
 
     @property
     def most(self) -> tuple[tuple[str, int | None], ...]:
-        """Return how much of each one may have; None where that is not said."""
+        """Return the limit of each counted thing; None = unlimited."""
         return tuple((field, getattr(self, field)) for field in COUNTED)
 
     @property
     def by_shape(self) -> str:
-        """Return what of it depends on the shapes that jobs have; empty where nothing does."""
+        """Return the part of the limit that depends on the jobs' shapes; empty if none does."""
         return "nodes" if self.nodes is not None else "CPUs" if self.cpus is not None else ""
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Limit:
 
 
 def beside_nodes(federation: Federation) -> Federation:
-    """Return the federation without what its limits say of nodes."""
+    """Return the federation with its limits on nodes removed."""
     if all(limit.nodes is None for limit in federation.limits):
         return federation
     others = (limit for limit in federation.limits if limit.jobs is not None or limit.cpus is not None)
@@ -94,7 +94,7 @@ def beside_nodes(federation: Federation) -> Federation:
 
 
 def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
-    """Raise where one is no limit, or stands there twice."""
+    """Raise if one is not a `Limit`, or occurs twice."""
     for k, limit in enumerate(limits):
         if not isinstance(limit, Limit):
             raise FederationError(f"Federation {federation!r}: limits={limit!r} is no Limit.")
@@ -103,7 +103,7 @@ def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
 
 
 def users_of(workload: Workload) -> NDArray[np.object_]:
-    """Return who sent each job: its label "user", or else its user's number; "" where nobody knows."""
+    """Return each job's user: its label "user", else the user's number; "" if unknown."""
     names = workload.label("user")
     return np.where(names == "", _numbers(workload), names)
 
@@ -113,16 +113,16 @@ def _numbers(workload: Workload) -> NDArray[np.object_]:
 
 
 def whose_of(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
-    """Return a text of each job, '' where it says none: whose it is."""
+    """Return each job's user, account, QOS or partition, as `of` says; '' if it has none."""
     if of == "user":
         return users_of(workload)
     texts = workload.label(of)
     usual = next((one.name for one in federation.partitions if one.default), "") if of == "partition" else ""
-    return np.where(texts == "", usual, texts) if usual else texts  # who asks for none is in the default one [37]
+    return np.where(texts == "", usual, texts) if usual else texts  # jobs without one are in the default partition [37]
 
 
 def bound_by(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
-    """Return whose limit it is of each job, '' of those that it does not bind; users go by name, or by number."""
+    """Return the user, account, ... by which each job is limited; '' for jobs that the limit does not bind."""
     whose = whose_of(workload, federation, limit.of)
     if not limit.names:
         return whose
@@ -138,7 +138,7 @@ def _among(texts: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
 
 
 def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
-    """Return which limits are nobody's of these jobs, a few words each."""
+    """Return the limits that bind none of these jobs, a few words each."""
     said = []
     for limit in federation.limits:
         there = set(distinct(whose_of(workload, federation, limit.of))[0]) - {""}

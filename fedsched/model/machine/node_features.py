@@ -1,4 +1,4 @@
-"""Features: what nodes have, and what jobs ask them to have, in Slurm's words: "gpu&ib|bigmem" [41]."""
+"""Features: what nodes offer and jobs require, in Slurm's syntax: "gpu&ib|bigmem" [41]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEATURE = re.compile(r"[^\s&|,;\[\]()*\"']+")
 
 
 def alternatives(text: str) -> tuple[frozenset[str], ...]:
-    """Return the sets of features of which a node must have one whole; empty where nothing is asked."""
+    """Return the sets of features of which a node must have at least one in full; empty if nothing is required."""
     if not text.strip():
         return ()
     found = []

@@ -1,4 +1,4 @@
-"""Nodes of a cluster by their numbers, from 0 on: "all", "0-15,20"; and which group each is in."""
+"""Node numbers of a cluster, from 0 on, as text: "all", "0-15,20"; and the group of each node."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALL = "all"
-MOST_APART = 10_000_000  # nodes of a cluster that are told apart, each with room of its own: no machine has as many
+MOST_APART = 10_000_000  # the most nodes of a cluster that are stored one by one: no machine has as many
 _RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 
 
 def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
-    """Give the first and last node of each range of a text; of all nodes 0 and -1."""
+    """Yield the first and last node of each range in a text; 0 and -1 for all nodes."""
     if text.lower() == ALL:
         yield 0, -1
         return
@@ -34,7 +34,7 @@ def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
 
 
 def check_apart(cluster: str, nodes: int) -> None:
-    """Refuse a cluster of more nodes than are told apart, before any room is made for them."""
+    """Raise if a cluster has too many nodes to store them one by one, before memory is allocated."""
     if nodes > MOST_APART:
         raise FederationError(
             f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_APART:,} that partitions, downtimes, "
@@ -43,7 +43,7 @@ def check_apart(cluster: str, nodes: int) -> None:
 
 
 def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str) -> NDArray[np.bool_]:
-    """Return which nodes of a cluster a text names; `clusters` are the numbers of nodes by name."""
+    """Return which nodes of a cluster a text names; `clusters` maps cluster names to numbers of nodes."""
     if cluster not in clusters:
         raise FederationError(f"{where}: there is no such cluster; known: {', '.join(clusters)}.")
     check_apart(cluster, nodes := clusters[cluster])
@@ -57,7 +57,7 @@ def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str
 
 
 def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> NDArray[np.int64]:
-    """Return the group of each node of a cluster, whose groups are so many nodes each, the next ones or named ones."""
+    """Return the group of each node; each group is (count, names of its nodes), or all groups take the next nodes."""
     counts = [count for count, _ in groups]
     check_apart(cluster, sum(counts))
     if all(text is None for _, text in groups):
@@ -77,7 +77,7 @@ def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> N
 
 
 def ranges_text(nodes: Iterable[int]) -> str:
-    """Return whole numbers in rising order as text: 0-15,20."""
+    """Return ascending whole numbers as text: 0-15,20."""
     parts = []
     for _, run in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
         members = [node for _, node in run]
@@ -86,10 +86,10 @@ def ranges_text(nodes: Iterable[int]) -> str:
 
 
 def atoms(group: NDArray[np.int64], sets: NDArray[np.bool_], unforeseen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the atom of each node: nodes of one group that are in the same sets, wherever they stand.
+    """Return the atom of each node: an atom is all nodes of one group that are in the same sets.
 
-    Both are sets × nodes. Of the unforeseen ones nodes must be neighbours too, among nodes alike in all else. Atoms
-    count from 0, group by group and in the order of their lowest nodes.
+    `sets` and `unforeseen` are sets × nodes. For the unforeseen sets, an atom's nodes must also be neighbours among the
+    nodes that are alike otherwise. Atoms are numbered from 0, by group, then by their lowest node.
     """
     rows = np.packbits(sets, axis=0)
     both = np.ascontiguousarray(np.concatenate([group.astype(">i8").view(np.uint8).reshape(-1, 8).T, rows]).T)

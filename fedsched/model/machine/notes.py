@@ -1,4 +1,4 @@
-"""What is to be said of a part of the machine that came from a file of another program."""
+"""Notes on parts of a machine that were read from a file of another program."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ Noun = TypeVar("Noun", covariant=True)
 
 
 class Noted(tuple[Noun, ...]):
-    """Nouns like any others, with facts of a few words each; equal to the bare ones, and written as those.
+    """A tuple with notes of a few words each; it equals the plain tuple, and is written like it.
 
-    Facts are of what was left out, and of what was assumed where the file says nothing.
+    Notes say what was left out, and what was assumed because the file does not say it.
     """
 
     left_out: tuple[str, ...]
     assumed: tuple[str, ...]
 
     def __new__(cls, nouns: Iterable[Noun] = (), *, left_out: Iterable[str] = (), assumed: Iterable[str] = ()) -> Self:
-        """Return the nouns with what is to be said of them."""
+        """Return the tuple with its notes."""
         made = super().__new__(cls, nouns)
         made.left_out, made.assumed = tuple(left_out), tuple(assumed)
         return made
 
 
-GIVEN_WHOLE = "given whole here"  # so ends what is said of nodes that jobs share, and says nothing where they do
+GIVEN_WHOLE = "given whole here"  # the end of notes on nodes that jobs share; dropped if jobs do share nodes
 
 
 def left_out_of(nouns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return what their file holds and the model does not."""
+    """Return what the file holds and the model lacks."""
     return nouns.left_out if isinstance(nouns, Noted) else ()
 
 
 def assumed_of(nouns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return what was assumed where their file says nothing."""
+    """Return what was assumed because the file does not say it."""
     return nouns.assumed if isinstance(nouns, Noted) else ()

@@ -1,4 +1,4 @@
-"""Partitions: nodes under a name, and what a job must be like to have them [37]."""
+"""Partitions: named sets of nodes, and the conditions that a job must meet to use them [37]."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ HIGHEST_TIER = 65_533
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Nodes that jobs which ask for it by name may have; partitions may overlap.
+    """A named set of nodes for the jobs that ask for it by name; partitions may overlap.
 
     Parameters
     ----------
     name
-        What jobs call it: their label "partition".
+        The name by which jobs ask for it: their label "partition".
     nodes
         By cluster: "all", or ranges of node numbers, counted from 0 through the cluster: "0-15,20".
     max_time
         The longest requested time of a job here, in seconds.
     default_time
-        The requested time of a job here whose log gives none, in seconds; without it the run time stands in for it.
+        The requested time, in seconds, of a job here without one in its log; if None, its run time is used instead.
     min_nodes, max_nodes
         The fewest and the most nodes of a job here.
     tier
-        Jobs of a higher one come first in every queue order.
+        Jobs of a higher tier come first in every queue order.
     accounts
-        Whose jobs may come here, by their label "account"; none (default) = everybody's.
+        The accounts that may use it, by the jobs' label "account"; none (default) = all.
     qos
-        Jobs of which qualities of service may come here, by their label "qos"; none (default) = of all. Jobs that say
-        none may.
+        The qualities of service that may use it, by the jobs' label "qos"; none (default) = all. Jobs without that
+        label may use it.
     default
-        Jobs that ask for no partition are here; without a default they may have every node.
+        Jobs that ask for no partition are here; without a default partition they may use every node.
     factor
-        How much it counts in the priorities of its jobs, as Slurm's PriorityJobFactor; None (default) = 1. Where the
-        scheduler's slurm.conf says one that one counts.
+        Its weight in the priorities of its jobs, as Slurm's PriorityJobFactor; None (default) = 1. A factor in the
+        scheduler's slurm.conf takes precedence.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Partition:
             )
 
     def members(self, clusters: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:
-        """Return which nodes of each cluster are here, of the clusters by name with their numbers of nodes."""
+        """Return which nodes of each cluster it has; `clusters` maps cluster names to numbers of nodes."""
         for cluster, nodes in clusters.items():
             check_apart(cluster, nodes)
         found = {cluster: np.zeros(nodes, dtype=np.bool_) for cluster, nodes in clusters.items()}
@@ -121,9 +121,9 @@ class Partition:
         *,
         called: str = "tasks",
     ) -> dict[int, str]:
-        """Return why jobs cannot be here, of columns of them, by their places; `room` are the nodes that are here.
+        """Return why jobs are refused here, by their index in the columns; `room` is the number of nodes here.
 
-        Where each task has a node of its own, nodes are `called` tasks.
+        Errors use the word `called` for nodes: "tasks" if each task has a node of its own.
         """
         name = f"partition {self.name!r}"
         most = math.inf if self.max_nodes is None else self.max_nodes
@@ -149,7 +149,7 @@ class Partition:
 
 
 def check_partitions(federation: str, partitions: Sequence[Partition]) -> None:
-    """Raise where two partitions bear one name, or two are the default."""
+    """Raise if two partitions have the same name, or two are the default."""
     names = [partition.name for partition in partitions]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

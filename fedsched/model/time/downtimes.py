@@ -1,4 +1,4 @@
-"""The calendar: when which nodes are closed to jobs, and who knows of it when [38, 39, 42, 67]."""
+"""The calendar: which nodes are closed to jobs when, and from when on schedulers know of it [38, 39, 42, 67]."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ if TYPE_CHECKING:
 
 ALWAYS = -math.inf
 _SOME = re.compile(r"(\d{1,10})\s+of\s+(.+)", re.ASCII | re.IGNORECASE | re.DOTALL)
-# What is usual: whether a kind of downtime is known beforehand, and whether its end is.
+# The default of each kind of downtime: whether it is known in advance, and whether its end is.
 RESERVATION = "reservation"
 KINDS = {"maintenance": (True, True), "outage": (False, False), "drain": (False, False), RESERVATION: (True, True)}
 ON_RUNNING = ("wait", "requeue", "kill")
-RECORDED = "recorded"  # whoever is on the nodes that a downtime names [67]
+RECORDED = "recorded"  # all jobs on the nodes that a downtime names [67]
 VICTIMS = ("latest", "random", RECORDED)
 
 
 @dataclass(frozen=True, slots=True)
 class Downtime:
-    """A stretch of time in which no job may start on some nodes of a cluster, nor be planned to run there.
+    """An interval in which no job may start on some nodes of a cluster, or be planned to run there.
 
-    A job may still be on them as it begins: one that outran its estimate, or that was hit by an outage which nobody saw
-    coming. `on_running` says what becomes of it.
+    A job may still run there when it begins: the job outran its estimate, or the outage was not known in advance.
+    `on_running` says what happens to it.
 
     Parameters
     ----------
     cluster
-        Whose nodes.
+        The cluster of the closed nodes.
     begin, end
-        In seconds of the workload's clock, the end not included; without an end the nodes never come back.
+        Seconds on the workload's clock, `end` excluded; without an end the nodes never come back.
     nodes
-        "all", node numbers, counted from 0 through the cluster ("0-15,20"), or how many, whichever they are
-        ("2 of all", "2 of 0-15"); where those are nodes of several groups or partitions, of the last of them first.
+        "all", node numbers, counted from 0 through the cluster ("0-15,20"), or a number of unnamed nodes ("2 of all",
+        "2 of 0-15"); if those span several groups or partitions, nodes of the last group are closed first.
     kind
-        "maintenance" (known from the outset, with its end), "outage" or "drain" (known from their begin, without an
-        end until it comes); "reservation": as maintenance to all jobs but those whose label "reservation" is its name,
+        "maintenance" (known from the outset, with its end), "outage" or "drain" (known from their begin, the end only
+        when it comes); "reservation": as maintenance to all jobs except those with its name as label "reservation",
         which have these nodes to themselves.
     known_from, end_known
-        Where that is otherwise: from when on it counts in decisions, and whether its end does.
+        To override the kind's default: from when on schedulers know of it, and whether they know its end.
     name
-        What reports call it, and jobs a reservation.
+        Its name in reports; the name by which jobs ask for a reservation.
     on_running
-        "wait": such a job goes on to its end, and what it frees then belongs to the downtime. "requeue": it loses its
-        nodes and is queued again, to run anew from nothing. "kill": it loses them and has failed.
+        "wait": such a job runs to its end, and then its nodes close. "requeue": it loses its nodes and returns to the
+        queue, to run again from the beginning. "kill": it loses its nodes and has failed.
     victims
-        Which jobs lose their nodes: the "latest" (those past their planned end, then the last to have started), and no
-        more than it takes; those on nodes that are hit at "random", be they busy or not, as `seed` has it; or, of an
-        outage whose nodes are known as "recorded", all that are on one of them.
+        Which jobs lose their nodes: the "latest" (jobs past their planned end, then the last to have started), no more
+        than needed; the jobs on nodes drawn at "random" with `seed`, busy or not; or "recorded", for an outage with
+        named nodes: all jobs on one of these.
     users, accounts
-        Whose jobs may use a reservation: by their label "user" or their user's number, and by their label "account";
-        none (default) = everybody's.
+        Users (by the jobs' label "user" or user number) and accounts (by the label "account") that may use a
+        reservation; none (default) = all.
     """
 
     cluster: str
@@ -145,23 +145,23 @@ class Downtime:
 
     @property
     def where(self) -> str:
-        """Return what errors call the downtime."""
+        """Return the downtime's name for errors."""
         return f"Downtime {self.name or self.kind!r} of {self.cluster!r} at {self.begin!r}"
 
     @property
     def among(self) -> tuple[int | None, str]:
-        """Return how many nodes, where that is all that is said of them, and of which."""
+        """Return the number of nodes if the nodes are unnamed, else None, and the text of the nodes they are among."""
         some = _SOME.fullmatch(self.nodes.strip())
         return (None, self.nodes.strip()) if some is None else (int(some[1]), some[2].strip())
 
     @property
     def usual(self) -> bool:
-        """Return whether it is known as its kind usually is."""
+        """Return whether `known_from` and `end_known` are the defaults of its kind."""
         before, with_end = KINDS[self.kind]
         return (self.known_from, self.end_known) == (ALWAYS if before else self.begin, with_end)
 
     def members(self, clusters: Mapping[str, int]) -> NDArray[np.bool_]:
-        """Return which nodes of its cluster it is about; a reservation that says how many has the last of them."""
+        """Return which nodes of its cluster it may close; a reservation of unnamed nodes has the last of them."""
         some, among = self.among
         found = named_nodes(self.cluster, among, clusters, self.where)
         if some is not None and self.kind == RESERVATION:
@@ -175,37 +175,37 @@ def reserved_names(federation: Federation) -> tuple[str, ...]:
 
 
 def takes_nodes(federation: Federation) -> bool:
-    """Return whether some downtime takes nodes from jobs that run."""
+    """Return whether some downtime takes nodes from running jobs."""
     return any(downtime.on_running != "wait" for downtime in federation.calendar)
 
 
 def kills(federation: Federation, t0: float) -> bool:
-    """Return whether some downtime ends jobs that run; what began by t0 ends none [42]."""
+    """Return whether some downtime kills running jobs; downtimes that began by t0 kill none [42]."""
     return any(downtime.on_running == "kill" and downtime.begin > t0 for downtime in federation.calendar)
 
 
 class Closures(NamedTuple):
-    """The downtimes of a federation, one row a downtime and group, as planners and clocks see them."""
+    """The downtimes of a federation, one row per downtime and group, for planners and simulations."""
 
     group: NDArray[np.int64]
     nodes: NDArray[np.int64]
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
     known_from: NDArray[np.float64]
-    planned_end: NDArray[np.float64]  # infinite where nobody knows the end until it comes
-    on_running: NDArray[np.int64]  # its place in ON_RUNNING
-    victims: NDArray[np.int64]  # its place in VICTIMS
+    planned_end: NDArray[np.float64]  # infinite if the end is unknown until it comes
+    on_running: NDArray[np.int64]  # index in ON_RUNNING
+    victims: NDArray[np.int64]  # index in VICTIMS
     seed: NDArray[np.int64]
-    number: NDArray[np.int64]  # of the row, whichever are taken
-    reservation: NDArray[np.int64]  # its place in `reserved_names`, or -1
+    number: NDArray[np.int64]  # of the row, kept by `take`
+    reservation: NDArray[np.int64]  # index in `reserved_names`, or -1
 
     def take(self, rows: NDArray[np.bool_]) -> Closures:
-        """Return some of them."""
+        """Return the rows selected by a mask."""
         return self._replace(**{name: column[rows] for name, column in self._asdict().items()})
 
 
 def closures_of(federation: Federation) -> Closures:
-    """Return when how many nodes of which groups are closed."""
+    """Return the downtimes of a federation as rows: when how many nodes of which groups are closed."""
     rows = [(g, nodes, federation.calendar[d]) for d, g, nodes in closed_rows(federation)]
     place = {name: r for r, name in enumerate(reserved_names(federation))}
 
@@ -231,7 +231,7 @@ def closures_of(federation: Federation) -> Closures:
 
 
 def closed_rows(federation: Federation) -> list[tuple[int, int, int]]:
-    """Return of each downtime, by its place in the calendar, the groups of which it closes nodes, and how many."""
+    """Return (index in the calendar, group, closed nodes) for each downtime and each group with closed nodes."""
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     firsts = {cluster.name: cluster.first_nodes for cluster in federation.clusters}
     calendar = enumerate(federation.calendar)
@@ -244,7 +244,7 @@ def _closed_by(
     sizes: Mapping[str, int],
     first_nodes: Mapping[str, NDArray[np.int64]],
 ) -> Iterator[tuple[int, int]]:
-    """Give the groups of which a downtime closes nodes, the last one first, and how many of each."""
+    """Yield the groups with nodes that a downtime closes, the last one first, and the number of nodes of each."""
     k = federation.cluster_index(downtime.cluster)
     first = sum(len(cluster.groups) for cluster in federation.clusters[:k])
     groups = federation.clusters[k].groups

@@ -1,4 +1,4 @@
-"""Reservations: nodes that are kept for the jobs that name them, and who may name them [46]."""
+"""Reservations: nodes that are kept for the jobs that name them, and which users and accounts may do so [46]."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from fedsched.model.time.downtimes import Downtime
 
 NOBODYS = -1
-ONE = ("begin", "end", "known_from", "users", "accounts", "on_running")  # what downtimes of one reservation agree in
+ONE = ("begin", "end", "known_from", "users", "accounts", "on_running")  # equal in all downtimes of one reservation
 
 
 class Reservation(NamedTuple):
-    """What the downtimes of one name keep."""
+    """A reservation: all downtimes of one name together."""
 
     name: str
     begin: float
@@ -62,7 +62,7 @@ def _is(downtime: Downtime, name: str) -> bool:
 
 
 class Kept(NamedTuple):
-    """Neighbouring nodes that a reservation keeps, counted through the federation group by group."""
+    """Neighbouring nodes that a reservation keeps, numbered through the federation group by group."""
 
     reservation: Reservation
     first: int
@@ -70,7 +70,7 @@ class Kept(NamedTuple):
 
 
 def kept_nodes(federation: Federation) -> list[Kept]:
-    """Return which nodes are kept by which reservation."""
+    """Return the ranges of nodes that reservations keep."""
     firsts = np.cumsum([0, *(group.count for group in federation.groups)])
     found: list[Kept] = []
     for one in reservations_of(federation):
@@ -83,9 +83,9 @@ def kept_nodes(federation: Federation) -> list[Kept]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return how much of the nodes' time reservations kept until the last job ended, and how much of it was used."""
+    """Return, in words, the share of the nodes' time that reservations kept until the last job ended, and its use."""
     said, done = [], ~np.isnan(schedule.finish)
-    use: NodeUse | None = getattr(schedule, "use", None)  # where counts are of tasks
+    use: NodeUse | None = getattr(schedule, "use", None)  # for schedules with counts of tasks
     counts = schedule.counts if use is None else use.shares
     sizes, inside = np.array([group.count for group in schedule.federation.groups]), None
     for r, one in enumerate(reservations_of(schedule.federation)):
@@ -109,7 +109,7 @@ def in_words(schedule: Schedule) -> list[str]:
 
 
 def check_reservations(federation: Federation) -> None:
-    """Refuse downtimes of one reservation that do not agree, and nodes that are in two at a time."""
+    """Raise if downtimes of one reservation disagree, or if a node is in two reservations at a time."""
     for name in reserved_names(federation):
         first, *others = (one for one in federation.calendar if _is(one, name))
         for other in others:
@@ -137,7 +137,7 @@ def check_reservations(federation: Federation) -> None:
 
 
 def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return the reservation of every job, by its place; -1 where it names none, or none that the federation has."""
+    """Return the index of each job's reservation; -1 if it names none, or one that the federation lacks."""
     place = {name: r for r, name in enumerate(reserved_names(federation))}
     names, which = distinct(workload.label(RESERVATION))
     return np.array([place.get(name, NOBODYS) for name in names], dtype=np.int64)[which]
@@ -149,9 +149,10 @@ def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bo
 
 
 def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
-    """Return when each job may start at the earliest, by its own wish, its reservation and holds; None where any may.
+    """Return each job's earliest start by its user's wish, its reservation and its holds; None if there are no bounds.
 
-    Holds move it where they cover the submit as well, or else those times; who follows another has no submit yet.
+    A hold moves the start if it covers the submit, or the bound if that is later. It does not move a job that follows
+    another one, because its submit is not known yet.
     """
     earliest = _unless_held(workload, federation)
     if workload.held is None:
@@ -169,12 +170,12 @@ def _unless_held(workload: Workload, federation: Federation) -> NDArray[np.float
     of_jobs = reservation_of_jobs(workload, federation)
     if not (of_jobs != NOBODYS).any():
         return begin
-    begins = np.array([*(one.begin for one in reservations_of(federation)), 0.0])  # the last one is nobody's
+    begins = np.array([*(one.begin for one in reservations_of(federation)), 0.0])  # the last one: no reservation
     return np.asarray(begins[of_jobs] if begin is None else np.maximum(begin, begins[of_jobs]))
 
 
 def strangers(workload: Workload, federation: Federation) -> Iterator[tuple[int, str]]:
-    """Give the rows of jobs that may not use the reservation that they name, with the reasons."""
+    """Yield the rows of jobs that may not use the reservation that they name, with reasons."""
     reservations = reservations_of(federation)
     if not reservations:
         return
@@ -192,15 +193,15 @@ def strangers(workload: Workload, federation: Federation) -> Iterator[tuple[int,
 
 
 def unchecked(one: Reservation, workload: Workload) -> bool:
-    """Return whether nobody can say who may use a reservation: it has names, and the jobs' users numbers alone."""
+    """Return whether a reservation's users cannot be checked: they are names, and the jobs have user numbers only."""
     by_name = any(not user.isdecimal() for user in one.users)
     return by_name and not (workload.label("user") != "").any()
 
 
 def not_kept(workload: Workload, federation: Federation) -> list[str]:
-    """Return in a few words what reservations ask of jobs that nobody can tell, or how many bind none of this machine.
+    """Return, in words, what cannot be checked of reservations, or how many jobs name one on a machine without any.
 
-    Of those that a log counts as well the log says so.
+    Jobs that the log reports itself are not counted again.
     """
     reservations = reservations_of(federation)
     if not reservations:
@@ -215,7 +216,7 @@ def not_kept(workload: Workload, federation: Federation) -> list[str]:
 
 
 def missed(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which jobs never started, for their reservation was over, or left them no room."""
+    """Return which jobs never started because their reservation was over, or had no room for them."""
     inside = in_reservations(schedule.workload, schedule.federation)
     inside[schedule.lost.killed] = False
     return inside & np.isnan(schedule.start) & ~schedule.cancelled

@@ -1,4 +1,4 @@
-"""Signals: what a megawatt-hour costs, or how much carbon it stands for, as it changes with time [65]."""
+"""Signals: the price of a megawatt-hour, its carbon, or a power cap, as they change with time [65]."""
 
 from __future__ import annotations
 
@@ -25,39 +25,38 @@ if TYPE_CHECKING:
 BEYOND = ("refuse", "repeat", "last")
 PRICE, CARBON, CAP = "price", "carbon", "cap"
 KINDS = (PRICE, CARBON, CAP)
-KIND_OF = {"cost": PRICE, "carbon": CARBON}  # the metrics that signals make of energy
+KIND_OF = {"cost": PRICE, "carbon": CARBON}  # the metrics that are energy times a signal
 JOULES = {"kWh": 3.6e6, "MWh": 3.6e9}
 KILOGRAMS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
 WATTS = {"W": 1.0, "kW": 1e3, "MW": 1e6}
-MOST_DRAWN = 2000  # steps of a drawn curve; a longer one is drawn as the means of this many equal parts
-MOST_LISTED = 100_000  # steps of a repeating signal that are listed to count those of them that would be drawn
+MOST_DRAWN = 2000  # the most steps of a curve in a picture; a longer one is drawn as means of this many equal parts
+MOST_LISTED = 100_000  # the most steps of a repeating signal that are listed to count the steps of a picture
 _UNIT = re.compile(r"([^/\s]+)/(kWh|MWh)")
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A step function of time: each value holds from its time until the next one's.
+    """A step function of time: each value holds from its time until the next time.
 
     Parameters
     ----------
-    times, values
+    Seconds on the workload's clock, ascending, and as many values; only prices may be below 0.
         Seconds of the workload's clock, ascending, and as many values, none below 0 but prices.
-    unit
-        "g/kWh", "kg/MWh" and the like make it carbon; any money a kWh or MWh ("EUR/MWh") a price; "W", "kW" or "MW" a
-        cap on the power that is drawn.
+    "g/kWh", "kg/MWh" and the like for carbon; any currency per kWh or MWh ("EUR/MWh") for a price; "W", "kW" or
+    "MW" for a cap on the power draw.
     cluster
-        Whose it is; none (default) = that of all clusters that have none of their own. A cap of no cluster is of all of
-        them together, whatever caps some have of their own.
+        The cluster it applies to; none (default) = all clusters without one of their own. A cap without a cluster
+        applies to all clusters together, whatever caps they have of their own.
     until
-        Where the last step ends: by default it is as long as the one before it, and a single one has no end.
+        The end of the last step: by default it is as long as the step before it, and a single step has no end.
     beyond
-        What holds where the signal does not reach. "refuse" (default): nothing does, and costs are refused by name.
-        "last": the last value, after the end. "repeat": the signal comes again and again, before and after.
+        The value outside the signal's range. "refuse" (default): none, and costs there raise an error. "last": the last
+        value, after the end. "repeat": the signal repeats periodically, before and after.
     held
-        How many steps have no value of their own, and have the one before them.
+        The number of steps without a value of their own; they repeat the value before them.
     forecast
-        What plans take it for that are made before it is known, a signal of the same unit and cluster; none (default) =
-        they know it beforehand. Figures are of the signal itself, and whoever does not plan sees neither.
+        The signal that plans use instead, of the same unit and cluster; none (default) = plans know the signal itself.
+        Figures always use the signal itself. Only plans use the forecast.
     """
 
     times: tuple[float, ...]
@@ -68,7 +67,7 @@ class Signal:
     beyond: str = "refuse"
     held: int = 0
     forecast: Signal | None = field(default=None, repr=False)
-    # What was assumed as it was read, a few words each.
+    # Assumptions made on reading it, a few words each.
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -144,13 +143,13 @@ class Signal:
 
     @property
     def where(self) -> str:
-        """Return what errors and reports call it."""
+        """Return its name for errors and reports."""
         whose = f" of {one_line(self.cluster)}" if self.cluster else ""
         return f"The power cap{whose}" if self.kind == CAP else f"The {self.kind} signal{whose}"
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return what was assumed of it, a few words each."""
+        """Return the assumptions made about it, a few words each."""
         held = f"the value before it for {counted(self.held, 'step')} without one, in {self.called}"
         last = f"the last value of {self.called} after its end"
         ahead = [f"{self.called} known to all beforehand"] * (self.kind == CAP and self.constant is None)
@@ -160,26 +159,26 @@ class Signal:
 
     @property
     def known(self) -> Signal:
-        """Return what plans take it for."""
+        """Return the signal that plans use: the forecast, if there is one."""
         return self if self.forecast is None else self.forecast
 
     @property
     def called(self) -> str:
-        """Return what sentences call it."""
+        """Return its name within a sentence."""
         return self.where[0].lower() + self.where[1:]
 
     def priced(self, joules: float) -> float:
-        """Return what joules times values come to, in money or in kilograms of CO2."""
+        """Return the sum of joules times values in currency or in kilograms of CO2."""
         what, _, energy = self.unit.partition("/")
         return joules * KILOGRAMS.get(what, 1.0) / JOULES[energy]
 
     @property
     def constant(self) -> float | None:
-        """Return the one value that it has wherever it reaches; None where it has several."""
+        """Return its only value; None if it has several."""
         return self.values[0] if len(set(self.values)) == 1 else None
 
     def check_reach(self, begin: float, end: float) -> None:
-        """Raise where the signal does not hold from begin to end."""
+        """Raise if the signal has no value somewhere from begin to end."""
         assert self.until is not None
         if self.beyond == "repeat":
             return
@@ -196,7 +195,7 @@ class Signal:
 
 
 class Curve:
-    """A signal's values and their integral over time, asked for many times at once."""
+    """A signal's values and its integral over time, prepared for many queries."""
 
     def __init__(self, signal: Signal) -> None:
         assert signal.until is not None
@@ -209,7 +208,7 @@ class Curve:
             self._whole = float(self._before[-1] + self.values[-1] * (signal.until - signal.times[-1]))
 
     def _folded(self, times: Floats) -> tuple[Floats, Floats]:
-        # How many whole periods have passed, and the moment in the first one.
+        # The number of whole periods that have passed, and the time within the first period.
         if not math.isfinite(self.period):
             return np.zeros_like(times), times
         first = self.times[0]
@@ -228,11 +227,11 @@ class Curve:
         return np.asarray(self.values[np.maximum(np.searchsorted(self.times, within, side="right") - 1, 0)])
 
     def count(self, begin: float, end: float) -> float:
-        """Return about how many steps begin at most between two times, without listing them."""
+        """Return an upper bound on the number of steps that begin between two times, without listing them."""
         return self.times.size * (1.0 + (end - begin) / self.period)
 
     def changes(self, begin: float, end: float) -> Floats:
-        """Return the times after begin and before end at which a step begins."""
+        """Return the times between begin and end, both excluded, at which a step begins."""
         times = self.times
         if math.isfinite(self.period):
             first, last = (math.floor((time - times[0]) / self.period) for time in (begin, end))
@@ -243,7 +242,7 @@ class Curve:
 def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Floats, list[Floats]]:
     """Return times from `begin` to before `end`, and each curve's values from these times on.
 
-    Curves of more than `MOST_DRAWN` steps have that many equal parts instead, and the mean of each.
+    Beyond `MOST_DRAWN` steps, the times divide the interval into that many equal parts, with the mean of each part.
     """
     if all(math.isinf(curve.period) or curve.count(begin, end) <= MOST_LISTED for curve in curves):
         times = np.unique(np.concatenate([[begin], *(curve.changes(begin, end) for curve in curves)]))
@@ -254,7 +253,7 @@ def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Float
 
 
 def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str]) -> None:
-    """Raise where signals are of no cluster of the federation, or one has two of a kind, or none where others do."""
+    """Raise if a signal's cluster is unknown, a cluster has two of a kind, or only some clusters have one of a kind."""
     for kind in KINDS:
         whose = [signal.cluster for signal in signals if signal.kind == kind]
         for one in whose:
@@ -271,6 +270,6 @@ def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str])
 
 
 def signals_of(signals: Iterable[Signal], kind: str, clusters: Sequence[str]) -> list[Signal]:
-    """Return each cluster's signal of a kind; none where there is none of it."""
+    """Return each cluster's signal of a kind; empty if there is none of that kind."""
     found = {signal.cluster: signal for signal in signals if signal.kind == kind}
     return [found.get(cluster, found.get("")) for cluster in clusters] if found else []  # type: ignore[misc]
