@@ -87,7 +87,7 @@ class Holds(JobLists):
         return max(moment, *ends[-1:], moment)
 
     def between(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
-        """Return the intervals, in order, in which a job that waits from `since` to `until` is not held; never empty."""
+        """Return the intervals, in order, in which a job that waits from `since` to `until` is not held."""
         found, begin = [], since
         for hold in self.holds(row):
             if hold.end > begin and hold.begin < until:
@@ -140,7 +140,7 @@ def _hold(given: Any, whose: str) -> Hold:
 
 
 def begun_by(workload: Workload, time: float) -> Holds | None:
-    """Return the holds that begin by a time (the workload's own object if none begins later); None if there are none."""
+    """Return the holds that begin by a time (the workload's own object if none begins later); None if there is none."""
     held = workload.held
     if held is None or (held.begin <= time).all():
         return held

@@ -1,4 +1,4 @@
-"""What nodes draw at least while no job runs on them, where they may go off [66]."""
+"""Lower bounds on the power of nodes without jobs, if nodes may go off [66]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def as_little_as_idle(federation: Federation) -> Federation:
-    """Return the federation with nodes that are always on, and idle at the least that they draw in any state."""
+    """Return the federation with nodes always on, that idle at the least watts of any of their states."""
     if federation.power is None:
         return federation
 
@@ -25,12 +25,12 @@ def as_little_as_idle(federation: Federation) -> Federation:
 
 
 def as_weighed(federation: Federation) -> Federation:
-    """Return the federation as whoever weighs energy takes it: nodes that idle will be off where that is planned."""
+    """Return the federation to use when weighing energy: with planned power saving, idle nodes count as off."""
     return as_little_as_idle(federation) if isinstance(federation.power, Planned) else federation
 
 
 def watts_off(group: NodeGroup) -> tuple[float, float, float]:
-    """Return what a node draws that is off, boots or shuts down."""
+    """Return the watts of a node that is off, boots, and shuts down."""
     off = group.idle_watts if group.off_watts is None else group.off_watts
     boot = group.busy_watts if group.boot_watts is None else group.boot_watts
     return off, boot, group.idle_watts if group.shutdown_watts is None else group.shutdown_watts

@@ -1,6 +1,6 @@
-"""Gears: a node may run slower, and then draws less; each job runs in one, the same on all of its nodes [77].
+"""Gears: a node may run slower at less power; each job runs in one gear, the same on all of its nodes [77].
 
-Gear 0 is a node's full speed, at its busy watts. What of a job does not compute lasts as long in any gear.
+Gear 0 is full speed, at a node's busy watts. The part of a job that does not compute lasts equally long in any gear.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST = 2.0**31 - 1
 
 
 class Gear(JobNumbers):
-    """The gear of each job, in which its times are as its columns say them; 0 = full speed."""
+    """The gear of each job, to which its times refer; 0 = full speed."""
 
     __slots__ = ()
     NAMES = ("gear",)
@@ -49,7 +49,7 @@ class Gear(JobNumbers):
 
 
 def checked_gears(given: Any, idle_watts: float) -> tuple[tuple[float, float], ...]:
-    """Return a group's gears as pairs of speed and watts, or say what is wrong with them."""
+    """Return a group's gears as pairs of speed and watts; raise if they are invalid."""
     try:
         gears = tuple((float(speed), float(watts)) for speed, watts in given)
     except (TypeError, ValueError):
@@ -75,7 +75,7 @@ def checked_gears(given: Any, idle_watts: float) -> tuple[tuple[float, float], .
 
 
 def check_gears(name: str, groups: Sequence[NodeGroup]) -> None:
-    """Refuse groups that have other gears than the first: a job's nodes run in one."""
+    """Raise if groups have different gear speeds: all nodes of a job run in the same gear."""
     first = [speed for speed, _ in groups[0].gears]
     for group in groups:
         if (own := [speed for speed, _ in group.gears]) != first:
@@ -86,12 +86,12 @@ def check_gears(name: str, groups: Sequence[NodeGroup]) -> None:
 
 
 def speeds_of(groups: Sequence[NodeGroup]) -> Floats:
-    """Return the shares of the full speed at which nodes run, gear by gear."""
+    """Return the speed of each gear, as a share of full speed."""
     return np.array([1.0, *(speed for speed, _ in groups[0].gears)])
 
 
 def watts_in_gears(groups: Sequence[NodeGroup]) -> Floats:
-    """Return what a node of each group draws under a job, gears x groups."""
+    """Return gears x groups: the watts of a node under a job."""
     return np.array([[group.busy_watts, *(watts for _, watts in group.gears)] for group in groups], dtype=np.float64).T
 
 
@@ -99,12 +99,12 @@ def watts_in_gears(groups: Sequence[NodeGroup]) -> Floats:
 
 
 def gears_of(workload: Workload) -> Ints:
-    """Return the gear of every job."""
+    """Return the gear of each job."""
     return np.zeros(len(workload), dtype=np.int64) if workload.gear is None else workload.gear.given
 
 
 def refuse_strange_gears(workload: Workload, groups: Sequence[NodeGroup]) -> None:
-    """Refuse jobs in a gear that the nodes do not have."""
+    """Raise if a job is in a gear that the nodes lack."""
     if workload.gear is None:
         return
     given, last = workload.gear.given, len(groups[0].gears)
@@ -118,7 +118,7 @@ def refuse_strange_gears(workload: Workload, groups: Sequence[NodeGroup]) -> Non
 
 
 def stretched(workload: Workload, ratio: Floats) -> dict[str, Floats]:
-    """Return times and shares that compute of jobs whose computing lasts so many times as long."""
+    """Return run times, estimates and compute fractions of jobs if their computing lasts `ratio` times as long."""
     share = workload.compute_fraction
     longer = share * ratio + (1.0 - share)
     same = ratio == 1.0
@@ -130,7 +130,7 @@ def stretched(workload: Workload, ratio: Floats) -> dict[str, Floats]:
 
 
 def in_gear(workload: Workload, groups: Sequence[NodeGroup], gear: ArrayLike) -> Workload:
-    """Return the jobs in this gear of their nodes, one for all or one each, with the times that they take in it."""
+    """Return the jobs in this gear (one for all, or one per job), with run times and estimates for it."""
     refuse_to_shift(workload)
     own = gears_of(workload)
     wanted = np.broadcast_to(np.asarray(gear, dtype=np.int64), own.shape)
@@ -143,7 +143,7 @@ def in_gear(workload: Workload, groups: Sequence[NodeGroup], gear: ArrayLike) ->
 
 
 def refuse_to_shift(workload: Workload) -> None:
-    """Refuse to shift jobs that have alternatives, or say what they draw, which nobody knows of another gear."""
+    """Raise if jobs have alternatives or their own watts: these are not known for other gears."""
     if workload.alternatives is not None:
         raise ValueError(
             "Gears: the jobs have alternatives; leave them out first: dataclasses.replace(workload, alternatives=None)."

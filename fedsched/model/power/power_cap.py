@@ -1,4 +1,4 @@
-"""Caps on power: what they leave beside idle nodes, and what jobs are planned to draw, in whole milliwatts [70]."""
+"""Power caps: what they leave above the power of idle nodes, and what jobs are planned to draw, in milliwatts [70]."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-RUN, NOW = "run", "now"  # what a job must leave under the cap: its planned run, or its start alone
+RUN, NOW = "run", "now"  # when a job must fit under the cap: during its planned run, or at its start only
 LOOKS = (RUN, NOW)
 MOST = 2.0**53  # milliwatts
 
 
 class PowerCap(NamedTuple):
-    """A cap: the groups whose power it limits, and what it leaves beside these when they idle, from each time on."""
+    """A cap: the groups that it limits, and what it leaves above their idle power, in milliwatts from each time on."""
 
     signal: Signal
     covers: NDArray[np.bool_]
@@ -36,14 +36,14 @@ class PowerCap(NamedTuple):
 
     @property
     def period(self) -> float:
-        """Return after how long it comes again; infinite: it does not."""
+        """Return the seconds after which the cap repeats; infinite if it does not."""
         signal = self.signal
         again = signal.beyond == "repeat" and signal.until is not None and math.isfinite(signal.until)
         return signal.until - signal.times[0] if again else math.inf  # type: ignore[operator]
 
 
 def milliwatts(watts: float | Floats) -> Ints:
-    """Return watts as caps count them."""
+    """Return watts as whole milliwatts."""
     return np.rint(np.minimum(1000.0 * np.asarray(watts, dtype=np.float64), MOST)).astype(np.int64)
 
 
@@ -53,23 +53,23 @@ def is_capped(federation: Federation) -> bool:
 
 
 def without_caps(federation: Federation) -> Federation:
-    """Return the federation with as much power as it takes; its peak is told all the same."""
+    """Return the federation without its power caps; its peak power is still measured."""
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind != CAP))
 
 
 def with_caps_alone(federation: Federation) -> Federation:
-    """Return the federation without what energy costs, which is not asked for."""
+    """Return the federation with its caps as the only signals, for runs without costs."""
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind == CAP))
 
 
 def check_looks(name: str, looks: object) -> None:
-    """Raise where a federation's `cap` says neither that runs are looked at nor that starts are."""
+    """Raise if a federation's `cap` is neither "run" nor "now"."""
     if looks not in LOOKS:
         raise FederationError(f"Federation {name!r}: cap={shortened(repr(looks))} is none of {', '.join(LOOKS)}.")
 
 
 def caps_of(federation: Federation) -> list[PowerCap]:
-    """Return the federation's caps."""
+    """Return the federation's caps, one per signal."""
     groups, of_cluster = federation.groups, federation.group_cluster
     idle = milliwatts(np.array([group.idle_watts for group in groups])) * [group.count for group in groups]
     found = []
@@ -83,9 +83,9 @@ def caps_of(federation: Federation) -> list[PowerCap]:
 
 
 def planned_needs(workload: Workload, federation: Federation) -> Ints:
-    """Return by how much a node of each group is planned to draw more under each job than an idle one: jobs × groups.
+    """Return jobs × groups, in milliwatts: what a node is planned to draw under the job above its idle power.
 
-    A job that draws less counts as an idle node.
+    It is 0 if the job draws less than an idle node.
     """
     groups = federation.groups
     drawn = drawn_watts(watts_of(workload, groups), groups, np.arange(len(workload)))
@@ -94,10 +94,10 @@ def planned_needs(workload: Workload, federation: Federation) -> Ints:
 
 
 def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Floats, Floats]:
-    """Return times from `begin` on, before `end`, and from each on the watts that all may draw together.
+    """Return times from `begin` to before `end`, and from each on the watts that the federation may draw.
 
-    A cluster without a cap of its own counts with what its nodes draw when all are busy. None where nothing is capped.
-    If there are too many steps to draw, the values are means of equal parts.
+    A cluster without a cap of its own counts with all its nodes busy. Empty if there is no cap. If there are too many
+    steps to draw, the values are means over equal parts.
     """
     caps = [signal for signal in federation.signals if signal.kind == CAP]
     if not caps:
@@ -112,6 +112,6 @@ def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Flo
 
 
 def most_drawn(federation: Federation, cluster: str = "") -> float:
-    """Return the watts of a cluster, or of all, when all nodes are busy."""
+    """Return the watts of a cluster, or of all clusters, if all nodes are busy."""
     chosen = [one for one in federation.clusters if cluster in ("", one.name)]
     return float(sum(group.count * group.busy_watts for one in chosen for group in one.groups))

@@ -1,8 +1,8 @@
-"""How many nodes of a cluster may begin to go off, or to boot, in a minute: so many at once, then one by one [66].
+"""Rate limits: how many nodes of a cluster may begin to go off, or to boot, per minute: a burst, then one by one [66].
 
-Of any nodes in the order of time the m-th begins no sooner than (m - rate) x 60 / rate seconds after the first. It is
-kept since when how many have begun without a rest in which all that may begin at once came together. Boots that wait
-for a shutdown, or for others, are kept one by one beside: who asks later may come between them.
+Of a sequence of nodes, the m-th begins no sooner than (m - rate) x 60 / rate seconds after the first. The state is the
+begin of the current sequence and its number of nodes; a pause long enough to allow a full burst ends a sequence. Boots
+that wait for a shutdown, or for other boots, are kept in a list, because a later request may begin before them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ MINUTE = 60.0
 
 
 class Pace(IntEnum):
-    """What nodes begin."""
+    """What nodes begin: to go off, or to boot."""
 
     OFF = 0
     BOOT = auto()
 
 
 class Often(IntEnum):
-    """What is kept of those that have begun."""
+    """The state of a rate limit."""
 
-    SINCE = 0  # the first after a rest; before all -inf
-    NODES = auto()  # how many have begun since
-    TO_COME = auto()  # how many will
+    SINCE = 0  # the first node of the sequence; -inf before all
+    NODES = auto()  # nodes that have begun in the sequence
+    TO_COME = auto()  # nodes that are booked to begin later
 
 
 @inlined
@@ -62,7 +62,7 @@ def count(pace: Floats, rate: int, begun: float) -> None:
 
 @part
 def book(pace: Floats, to_come: Floats, rate: int, now: float, wanted: float) -> float:
-    """Return when a node begins that can from `wanted` on, so that none that will begin has to wait longer."""
+    """Book a node that can begin from `wanted` on, and return when it begins; no booked node is delayed."""
     past, coming = 0, int(pace[Often.TO_COME])
     while past < coming and to_come[past] <= now:
         count(pace, rate, to_come[past])
@@ -88,7 +88,7 @@ def book(pace: Floats, to_come: Floats, rate: int, now: float, wanted: float) ->
 
 @inlined
 def _is_room(behind: Floats, rate: int, since: float, nodes: float, begin: float) -> bool:
-    # Return whether all behind it may begin when they do although one more begins before them.
+    # Return whether all later nodes may begin as booked if one more begins before them.
     since, nodes = _passed(since, nodes, rate, begin)
     for later in behind:
         if later < _opens(since, nodes, rate):

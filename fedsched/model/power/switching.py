@@ -1,4 +1,4 @@
-"""Whether idle nodes are switched off, and when: what a machine's power saving does [66]."""
+"""Power saving: whether idle nodes are switched off, and when [66]."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import NodeGroup
 
-STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # what a group says of them
+STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # fields of a group
 _TIMEOUT = re.compile(
     rf"timeout:({NUMBER})([smh]?)(?::(\d{{1,10}}))?(?::suspend=(\d{{1,10}}))?(?::resume=(\d{{1,10}}))?", re.ASCII
 )
@@ -25,19 +25,19 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """A node goes off when it has been idle for so many seconds, as by Slurm's SuspendTime.
+    """A node goes off when it has been idle for this many seconds, as by Slurm's SuspendTime.
 
     Parameters
     ----------
     seconds
-        Of idleness; a job that gets the node before has it at once, one that comes later waits for its boot.
+        Idle time before a node goes off. A job that takes the node earlier has it at once; a later one awaits a boot.
     keep
-        How many idle nodes of each group stay on, however long they idle.
+        The number of idle nodes of each group that stay on, however long they idle.
     suspend_rate
-        How many nodes of a cluster may begin to go off in a minute, as by Slurm's SuspendRate: so many at once, then
-        one each 60 / suspend_rate seconds. None, or 0: as many as there are.
+        Nodes of a cluster that may begin to go off per minute, as by Slurm's SuspendRate: so many at once, then one
+        each 60 / suspend_rate seconds. None, or 0: any number.
     resume_rate
-        How many may begin to boot, likewise, as by Slurm's ResumeRate.
+        The same for nodes that begin to boot, as by Slurm's ResumeRate.
     """
 
     seconds: float
@@ -53,7 +53,7 @@ class Timeout:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return what must be said of it where results are shown: nothing."""
+        """Return remarks to be shown with results: none."""
         return ()
 
     def __str__(self) -> str:
@@ -64,14 +64,14 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """So many idle nodes of each group are kept ready for whoever comes next; others boot when jobs have taken these.
+    """Some idle nodes of each group are kept on for the next jobs; when jobs take them, others boot.
 
     Parameters
     ----------
     nodes
-        How many nodes of each group idle or boot ahead, as long as there are so many without jobs.
+        The number of nodes of each group that idle or boot ahead, if enough nodes are without jobs.
     seconds
-        A node beyond these goes off when it has been idle for so long; when not given, at once.
+        Idle seconds before a node beyond these goes off; default: at once.
     """
 
     nodes: int
@@ -83,12 +83,12 @@ class Reserve:
 
     @property
     def keep(self) -> int:
-        """Return how many idle nodes of each group stay on, as of a `Timeout`."""
+        """Return the number of idle nodes of each group that stay on, as for a `Timeout`."""
         return self.nodes
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return what must be said of it where results are shown: nothing."""
+        """Return remarks to be shown with results: none."""
         return ()
 
     def __str__(self) -> str:
@@ -97,14 +97,14 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A node goes off where the gap to its next use is long enough to save energy, and is back on in time.
+    """A node goes off if the gap to its next use is long enough to save energy, and is back on in time.
 
-    Nobody waits for it: it is what power saving could reach at most for these starts, if it knew them beforehand.
+    No job waits for a boot: this is an upper bound on the savings for these starts, because it knows them in advance.
     """
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return what must be said of it where results are shown."""
+        """Return remarks to be shown with results."""
         return ("power saving that knows the whole schedule beforehand (power=planned)",)
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ def _nodes(what: str, value: Any) -> int:
 
 
 def power_saving_named(text: str) -> PowerSaving | None:
-    """Return what a text says: "always" (None), "timeout:10m:4:suspend=20:resume=30", "reserve:4:10m" or "planned"."""
+    """Return the setting a text names: "always" (None), "planned", "reserve:4:10m", "timeout:10m:4:suspend=20:resume=30"."""
     if text == "always":
         return None
     if text == "planned":
@@ -148,7 +148,7 @@ def power_saving_named(text: str) -> PowerSaving | None:
 
 
 def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> None:
-    """Raise where nodes are to be switched off of which nobody says what they draw then."""
+    """Raise if nodes are to be switched off but a group lacks `off_watts`."""
     if saving is None:
         return
     if not isinstance(saving, Timeout | Reserve | Planned):
@@ -162,7 +162,7 @@ def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> N
 
 
 def check_states(group: NodeGroup) -> None:
-    """Raise where what a group's nodes draw and take when they are off, boot or shut down cannot be."""
+    """Raise if a group's watts and times of being off, booting or shutting down are invalid."""
     for name in ("off_watts", "boot_watts", "shutdown_watts", "boot_seconds", "shutdown_seconds"):
         value, most = getattr(group, name), MOST_WATTS if name.endswith("watts") else MOST_SECONDS
         if value is None and name.endswith("watts"):

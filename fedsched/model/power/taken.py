@@ -1,4 +1,4 @@
-"""How much of shared nodes is taken, and what that makes of energy: of each node the share of its cores [54]."""
+"""The used share of shared nodes, by cores, and the energy that follows from it [54]."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def node_shares(federation: Federation, cores: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
-    """Return how many nodes' worth of cores jobs take on each group: so many tasks (jobs x groups) of so many cores."""
+    """Return jobs × groups: how many nodes' worth of cores jobs use, given tasks (jobs x groups) and cores per task."""
     has = np.array([dict(group.resources).get(CORES, 0) for group in federation.groups], dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(counts > 0, counts * cores[:, None] / has, 0.0)
 
 
 def node_seconds(shares: Floats, start: Floats, finish: Floats, t0: float) -> Floats:
-    """Return the node-seconds of each group; those of jobs that have not finished do not count, nor before t0."""
+    """Return the node-seconds of each group; jobs that have not finished, and times before t0, do not count."""
     jobs, groups = shares.shape
     seconds = np.maximum(finish - np.maximum(start, t0), 0.0)[:, None]
     taken = np.where(np.isnan(seconds), 0.0, shares * seconds)
@@ -32,9 +32,9 @@ def node_seconds(shares: Floats, start: Floats, finish: Floats, t0: float) -> Fl
 
 
 def measures_of(federation: Federation, taken: Floats, makespan: float, more: float = 0.0) -> dict[str, float]:
-    """Return the metrics that go by what is taken of nodes, by their names.
+    """Return the metrics that depend on the used node-seconds, by name.
 
-    `more` joules than the groups' busy watts make are of jobs that say what they draw.
+    `more` is the energy, in joules, above the groups' busy watts, for jobs that state their own watts.
     """
     sizes = np.array([group.count for group in federation.groups])
     busy, idle = (np.array([getattr(one, name) for one in federation.groups]) for name in ("busy_watts", "idle_watts"))

@@ -1,4 +1,4 @@
-"""What each node of a job draws while it runs: as was measured, or what its group says of the job's gear [69, 77]."""
+"""The watts of each node of a job while it runs: measured, or those of its group in the job's gear [69, 77]."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class JobWatts(JobNumbers):
 
 
 def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
-    """Return what each node of a group draws under a job, jobs x groups; of no size where all draw the busy watts."""
+    """Return jobs × groups: a node's watts under the job; empty if all jobs draw the groups' busy watts."""
     if not draw_their_own(workload):
         return NOBODY_SAYS
     drawn = watts_in_gears(groups)[gears_of(workload)]
@@ -53,24 +53,24 @@ def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
 
 
 def draw_their_own(workload: Workload) -> bool:
-    """Return whether nodes may draw under jobs what is not their group's busy watts."""
+    """Return whether some jobs may draw other watts than their groups' busy watts."""
     return not (workload.watts is None and workload.gear is None)
 
 
 def drawn_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
-    """Return what each node of a group draws under a run, runs x groups, by what `watts_of` says of the jobs."""
+    """Return runs × groups: a node's watts under the run; `watts` is the result of `watts_of`."""
     if watts.size == 0:
         return np.broadcast_to(np.array([group.busy_watts for group in groups]), (job.size, len(groups)))
     return watts[job]
 
 
 def extra_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
-    """Return by how much that is more than what an idle one draws."""
+    """Return runs × groups: a node's watts under the run minus its idle watts."""
     return np.asarray(drawn_watts(watts, groups, job) - np.array([group.idle_watts for group in groups]))
 
 
 def joules_beyond(watts: Floats, groups: Sequence[NodeGroup], runs: Held, t0: float) -> Floats:
-    """Return how much more runs take from t0 on than by the busy watts of their groups, by group."""
+    """Return, by group, the energy in joules that runs take from t0 on, minus the energy at busy watts."""
     if watts.size == 0:
         return np.zeros(len(groups))
     beyond = drawn_watts(watts, groups, runs.job) - drawn_watts(NOBODY_SAYS, groups, runs.job)
@@ -78,7 +78,7 @@ def joules_beyond(watts: Floats, groups: Sequence[NodeGroup], runs: Held, t0: fl
 
 
 def wasted_by(schedule: Schedule) -> Wasted:
-    """Return what a schedule's lost runs held, and took, from its t0 on."""
+    """Return the node-seconds and the extra energy of a schedule's lost runs from its t0 on."""
     lost, groups = schedule.lost, schedule.federation.groups
     runs = Held(lost.job, lost.start, lost.end, lost.counts)
     more = joules_beyond(watts_of(schedule.workload, groups), groups, runs, schedule.t0)

@@ -1,4 +1,4 @@
-"""Schedules: when and on which nodes each job runs, and what is measured of that.
+"""Schedules: when and on which nodes each job runs, and metrics of this.
 
-Starts, ends and node counts come in. Metrics, node numbers, power over time and the runs that were lost go out.
+Starts, ends and node counts come in. Metrics, node numbers, power over time and lost runs go out.
 """

@@ -1,4 +1,4 @@
-"""Closed spans: how many nodes of which group each downtime really has, and when, beside a schedule's jobs."""
+"""Closed spans: how many nodes of each group a downtime really closes, and when, given the schedule's jobs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
 
 
 class Spans(NamedTuple):
-    """Nodes that are closed, as columns like those of jobs."""
+    """Closed nodes, as columns like those of jobs."""
 
     start: NDArray[np.float64]
-    finish: NDArray[np.float64]  # infinite where they never come back
+    finish: NDArray[np.float64]  # infinite if they never come back
     counts: NDArray[np.int64]  # span × group
 
 
 class Numbered(NamedTuple):
-    """Nodes, none given out twice: of the jobs, of runs that came to nothing, of what is closed and what is off when.
+    """Distinct node numbers for jobs, for lost runs, for closed nodes and for nodes that are off.
 
-    They are counted through the federation group by group, as charts draw them: see `nodes.by_their_numbers`.
+    Numbers run through the federation group by group, as charts draw them: see `node_numbers.by_their_numbers`.
     """
 
     jobs: NodeRuns
@@ -44,12 +44,12 @@ class Numbered(NamedTuple):
     spans: Spans
     closed: NodeRuns
     off: OffSpans
-    dark: NodeRuns  # those that are off, or on the way
+    dark: NodeRuns  # nodes that are off, shut down or boot
 
 
 def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
-    """Return which nodes every job has, and which are closed or off."""
-    if getattr(schedule, "shares_nodes", False):  # of schedules whose counts are of tasks
+    """Return the node numbers of every job, and of closed and off nodes."""
+    if getattr(schedule, "shares_nodes", False):  # such schedules count tasks
         raise ScheduleError(
             "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row), write "
             "to_csv(path), or simulate without sharing=."
@@ -71,12 +71,12 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
 
 
 def own_numbers(schedule: Schedule) -> list[Intervals]:
-    """Return the nodes of every job by the nodes' own numbers."""
+    """Return each job's nodes by the nodes' own numbers."""
     return by_their_numbers(numbered(schedule).jobs, schedule.federation.node_order).intervals()
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return how much of the nodes' time was closed until the last job ended, where anything was."""
+    """Return, in words, the share of the nodes' time that downtimes closed until the last job ended."""
     downtimes = sum(one.kind != RESERVATION for one in schedule.federation.calendar)
     makespan = schedule.makespan
     if not downtimes or not makespan > 0:
@@ -90,7 +90,7 @@ def in_words(schedule: Schedule) -> list[str]:
 
 
 def closed_spans(schedule: Schedule) -> Spans:
-    """Return which nodes are closed when: those that jobs still held as a downtime began, from their ends on [40]."""
+    """Return when how many nodes are closed; nodes that jobs hold as a downtime begins close at the jobs' ends [40]."""
     closures = closures_of(schedule.federation)
     closures = closures.take(closures.reservation < 0)
     groups = len(schedule.federation.groups)
@@ -117,7 +117,7 @@ def _spans_of(schedule: Schedule, here: Closures, g: int) -> Iterator[tuple[floa
     events += [(time, OPENS, c) for c, time in enumerate(here.end.tolist())]
     events += [(time, CLOSES, c) for c, time in enumerate(here.begin.tolist())]
     free = int(schedule.federation.groups[g].count)
-    owed: dict[int, int] = {}  # of closures that are in force, the oldest first
+    owed: dict[int, int] = {}  # nodes still to close, by downtime in force, the oldest first
     has = dict.fromkeys(range(here.begin.size), 0)
     for time, kind, which in sorted(events):
         if kind == JOB_STARTS:

@@ -20,14 +20,14 @@ class ScheduleConvenience:
     __slots__ = ()
 
     def to_frame(self: Schedule) -> pd.DataFrame:
-        """Return one row a job: the workload's columns, start, finish and nodes of each group."""
+        """Return one row per job: the workload's columns, start, finish and nodes of each group."""
         from fedsched.core.errors import pandas_for
         from fedsched.io.schedules import columns_of
 
         return pandas_for("Schedule.to_frame").DataFrame(columns_of(self))
 
     def to_csv(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write one row a job, with start, finish and the nodes of each group."""
+        """Write one row per job, with start, finish and the nodes of each group."""
         from fedsched.io.schedules import write_csv
 
         write_csv(self, path)
@@ -39,14 +39,14 @@ class ScheduleConvenience:
         write_swf_of(self, path)
 
     def to_evalys(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write Batsim's `jobs.csv`, with every job's node numbers, which evalys opens."""
+        """Write Batsim's `jobs.csv`, with every job's node numbers, for evalys."""
         from fedsched.io.batsim.evalys import write_jobs
 
         write_jobs(self, path)
 
     @classmethod
     def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
-        """Return the schedule that a CSV file gives for this workload on this federation."""
+        """Return the schedule in a CSV file, for this workload on this federation."""
         from fedsched.io.schedules import read_csv
 
         return read_csv(path, workload, federation, **options)
@@ -71,16 +71,16 @@ class ScheduleConvenience:
         price_per_kwh: float | None = None,
         co2_per_kwh: float | None = None,
     ) -> None:
-        """Write one HTML page with the schedule's Gantt chart, its jobs, and what its energy costs.
+        """Write one HTML page with the schedule's Gantt chart, its jobs, and the cost of its energy.
 
         Parameters
         ----------
         path
-            The page: .html, to be opened from the disk; it needs no network.
+            The page: .html, opened from disk; it needs no network.
         title
-            The heading; by default what was scheduled where.
+            The heading; by default the workload and the federation.
         price_per_kwh, co2_per_kwh
-            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+            Currency units, and kilograms of CO2, per kWh; the reader can change them in the page.
         """
         from fedsched.report import of_schedules, write
 

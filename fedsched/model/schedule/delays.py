@@ -1,4 +1,4 @@
-"""The delays that a plan chose for its jobs, within the slack that their users grant [71]."""
+"""Delays: by how long a plan delays its jobs, within the slack that their users allow [71]."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
 
 def slack_of(workload: Workload) -> Floats:
-    """Return by how long plans may put off each job."""
+    """Return, in seconds, by how long plans may delay each job."""
     return np.zeros(len(workload)) if workload.slack is None else workload.slack.given
 
 
 def counted_from(workload: Workload, t0: float) -> Floats:
-    """Return from when delays count: the latest of a job's submit, t0, and the earliest start that its user wants."""
+    """Return the time from which a job's delay counts: the latest of its submit, t0, and its user's earliest start."""
     since = np.maximum(workload.submit, t0)
     return since if workload.begin is None else np.maximum(since, workload.begin.begin)
 
 
 def put_off(workload: Workload, t0: float, delays: Floats | Ints) -> Workload:
-    """Return the same jobs, those with a delay not to begin before it is over."""
+    """Return the jobs with their delays as earliest starts."""
     begin = np.zeros(len(workload)) if workload.begin is None else workload.begin.begin
     moved = np.where(delays > 0, counted_from(workload, t0) + delays, begin)
     return replace(workload, begin=EarliestStarts.of(moved, workload.id))
 
 
 def latest_put_off(workload: Workload, t0: float) -> float:
-    """Return until when a plan may put off the last of the jobs; −inf where none may be put off."""
+    """Return the latest time to which a plan may delay a job; −inf if no job may be delayed."""
     if workload.slack is None or not len(workload):
         return -np.inf
     return float((counted_from(workload, t0) + workload.slack.given).max())
 
 
 def put_off_until(schedule: Schedule) -> Floats:
-    """Return until when the plan of a schedule puts off each job; −inf where it does not."""
+    """Return the time to which the plan of a schedule delays each job; −inf if it does not delay it."""
     if schedule.delays is None:
         return np.full(len(schedule), -np.inf)
     since = counted_from(schedule.workload, schedule.t0)
@@ -56,7 +56,7 @@ def put_off_until(schedule: Schedule) -> Floats:
 
 
 def broken_delays(schedule: Schedule) -> Iterator[str]:
-    """Give what is wrong with the delays of a schedule: beyond their jobs' slack, or not kept."""
+    """Yield an error for each delay of a schedule that exceeds its job's slack or is not kept by the job's start."""
     if schedule.delays is None:
         return
     workload, delays, start = schedule.workload, schedule.delays, schedule.start
@@ -69,7 +69,7 @@ def broken_delays(schedule: Schedule) -> Iterator[str]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return whom the plan of a schedule puts off, and by how long."""
+    """Return, in words, how many jobs the plan of a schedule delays, and by how long."""
     if schedule.delays is None:
         return []
     late = schedule.delays[schedule.delays > 0.0]

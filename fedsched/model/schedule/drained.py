@@ -1,7 +1,7 @@
-"""What known downtimes cost: nodes that idle before them while somebody waits who would run there but for them [47].
+"""Drain loss: node-seconds that idle before known downtimes while these keep waiting jobs from starting [47].
 
-A finished schedule is gone through once more. What is free at an instant is followed to where it first leaves a waiting
-job too few nodes: if a downtime begins there, the job is kept away by it.
+A finished schedule is replayed. From each instant, the free nodes are followed into the future until they are too few
+for a waiting job. If a downtime begins at that time, the downtime keeps the job from starting.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    Waits = tuple[Ints, Floats, Floats]  # of which job, from when to when
+    Waits = tuple[Ints, Floats, Floats]  # job, begin and end of each wait
 
 ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
 STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
 NONE, FIRST = constant(-1), constant(0)
-ABSENT = constant(np.iinfo(np.int64).max)  # tasks at a place where nobody waits
-BLOCK = constant(256)  # events
+ABSENT = constant(np.iinfo(np.int64).max)  # tasks in a slot of the queue without a waiting job
+BLOCK = constant(256)  # events per block of the index of future events
 
 
 @by_reference
 class Events(NamedTuple):
-    """What happens when, in the order of time; `which` is a run, a closure or a wait."""
+    """The events in the order of time; `which` is the index of a run, a closure or a wait."""
 
     time: Floats
     kind: Ints
@@ -50,69 +50,69 @@ class Events(NamedTuple):
 
 @by_reference
 class Told(NamedTuple):
-    """What a finished schedule tells."""
+    """The input: what a finished schedule says."""
 
     events: Events
     nodes: Ints  # of each group
-    job: Ints  # of each wait; the first ones are of runs, in their order
+    job: Ints  # of each wait; the first waits belong to the runs, in their order
     start: Floats  # of each run
     counts: Ints  # run × group
     closing: Ints  # of each closure: its group
-    closed: Ints  # and how many nodes
+    closed: Ints  # of each closure: its number of nodes
     begin: Floats
     known_from: Floats
     tasks: Ints  # of each job
-    duration: Floats  # what it is planned to run at least
-    longest: Ints  # the waits of everybody's queue by that, the longest first,
-    rank: Ints  # where each stands there, or -1
-    wanted: Ints  # and how many places, where nodes hold different numbers of its tasks [76]; else nodes
-    places: Ints  # job × group, of a node: one, or as many as tasks; 0: it may not use the group
+    duration: Floats  # lower bound on its planned run time
+    longest: Ints  # the waits outside reservations by `duration`, the longest first
+    rank: Ints  # each wait's index in `longest`, or -1
+    wanted: Ints  # places that the job needs: nodes, or tasks if nodes hold different numbers of its tasks [76]
+    places: Ints  # job × group: places per node, 1 or the tasks that it holds; 0 = the job may not use the group
     needs: Ints  # job × pool
-    first: Ints  # where a job's parts of limits begin
+    first: Ints  # index of a job's first entry in `limit`, `weight` and `row`
     limit: Ints
-    weight: Ints  # at least, and
-    row: Ints  # where that is up to the nodes, of
-    of_node: Ints  # row × group: what it is for each; else -1
+    weight: Ints  # a lower bound if `row` is not -1
+    row: Ints  # row of `of_node` if the amount depends on the placement, else -1
+    of_node: Ints  # row × group: the amount per node
     begins: Ints  # closures by their begins
-    started: Ints  # of each run: where its start stands among the events
-    ended: Ints  # and its end, or -1
+    started: Ints  # of each run: the index of its start among the events
+    ended: Ints  # the index of its end, or -1
 
 
 @by_reference
 class Now(NamedTuple):
-    """What is so at an instant, and room to look ahead in."""
+    """The state at an instant, and workspace for looking ahead."""
 
     held: Ints  # of each group
     closed: Ints
-    pools: Ints  # what is left
+    pools: Ints  # what is left of them
     limits: Ints
-    waiting: Ints  # the tasks of those who wait, by their ranks: the least of them
-    fits: Ints  # those whose nodes are followed
-    least: Ints  # what has stayed free of each group
-    ahead: Ints  # held of each group by then
-    shut: Ints  # closed by then
-    before: Ints  # what stayed free until the instant that is looked at
-    lost: Ints  # of each group, until then
-    first: Ints  # [0]: the first event to come of a closure, or of a run whose job runs or waits now; -1 is none
-    after: Ints  # of each event: the next such
-    to_come: Ints  # 1: it is such an event
-    block: Ints  # how many such events each block of them has
+    waiting: Ints  # a tree over `rank`: the least number of tasks of the waiting jobs
+    fits: Ints  # the waiting jobs that fit now and are followed
+    least: Ints  # the least number of free nodes of each group so far
+    ahead: Ints  # nodes held at the future instant
+    shut: Ints  # nodes closed at the future instant
+    before: Ints  # `least` just before the future instant
+    lost: Ints  # nodes of each group that idle because of downtimes
+    first: Ints  # [0]: the first future event: of a closure, or of a run that runs or waits now; -1 = none
+    after: Ints  # of each event: the next one of these
+    to_come: Ints  # 1 = the event is one of these
+    block: Ints  # the number of these events in each block
 
 
-OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # of what is so now
+OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # one entry per group
 
 
 def drain_loss(schedule: Schedule) -> float:
-    """Return the node-seconds that idled before known downtimes while somebody waited whom they kept away.
+    """Return the node-seconds that idled before known downtimes while these kept waiting jobs from starting.
 
-    Of nodes that jobs share it is NaN where there are any.
+    NaN if jobs share nodes and there are downtimes.
     """
     closures = closures_of(schedule.federation)
     ended = np.flatnonzero(~np.isnan(schedule.start))
     if not closures.begin.size or not (ended.size + schedule.lost.runs):
         return 0.0
     if getattr(schedule, "shares_nodes", False):
-        return np.nan  # whoever counts tasks knows of no idle nodes
+        return np.nan  # counts of tasks do not say which nodes idle
     told, last = _told(schedule, closures, ended)
     groups, waits = told.nodes.size, told.job.size
     of_groups = {name: np.zeros(groups, dtype=np.int64) for name in OF_GROUPS}
@@ -138,7 +138,7 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
-    since = np.fmin(since, start)  # of one that ran before t0 it may not be known
+    since = np.fmin(since, start)  # a run from before t0 may have an unknown begin of its wait
     last = max(float(np.nanmax(end, initial=schedule.t0)), schedule.t0)
     gone = np.flatnonzero(schedule.cancelled)
     left = np.zeros(0) if workload.cancel_at is None else workload.cancel_at.times[gone]
@@ -200,9 +200,9 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
 
 
 def _unless_held(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, Floats, Floats]:
-    """Return since when the jobs of some runs waited for their starts, and who waited for none from when to when.
+    """Return when the waits of these runs begin, and all waits without a start as (job, begin, end), given holds.
 
-    Both are given as if nobody had been held: whoever is does not wait [73].
+    The input ignores holds: a held job does not wait [73].
     """
     since, vain = runs[1].copy(), []
     for k, (row, begin, start) in enumerate(zip(*(column.tolist() for column in runs), strict=True)):
@@ -216,7 +216,7 @@ def _unless_held(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, 
 
 
 def _places(events: Events, kind: int, runs: int) -> Ints:
-    # Where the events of a kind stand, by their runs.
+    # The index of each run's event of this kind.
     found = np.full(runs, NONE, dtype=np.int64)
     at = np.flatnonzero(events.kind == kind)
     found[events.which[at]] = at
@@ -225,7 +225,7 @@ def _places(events: Events, kind: int, runs: int) -> Ints:
 
 @kernel
 def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
-    """Return what was lost from t0 until the last end."""
+    """Return the node-seconds lost from t0 until the last end."""
     time, size = told.events.time, told.events.time.size
     total, waiting, coming, i = 0.0, 0, 0, 0
     for e in range(size - 1, -1, -1):
@@ -250,7 +250,7 @@ def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
 
 @inlined
 def _taken(told: Told, k: int, run: int) -> int:
-    # What a run takes of a limit.
+    # The amount of a limit that a run uses.
     if told.row[k] < 0:
         return told.weight[k]
     taken = 0
@@ -261,14 +261,14 @@ def _taken(told: Told, k: int, run: int) -> int:
 
 @inlined
 def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
-    # Takes an event; returns how many wait then.
+    # Apply an event; return the number of jobs that wait after it.
     kind, which = told.events.kind[i], told.events.which[i]
     if kind == WAITS:
         if told.rank[which] != NONE:
             put(now.waiting, told.rank[which], told.tasks[told.job[which]])
         if which < told.start.size:
             for event in (told.started[which], told.ended[which]):
-                if event > i:  # an end that is a start, too, has been
+                if event > i:  # a job of no length: its end may have passed
                     _is_to_come(now, event)
         return waiting + 1
     if kind in (STARTS, LEAVES):
@@ -291,7 +291,7 @@ def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
 
 @inlined
 def _next_known(told: Told, instant: float, coming: int) -> float:
-    # When the next downtime begins that is known; infinite where none does.
+    # The begin of the next downtime that is known by now; infinite if there is none.
     while coming < told.begins.size and told.known_from[told.begins[coming]] > instant:
         coming += 1
     return told.begin[told.begins[coming]] if coming < told.begins.size else np.inf
@@ -299,9 +299,9 @@ def _next_known(told: Told, instant: float, coming: int) -> float:
 
 @inlined
 def _is_to_come(now: Now, event: int) -> None:
-    # Puts an event among those that are looked ahead to.
+    # Insert an event into the list of future events.
     before = _last_before(now, event)
-    if before < now.first[0] or now.first[0] == NONE:  # nothing that is still to come
+    if before < now.first[0] or now.first[0] == NONE:  # all events of the list lie after this one
         now.after[event], now.first[0] = now.first[0], event
     else:
         now.after[event], now.after[before] = now.after[before], event
@@ -316,7 +316,7 @@ def _note(now: Now, event: int) -> None:
 
 @inlined
 def _last_before(now: Now, event: int) -> int:
-    # The last event before one that was ever put among those to come; NONE where there is none.
+    # The last earlier event that was ever in the list of future events; NONE if there is none.
     e = event - 1
     while e >= 0 and now.to_come[e] == 0:
         e -= BLOCK if e % BLOCK == BLOCK - 1 and now.block[e // BLOCK] == 0 else 1
@@ -325,7 +325,7 @@ def _last_before(now: Now, event: int) -> int:
 
 @part
 def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
-    # How many nodes are lost from now until the next event, where the next known downtime begins then.
+    # The number of nodes lost from now to the next event; `begin` is the begin of the next known downtime.
     most = 0
     for g in range(told.nodes.size):
         now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
@@ -337,7 +337,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
         j = told.job[w]
         end = instant + told.duration[j]
         if end <= begin:
-            break  # and so it is with those who come after
+            break  # and so do all shorter jobs
         if _room(told, now.least, j) and not _held_up(told, now, j):
             now.fits[fits] = w
             fits += 1
@@ -383,7 +383,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
 
 @inlined
 def _ahead(told: Told, now: Now, instant: float, e: int) -> bool:
-    # Takes an event to come into what is looked at; returns whether it takes nodes.
+    # Apply a future event to the state ahead; return whether it takes nodes.
     kind, which = told.events.kind[e], told.events.which[e]
     if kind in (STARTS, ENDS):
         for g in range(told.nodes.size):
@@ -397,7 +397,7 @@ def _ahead(told: Told, now: Now, instant: float, e: int) -> bool:
 
 @inlined
 def _lessen(told: Told, now: Now) -> bool:
-    # Sees what is free of each group by then; returns whether of any less is than ever before.
+    # Update the least number of free nodes of each group; return whether it fell for some group.
     less = False
     for g in range(told.nodes.size):
         free = max(0, told.nodes[g] - now.ahead[g] - now.shut[g])
@@ -416,7 +416,7 @@ def _room(told: Told, free: Ints, j: int) -> bool:
 
 @inlined
 def _held_up(told: Told, now: Now, j: int) -> bool:
-    # By a limit that is full, or a pool that has too little left.
+    # By a limit that is full, or a pool with too little left.
     held_up = False
     for p in range(now.pools.size):
         held_up = held_up or told.needs[j, p] > now.pools[p]

@@ -1,4 +1,4 @@
-"""Since when the jobs of a schedule were eligible, by the starts and ends of the jobs that they waited for [34]."""
+"""Eligible times: from when on the jobs of a schedule might start, given the jobs that they waited for [34]."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
-    """Return the time from which every job of a schedule might start; NaN where that was not known, or never came.
+    """Return the time from which each job might start; NaN if it is not known or never came.
 
-    Of one that was held it is when it last was not any more [73].
+    For a job with holds, it is the end of its last hold before the start [73].
     """
     moment, held = ready_since(schedule), schedule.workload.held
     if held is None:
         return moment
-    given = schedule.start if schedule.promises is None else schedule.promises.time  # who has his nodes is not waiting
+    given = schedule.start if schedule.promises is None else schedule.promises.time  # then it has its nodes
     until = np.where(np.isnan(schedule.start), last_waited(schedule), given)
     rows = zip(range(moment.size), moment.tolist(), until.tolist(), strict=True)
     return np.array([held.since(row, *times) for row, *times in rows], dtype=np.float64)
 
 
 def last_waited(schedule: Schedule) -> NDArray[np.float64]:
-    """Return until when whoever has no start waited: until it was cancelled, else from t0 on for good."""
+    """Return when each job without a start stopped waiting: at its cancellation; t0 if it waits for ever."""
     until = np.full(len(schedule), schedule.t0)
     if schedule.workload.cancel_at is not None:
         gone = schedule.cancelled
@@ -40,7 +40,7 @@ def last_waited(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def ready_since(schedule: Schedule) -> NDArray[np.float64]:
-    """Return the time from which every job might have started, had it not been held later; NaN as above."""
+    """Return the time from which each job might start if later holds are ignored; NaN as in `eligible_since`."""
     workload = schedule.workload
     alone = workload.after is None and workload.begin is None and workload.feedback is None and workload.held is None
     if alone and schedule.delays is None and not schedule.federation.calendar:
@@ -51,7 +51,7 @@ def ready_since(schedule: Schedule) -> NDArray[np.float64]:
         moment = np.maximum(moment, earliest)
     edges = edges_of(workload)
     begun, over, lost = np.array(schedule.start), np.array(schedule.finish), schedule.lost
-    np.fmin.at(begun, lost.job, lost.start)  # the first of several runs
+    np.fmin.at(begun, lost.job, lost.start)  # the first run counts if there are several
     over[lost.killed] = lost.end[~lost.requeued]
     gone = schedule.cancelled
     if workload.cancel_at is not None:

@@ -1,4 +1,4 @@
-"""Metrics that are integrals over time: a run adds them up as it goes, and they are carried whole to their columns."""
+"""Metrics that are integrals over time: summed up during a run, then copied into the metric row."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Wasted(NamedTuple):
-    """What runs held that came to nothing: node-seconds of each group, and until when; of no size where none did.
+    """Resources of lost runs: node-seconds of each group, and the last end; empty if no run was lost.
 
-    `more` joules than the groups' busy watts make of these are of jobs that say what they draw.
+    `more` is the energy, in joules, above the groups' busy watts, for jobs that state their own watts.
     """
 
     seconds: NDArray[np.float64]
@@ -26,13 +26,13 @@ NOTHING_WASTED = Wasted(np.zeros(0), -np.inf)
 
 
 class Eligible(NamedTuple):
-    """Since when jobs might start, a time each; of no size where all might from their submits on."""
+    """The time from which each job might start; empty if it is the submit time for all jobs."""
 
     since: NDArray[np.float64]
 
 
 class Integrals(NamedTuple):
-    """What was added up over a run, by the metrics' names and in the order of their columns; NaN = not known."""
+    """The integrals of a run, by metric name and in the order of their columns; NaN = not known."""
 
     saturated_seconds: float = math.nan
     loss_of_capacity: float = math.nan

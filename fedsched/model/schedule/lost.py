@@ -1,4 +1,4 @@
-"""Runs that came to nothing, for a downtime took their nodes [42]."""
+"""Lost runs: runs that a downtime aborted by taking their nodes [42]."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class LostRuns(NamedTuple):
-    """Such runs, a row each, in the order in which they ended: of which job (by row), from when to when, on what."""
+    """Lost runs, one per row, in the order of their ends: the job's row, start, end, and nodes of each group."""
 
     job: NDArray[np.int64]
     start: NDArray[np.float64]
     end: NDArray[np.float64]
     counts: NDArray[np.int64]  # run × group
-    requeued: NDArray[np.bool_]  # whether the job was queued again; else it was killed
+    requeued: NDArray[np.bool_]  # True: the job returned to the queue; False: it was killed
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, float, float, Sequence[int], bool]]) -> LostRuns:
-        """Return these runs, at least one, by their columns."""
+        """Return these runs (at least one) as columns."""
         job, start, end, counts, requeued = zip(*rows, strict=True)
         return cls(
             np.array(job, dtype=np.int64),
@@ -41,7 +41,7 @@ class LostRuns(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """Return how many there are."""
+        """Return the number of lost runs."""
         return self.job.size
 
     @property
@@ -50,7 +50,7 @@ class LostRuns(NamedTuple):
         return self.job[~self.requeued]
 
     def frozen(self) -> LostRuns:
-        """Return the same, none of whose arrays can be written."""
+        """Return a copy with read-only arrays."""
         job, start, end, counts, requeued = (
             np.array(self.job), np.array(self.start), np.array(self.end), np.array(self.counts), np.array(self.requeued)
         )  # fmt: skip
@@ -59,21 +59,21 @@ class LostRuns(NamedTuple):
         return LostRuns(job, start, end, counts, requeued)
 
     def of_rows(self, rows: NDArray[np.int64]) -> LostRuns:
-        """Return the runs of some jobs, by the place of their rows in these."""
+        """Return the lost runs of these jobs; `job` becomes the index in `rows`."""
         place = {row: k for k, row in enumerate(rows.tolist())}
         kept = np.array([job in place for job in self.job.tolist()], dtype=np.bool_)
         job = np.array([place[job] for job in self.job[kept].tolist()], dtype=np.int64)
         return LostRuns(job, self.start[kept], self.end[kept], self.counts[kept], self.requeued[kept])
 
     def wasted(self, t0: float) -> Wasted:
-        """Return what they held from t0 on."""
+        """Return the resources that they held from t0 on."""
         seconds = np.zeros(self.counts.shape[1])
         for counts, lasted in zip(self.counts, self.end - np.maximum(self.start, t0), strict=True):
             seconds += counts * lasted
         return Wasted(seconds, float(self.end.max(initial=-np.inf)))
 
     def added_to(self, known: Integrals, t0: float) -> Integrals:
-        """Return what was added up over a run, with what these cost where nobody summed that up."""
+        """Return the integrals of a run, with the counts of lost runs filled in if they are not known."""
         if known.requeues != known.requeues:
             known = known._replace(requeues=float(self.requeued.sum()))
         if known.wasted_node_seconds != known.wasted_node_seconds:
@@ -81,7 +81,7 @@ class LostRuns(NamedTuple):
         return known
 
     def in_words(self, workload: Workload) -> list[str]:
-        """Return who lost a run, a line for those who were queued again and one for those who were killed."""
+        """Return the jobs that lost a run, in words: one line for requeued jobs and one for killed ones."""
         said = []
         for rows, what in ((self.job[self.requeued], "queued again"), (self.killed, "killed")):
             if rows.size:
@@ -92,15 +92,15 @@ class LostRuns(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Who held what, a row a run: the runs that came to their ends, then those that came to nothing."""
+    """The runs that held nodes, one per row: completed runs first, then lost ones."""
 
     job: NDArray[np.int64]
     start: NDArray[np.float64]
     end: NDArray[np.float64]
-    counts: NDArray[Any]  # run x group: nodes, or how much of them was taken where jobs share them
+    counts: NDArray[Any]  # run x group: nodes, or the share in use if jobs share nodes
 
     def and_then(self, other: Held) -> Held:
-        """Return these runs, and the others behind them."""
+        """Return these runs, followed by the others."""
         return Held(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
@@ -112,7 +112,7 @@ def held(schedule: Schedule) -> Held:
 
 
 def no_runs(groups: int) -> LostRuns:
-    """Return that no run was lost, on so many groups."""
+    """Return empty lost runs for a number of groups."""
     none = np.zeros(0)
     runs = LostRuns(none.astype(np.int64), none, none, np.zeros((0, groups), dtype=np.int64), none.astype(np.bool_))
     return runs.frozen()

@@ -1,9 +1,9 @@
-"""Gaps between uses of equal nodes, matched at the least energy where the last freed is not best used first [66].
+"""The gaps between uses of equal nodes, matched for least energy if "last freed, first used" is not optimal [66].
 
-Where a node that goes off and comes back takes less energy than an idle one would in that time, a gap that is just long
-enough costs less than a shorter one, and two gaps of middling length may both be worth going off in where a short and a
-long one are not. Which use then follows which end is a flow of least cost: nodes that idle, and nodes that are off, go
-on from one moment to the next; who goes off pays for both ways, and may be back when both are over.
+Switching a node off and on may take less energy than idling for the same time. Then a gap that is just long enough
+costs less than a shorter one, and two gaps of middling length may both be worth switching off, while a short and a
+long one are not. Which use follows which end is a min-cost flow: idle nodes and off nodes flow from one moment to the
+next. A node that goes off pays for both transitions, and may be back when both are over.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    Gap = tuple[float, float, int]  # since when off, when the boot begins, and how many nodes
+    Gap = tuple[float, float, int]  # off since, boot begins at, number of nodes
 
 
 def is_concave(group: NodeGroup) -> bool:
-    """Return whether switching takes no less energy than idling for as long: then the last freed is best used first."""
+    """Return whether switching takes no less energy than idling as long; then "last freed, first used" is optimal."""
     _, boot, shutdown = watts_off(group)
     switching = shutdown * group.shutdown_seconds + boot * group.boot_seconds
     return switching >= group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
 
 
 def spared(group: NodeGroup, gap: float, *, again: bool) -> float:
-    """Return how much less going off for a gap takes than idling; below 0 where there is no time for it."""
+    """Return the energy saved by switching off in a gap instead of idling; −inf if the gap is too short."""
     off, boot, shutdown = watts_off(group)
     if again:
         asleep = gap - group.shutdown_seconds - group.boot_seconds
@@ -47,9 +47,9 @@ def spared(group: NodeGroup, gap: float, *, again: bool) -> float:
 
 
 def matched_gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> list[Gap]:
-    """Return the gaps to go off in that take the least energy in all, of a group's nodes that are all idle at t0.
+    """Return the gaps in which nodes of a group go off so that total energy is least; all nodes are idle at t0.
 
-    `change` is what a moment frees or, below 0, takes; at one time what is freed is there for who takes.
+    `change` is how many nodes a moment frees or, below 0, takes; nodes freed at a time can be taken at that time.
     """
     times = np.unique(np.append(when, t0))
     place = np.searchsorted(times, when)
@@ -77,13 +77,13 @@ def _cheapest_flow(
     both_ways = group.shutdown_seconds + group.boot_seconds
     spent = shutdown * group.shutdown_seconds + boot * group.boot_seconds
     many = times.size
-    # Those that are off, from when they might be back: the moments of that and of uses, one behind the other.
+    # Nodes that are off, from when they might be back: the moments of that, and of uses, in one sequence.
     ready = times + both_ways
     moments = np.unique(np.concatenate([ready, times]))
     joins, leaves = np.searchsorted(moments, ready), np.searchsorted(moments, times)
     gap = np.maximum(last - times, 0.0)
     closing = np.minimum(gap, group.shutdown_seconds)
-    # Variables: idle on; go off; are back; go off for good; stay off on. Rows: those on at each time, those off.
+    # Variables: idle on; go off; be back; go off for good; stay off on. Rows: nodes on at each time, nodes off.
     on, away, home, gone = (k * many + np.arange(many) for k in range(4))
     stay = 4 * many + np.arange(moments.size - 1)
     idle = group.idle_watts * np.append(np.diff(times), max(0.0, last - times[-1]))
@@ -112,7 +112,7 @@ def _counted(times: Floats, nodes: Ints) -> list[tuple[float, int]]:
 
 
 def _in_turn(since: list[tuple[float, int]], until: list[tuple[float, int]]) -> Iterator[tuple[float, float, int]]:
-    # Whoever goes off first is back first: in all that is as much energy as any other turn.
+    # The first node off is the first back: the total energy is the same in any order.
     k, left = 0, since[0][1] if since else 0
     for time, count in until:
         while count > 0:

@@ -1,4 +1,4 @@
-"""The metric row: what is measured on a schedule, in which unit, and the kernel that fills it."""
+"""The metric row of a schedule: the metrics, their units, and the kernel that computes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Metric:
 
 
 class Column(IntEnum):
-    """The place of each metric in a row."""
+    """The index of each metric in the row."""
 
     MAKESPAN = 0
     FLOW = auto()
@@ -68,9 +68,9 @@ def _metric(unit: str, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metrics:
-    """The metric row of one schedule; NaN where a column was not asked for, or is not known.
+    """The metric row of one schedule; NaN if a column was not requested or is not known.
 
-    Rows are equal where all their values are, and the same ones are not known.
+    Rows are equal if all their values are equal, and the same values are NaN.
     """
 
     makespan: float = _metric("s", "last finish − t0")
@@ -114,7 +114,7 @@ class Metrics:
 
     @classmethod
     def from_row(cls, row: NDArray[np.float64]) -> Metrics:
-        """Return the record of a row that `fill_row` has filled."""
+        """Return the metrics in a row that `fill_row` has filled."""
         return cls(*(float(value) for value in row))
 
     def as_dict(self) -> dict[str, float]:
@@ -125,20 +125,20 @@ class Metrics:
         return self.as_dict()[name]
 
     def telling(self) -> dict[str, float]:
-        """Return what says something: of the known values all but losses of nothing, and what another one has said."""
+        """Return the metrics worth showing: known values, without zero losses and without a repeated mean wait."""
         known = {name: value for name, value in self.as_dict().items() if value == value}
         if self.mean_wait_eligible == self.mean_wait:
             known.pop("mean_wait_eligible", None)
         return {name: value for name, value in known.items() if value or name not in LOSSES}
 
 
-PRICED = ("cost", "carbon", "peak_watts")  # those that a federation's signals make
-# No row that a kernel fills has these, only a schedule's metrics do.
+PRICED = ("cost", "carbon", "peak_watts")  # metrics that need a federation's signals
+# Kernels leave these columns empty; only a schedule's metrics have them.
 OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch", *PRICED, "switches", "boot_wait")
 LOSSES = ("wasted_node_seconds", "requeues", "drain_loss")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
-FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the others' columns follow
+FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the columns of the other integrals follow
 BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown
 
 
@@ -153,7 +153,7 @@ class Measured(NamedTuple):
     group_cluster: NDArray[np.int64]
     busy_watts: NDArray[np.float64]
     idle_watts: NDArray[np.float64]
-    watts: NDArray[np.float64]  # job × group: what each node draws under a job; of no size where all draw busy_watts
+    watts: NDArray[np.float64]  # job × group: each node's watts under a job; empty if all draw busy_watts
 
 
 @kernel
@@ -169,10 +169,9 @@ def fill_row(
     user_sums: NDArray[np.float64],
     row: NDArray[np.float64],
 ) -> None:
-    """Fill the metric row of the jobs that have finished (those whose finish is not NaN).
+    """Fill the metric row for the jobs that have finished (a finish that is not NaN).
 
-    What runs held that came to nothing counts as busy, and as long as the last of them lasted. `eligible` says since
-    when jobs might start.
+    Lost runs count as busy time, and extend the makespan. `eligible` holds the times from which jobs might start.
     `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
     """
     jobs, groups = counts.shape
@@ -188,7 +187,7 @@ def fill_row(
             continue
         done += 1
         run = finish[j] - start[j]
-        busy = max(0.0, finish[j] - max(start[j], t0))  # a job that ran before t0 costs only from then on
+        busy = max(0.0, finish[j] - max(start[j], t0))  # of a job that ran before t0, only the time from t0 on counts
         wait = start[j] - measured.submit[j]
         response = finish[j] - measured.submit[j]
         last_finish = max(last_finish, finish[j])
@@ -278,7 +277,7 @@ def _spread(user_sums: NDArray[np.float64]) -> float:
 
 def measured(workload: Workload, federation: Federation) -> Measured:
     """Return the arrays that the metric kernel reads for this workload on this federation."""
-    from fedsched.model.power.watts import watts_of  # none of the kernel's sources
+    from fedsched.model.power.watts import watts_of  # not a source of the kernel
 
     groups = federation.groups
     inputs = Measured(
@@ -292,7 +291,7 @@ def measured(workload: Workload, federation: Federation) -> Measured:
         watts=np.array(watts_of(workload, groups), dtype=np.float64),
     )
     for array in inputs:
-        array.setflags(write=False)  # as in a Problem: the kernel knows one type
+        array.setflags(write=False)  # as in a Problem: the kernel is compiled for one type
     return inputs
 
 

@@ -1,4 +1,4 @@
-"""Node numbers: which nodes of its groups each job gets, lowest free first."""
+"""Node numbers: which nodes of a group each job gets, the lowest free numbers first."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
-OFTEN = 4096  # jobs between two reports of progress
+OFTEN = 4096  # jobs between two calls of progress
 Intervals = tuple[tuple[int, int], ...]  # (first, last) node numbers, both included
 
 
 class NodeRuns(NamedTuple):
-    """Runs of neighbouring node numbers, one job's after another's in the order of rows."""
+    """Runs of neighbouring node numbers, for one job after the other in the order of rows."""
 
     pieces: NDArray[np.int64]  # how many runs each job has
     first: NDArray[np.int64]
     last: NDArray[np.int64]  # included
 
     def intervals(self) -> list[Intervals]:
-        """Return each job's runs."""
+        """Return each job's runs of node numbers."""
         runs = zip(self.first.tolist(), self.last.tolist(), strict=True)
         return [tuple(next(runs) for _ in range(count)) for count in self.pieces.tolist()]
 
 
 class _Free:
-    """The free nodes of a group, as runs: a machine has many nodes, but few runs of them."""
+    """The free nodes of a group, stored as runs: a machine has many nodes, but few runs."""
 
     __slots__ = ("begins", "ends", "lowest")
 
     def __init__(self, first: int, count: int) -> None:
         self.ends = {first: first + count}  # a run's first node -> the node after it
-        self.begins = {first + count: first}  # and back
-        self.lowest = [first]  # a heap of first nodes, among them some that are none any more
+        self.begins = {first + count: first}  # and the inverse
+        self.lowest = [first]  # a heap of first nodes; some may be out of date
 
     def take(self, count: int) -> list[tuple[int, int]]:
-        """Return the runs (first, node after) of the lowest `count` nodes, not free any more; fewer where fewer are."""
+        """Take the lowest `count` free nodes, or all if there are fewer; return them as runs (first, node after)."""
         taken = []
         while count > 0 and self.lowest:
             first = self.lowest[0]
@@ -64,7 +64,7 @@ class _Free:
         return taken
 
     def give(self, first: int, end: int) -> None:
-        """Make a run free, one with its free neighbours."""
+        """Free a run of nodes, and merge it with its free neighbours."""
         end = self.ends.pop(end, end)
         before = self.begins.pop(first, None)
         if before is None:
@@ -83,15 +83,15 @@ def node_runs(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> NodeRuns:
-    """Return the nodes of every job, counted through the federation group by group, as arrays.
+    """Return the nodes of every job, numbered through the federation group by group, as arrays.
 
-    Jobs take nodes in order of start (then row), each the lowest numbers that are free in each group; a node
-    that becomes free at a job's start can be taken by it. Kernels never see these numbers: nodes of a group are
-    interchangeable. `progress` is told now and then how many of how many jobs have their nodes.
+    Jobs take nodes in order of start (then row), always the lowest free numbers of each group; a node that becomes free
+    at a job's start can be taken by it. Kernels never see these numbers, because nodes of a group are interchangeable.
+    `progress` is called regularly with the number of jobs that have their nodes, and the number of all jobs.
     """
     offsets = np.concatenate([[0], np.cumsum([group.count for group in federation.groups])]).tolist()
     free = [_Free(first, group.count) for first, group in zip(offsets, federation.groups, strict=False)]
-    held: dict[int, list[tuple[_Free, list[tuple[int, int]]]]] = {}  # of the jobs that run
+    held: dict[int, list[tuple[_Free, list[tuple[int, int]]]]] = {}  # the nodes of running jobs
     running: list[tuple[float, int]] = []
     rows, firsts, lasts = array("q"), array("q"), array("q")
     started = np.flatnonzero(~np.isnan(start))
@@ -110,7 +110,7 @@ def node_runs(
         before = -1
         for _, runs in taken:
             for first, after in runs:
-                if first == before:  # a run across the end of a group is one
+                if first == before:  # merge a run that crosses the border of two groups
                     lasts[-1] = after - 1
                 else:
                     rows.append(j)
@@ -124,7 +124,7 @@ def node_runs(
 
 
 def by_their_numbers(runs: NodeRuns, order: NDArray[np.int64] | None) -> NodeRuns:
-    """Return runs of nodes, counted group by group, as runs of the nodes' own numbers: see `Federation.node_order`."""
+    """Return runs of group-by-group numbers as runs of the nodes' own numbers: see `Federation.node_order`."""
     if order is None:
         return runs
     length = runs.last - runs.first + 1
@@ -144,5 +144,5 @@ def number_nodes(
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> list[Intervals]:
-    """Return the nodes of every job as intervals: `node_runs`."""
+    """Return the nodes of every job as intervals: see `node_runs`."""
     return node_runs(federation, start, finish, counts).intervals()

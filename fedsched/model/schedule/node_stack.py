@@ -1,7 +1,7 @@
-"""The idle nodes of a group, on, off and booting, as stacks: nodes are equal, so who went when says all [66].
+"""The idle nodes of each group as three stacks: on, off and booting; nodes are equal, so only the times matter [66].
 
-Those that are on stand by when they became idle, the last on top; those that are off, or go off, by when that began;
-those that boot ahead, so that somebody finds them on, by when they are on.
+Nodes that are on are sorted by when they became idle, the last on top. Nodes that are off, or shut down, are sorted by
+when they began to. Nodes that boot ahead, to be on for later jobs, are sorted by when they will be on.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ ONE = constant(1)
 
 @by_reference
 class Saving(NamedTuple):
-    """When nodes of each group go off, and what that takes; without power saving of no size."""
+    """When nodes of each group go off, and how long that takes; empty without power saving."""
 
     timeout: Floats
     keep: Ints
-    ahead: Ints  # so many are to be on or to boot ahead, when a job has taken its own
+    ahead: Ints  # nodes that should be on or boot ahead after each start of a job
     boot: Floats
     shutdown: Floats
-    cluster: Ints  # of each group, where the rates below hold
-    rate: Ints  # by `Pace`: so many nodes of a cluster may begin a minute; 0: any; without rates of no size
+    cluster: Ints  # of each group; used by the rates below
+    rate: Ints  # by `Pace`: nodes of a cluster that may begin per minute, 0 = any number; empty without rates
 
 
 class Place(IntEnum):
-    """What is kept of each group in `NodeStacks.place`."""
+    """The columns of `NodeStacks.place`."""
 
     ON_FIRST = 0
     ON_END = auto()
@@ -46,29 +46,29 @@ class Place(IntEnum):
     OFF_END = auto()
     BOOTING_FIRST = auto()
     BOOTING_END = auto()
-    ON = auto()  # how many nodes idle and are on, or boot ahead
-    SPANS = auto()  # of the first group: how many stretches off there were, of all groups
+    ON = auto()  # idle nodes that are on, or boot ahead
+    SPANS = auto()  # of the first group: the number of off spans of all groups
 
 
 @by_reference
 class NodeStacks(NamedTuple):
-    """The three stacks of each group (a row each), as queues of which both ends move."""
+    """The three stacks of each group (one row each), stored so that both ends can move."""
 
     place: Ints
     on_since: Floats
     on_count: Ints
     off_since: Floats  # when the nodes began to go off
     off_count: Ints
-    on_at: Floats  # when nodes that boot ahead are on
+    on_at: Floats  # when nodes that boot ahead will be on
     booting_count: Ints
-    changed: Floats  # when the group's idle nodes last became other ones
-    pace: Floats  # rows of clusters: since when so many have begun to go off, and to boot, as `switch_rates` counts
-    to_boot: Floats  # and when others will begin to boot; of no size without rates
-    span: Floats  # rows of SpanRow x stretches off; of no size where nobody asks for them
+    changed: Floats  # when the group's idle nodes last changed
+    pace: Floats  # by cluster: counters of the nodes that began to go off, and to boot, as in `switch_rates`
+    to_boot: Floats  # by cluster: times at which further boots are booked; empty without rates
+    span: Floats  # rows of SpanRow x off spans; empty if they are not recorded
 
 
 class SpanRow(IntEnum):
-    """What is kept of a stretch in which nodes were off."""
+    """The fields of a span in which nodes were off."""
 
     GROUP = 0
     OFF_AT = auto()
@@ -77,7 +77,7 @@ class SpanRow(IntEnum):
 
 
 def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks:
-    """Return room for the stacks of groups of at most so many nodes, for so many stretches, and for rates."""
+    """Return empty stacks for groups of at most `most` nodes, with room for off spans and, if `paced`, for rates."""
     rows = (groups, 2 * (most + 2))
     return NodeStacks(
         place=np.zeros((groups, len(Place)), dtype=np.int64),
@@ -96,7 +96,7 @@ def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks
 
 @inlined
 def _push(time: Floats, count: Ints, place: Ints, first: int, end: int, since: float, nodes: int) -> None:
-    # Put nodes on top of one of a group's stacks, which moves to the begin of its room where it has come to the end.
+    # Push nodes onto one of a group's stacks; at the end of its memory, the stack moves to the front.
     if place[end] > place[first] and time[place[end] - 1] == since:
         count[place[end] - 1] += nodes
         return
@@ -112,7 +112,7 @@ def _push(time: Floats, count: Ints, place: Ints, first: int, end: int, since: f
 
 @inlined
 def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
-    """Let so many nodes of a group be on and idle, and none off."""
+    """Make this many nodes of a group idle and on, and none off."""
     place = stacks.place[g]
     place[:] = 0
     stacks.changed[g] = now
@@ -126,7 +126,7 @@ def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
 
 @inlined
 def _let_be_on(stacks: NodeStacks, g: int, now: float) -> None:
-    # Let nodes idle that booted ahead, from when each was on.
+    # Move the nodes that have booted ahead to the stack of idle nodes, each idle from when it was on.
     place, since, count = stacks.place[g], stacks.on_since[g], stacks.on_count[g]
     while place[Place.BOOTING_FIRST] < place[Place.BOOTING_END]:
         first = place[Place.BOOTING_FIRST]
@@ -138,7 +138,7 @@ def _let_be_on(stacks: NodeStacks, g: int, now: float) -> None:
 
 @inlined
 def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
-    """Let nodes of a group be on whose boot is over, and go off whose time came before now: now they are had still."""
+    """Update a group: finish boots, and switch off nodes that were due before now (one due now can still be used)."""
     if saving.rate.size > 0 and saving.rate[Pace.OFF] > 0:
         _settle_cluster(saving, stacks, saving.cluster[g], now)
         return
@@ -160,7 +160,7 @@ def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
 
 @part
 def _settle_cluster(saving: Saving, stacks: NodeStacks, c: int, now: float) -> None:
-    # The same of all groups of a cluster that may not switch off as many nodes as it likes: one after the other goes.
+    # The same for all groups of a cluster with a limited switch-off rate: the nodes go off one by one.
     for g in range(saving.cluster.size):
         if saving.cluster[g] == c:
             _let_be_on(stacks, g, now)
@@ -187,7 +187,7 @@ def _settle_cluster(saving: Saving, stacks: NodeStacks, c: int, now: float) -> N
 
 @inlined
 def _longest_idle(saving: Saving, stacks: NodeStacks, c: int) -> int:
-    # Return whose node of a cluster idles longest among groups that need not keep theirs; -1: nobody's.
+    # Return the group of the cluster's longest idle node among groups above their `keep`; -1 = none.
     longest = -1
     oldest = np.inf
     for g in range(saving.cluster.size):
@@ -201,7 +201,7 @@ def _longest_idle(saving: Saving, stacks: NodeStacks, c: int) -> int:
 
 @inlined
 def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
-    """Let nodes of a group become idle."""
+    """Return nodes of a group to its idle nodes."""
     settle(saving, stacks, g, now)
     place = stacks.place[g]
     _push(stacks.on_since[g], stacks.on_count[g], place, Place.ON_FIRST, Place.ON_END, now, nodes)
@@ -210,7 +210,7 @@ def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float)
 
 @inlined
 def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int) -> None:
-    """Count a stretch off, and note it where there is room for these."""
+    """Count an off span, and store it if there is memory for spans."""
     row = stacks.place[0, Place.SPANS]
     stacks.place[0, Place.SPANS] += 1
     if stacks.span.shape[1] > 0:
@@ -220,9 +220,9 @@ def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int
 
 @inlined
 def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> float:
-    """Take nodes of a group, the last idle first, then those that boot ahead, then those that are off longest.
+    """Take nodes of a group: the last idle first, then nodes that boot ahead, then the nodes off longest.
 
-    Return when the last is ready. So many of those that are off boot then as are missing ahead of the next job.
+    Return when the last one is ready. Then further nodes boot, until `ahead` nodes are on or boot ahead.
     """
     settle(saving, stacks, g, now)
     place, count = stacks.place[g], stacks.on_count[g]
@@ -258,8 +258,8 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
 
 @inlined
 def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> tuple[int, float]:
-    # Let those nodes boot that went off first, at most so many, one by one where a rate holds; return how many, and
-    # when they are on.
+    # Boot at most so many of the nodes that went off first, one at a time if a rate applies. Return the number of nodes
+    # and when they will be on.
     place = stacks.place[g]
     first = place[Place.OFF_FIRST]
     nodes = min(most, stacks.off_count[g, first])

@@ -1,4 +1,4 @@
-"""What each job used on each node, where several may share one, and whether that can be [54, 55].
+"""What each job used on each node if several jobs may share a node, and whether that is feasible [54, 55].
 
 It shares no code with the engine.
 """
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
 
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
-# Of what jobs may have beside the plain model what is checked here, or asks nothing of nodes and times; jobs with
-# alternatives have one of them.
+# The optional fields of jobs that are checked here, or that restrict neither nodes nor times. A job with alternatives
+# has one of them.
 CHECKED = ("labels", "demand", "layout", "pools", "alternatives", "watts", "slack", "nice", "gear")
-MOST_TOGETHER = 2**62  # so that sums are exact
+MOST_TOGETHER = 2**62  # sums up to this stay exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeUse:
-    """How many tasks each job had on each node from its start to its finish: one row for a job and a node.
+    """How many tasks each job had on each node from its start to its finish: one row per job and node.
 
-    `start`, `finish` and `alone`, whether it shared its nodes with nobody, are of each job of the workload; `job` is a
-    row of it, and `node` a number that counts through the federation, cluster by cluster. `devices`
-    has a row for each part of a GPU that is known: job, node, device, thousandths; None where nothing is.
+    `start`, `finish` and `alone` (whether the job had its nodes to itself) have one entry per job of the workload.
+    `job` is a row of the workload, and `node` a node number that runs through the federation, cluster by cluster.
+    `devices` has one row per known part of a GPU: job, node, device, thousandths; None if nothing is known.
     """
 
     workload: Workload
@@ -74,13 +74,13 @@ class NodeUse:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Return how many tasks each job had on the nodes of each group."""
+        """Return jobs × groups: how many tasks each job had on the nodes of each group."""
         table = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.int64)
         np.add.at(table, (self.job, self.federation.group_of_node[self.node]), self.tasks)
         return table
 
     def amounts(self, resource: str) -> NDArray[np.int64]:
-        """Return how much of a resource each row's tasks held."""
+        """Return how much of a resource the tasks of each row held."""
         of_task = self._of_task(resource)
         if int(of_task.max(initial=0)) * int(np.abs(self.tasks).sum()) > MOST_TOGETHER:
             raise ScheduleError(f"NodeUse: so much {resource!r} cannot be added up; count it in larger units.")
@@ -96,21 +96,21 @@ class NodeUse:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Return how many nodes' worth each job had of each group: by the share of its cores, all of one alone."""
+        """Return jobs × groups in nodes: the share of the cores that each job used; whole nodes for exclusive jobs."""
         whole = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.float64)
         np.add.at(whole, (self.job, self.federation.group_of_node[self.node]), 1.0)
         shares = node_shares(self.federation, self._of_task(CORES), self.counts)
         return np.where(self.alone[:, None], whole, shares)
 
     def taken_seconds(self, t0: float) -> NDArray[np.float64]:
-        """Return the node-seconds of each group: of each node the share of its cores that is taken, all by one alone.
+        """Return the node-seconds of each group, by the share of cores in use; exclusive jobs use whole nodes.
 
-        Those of jobs that have not finished do not count, nor what was before t0.
+        Jobs that have not finished, and times before t0, do not count.
         """
         return node_seconds(self.shares, self.start, self.finish, t0)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
-        """Return the same of some jobs, by row, which are those of this workload."""
+        """Return the node use of some jobs, given by row; `workload` is the workload of these jobs."""
         new = np.full(len(self.workload), -1)
         new[rows] = np.arange(len(rows))
         kept, devices = new[self.job] >= 0, self.devices
@@ -137,7 +137,7 @@ class NodeUse:
         return most
 
     def utilisation(self, resource: str = CORES) -> float:
-        """Return which share of a resource was in use from the first submit to the last finish; NaN where none is."""
+        """Return the share of a resource in use from the first submit to the last finish; NaN if no node has it."""
         has = sum(dict(group.resources).get(resource, 0) * group.count for group in self.federation.groups)
         t0 = self.workload.submit.min(initial=np.inf)
         held = self.amounts(resource) @ (self.finish - self.start)[self.job]
@@ -145,9 +145,9 @@ class NodeUse:
         return float(held / there) if has and there > 0 else np.nan
 
     def stranded(self, resource: str = CORES) -> float:
-        """Return which share of a resource was free while another one of its node was all taken; NaN where none is.
+        """Return the share of a resource that was free on nodes with none left of another one; NaN if it is not known.
 
-        From the first submit to the last finish, as `utilisation`; on nodes of a job that is alone nothing is free.
+        The period is that of `utilisation`; on nodes of exclusive jobs nothing is free.
         """
         names, groups = sorted(counted_on(self.federation)), self.federation.groups
         of_node = self.federation.group_of_node
@@ -169,15 +169,14 @@ class NodeUse:
                 short |= (left == 0) & (has[name][self.node[event]] > 0)
         node = self.node[event]
         until = np.append(time[1:], np.inf)
-        until[np.append(node[1:] != node[:-1], True)] = 0.0  # the last job of a node leaves all of it free
+        until[np.append(node[1:] != node[:-1], True)] = 0.0  # after a node's last job all of it is free
         seconds = np.where(until > time, until - time, 0.0)
         return float((free * seconds)[short].sum() / there)
 
     def fragmentation(self, resource: str = CORES) -> float:
-        """Return which share of what was free of a resource was on nodes where somebody was; NaN where none was free.
+        """Return the share of a resource's free amount that was on occupied nodes; NaN if nothing was free.
 
-        From the first submit to the last finish, as `utilisation`: 0, where whoever wants nodes of his own could have
-        had all that was free, to 1, where no node was ever empty.
+        The period is that of `utilisation`. 0: all that was free was on empty nodes. 1: no node was ever empty.
         """
         has = np.array([dict(group.resources).get(resource, 0) for group in self.federation.groups], dtype=np.int64)
         here = has[self.federation.group_of_node]
@@ -195,7 +194,7 @@ class NodeUse:
         return float(((here[node] - used)[:-1] * np.diff(time))[on].sum() / free)
 
     def in_words(self) -> list[str]:
-        """Return how much of each resource was in use, and how much was stranded."""
+        """Return, in words, how much of each resource was in use, and how much was stranded."""
         said = []
         for name in sorted(counted_on(self.federation)):
             if (used := self.utilisation(name)) == used and used > 0:
@@ -206,24 +205,24 @@ class NodeUse:
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the log holds and this knows nothing of; of how its jobs share nodes it knows."""
+        """Return what the log holds and the node use ignores; it covers how jobs share nodes."""
         return unmodelled_when_shared(self.workload, self.federation)
 
     def violations(self) -> list[str]:
-        """Return everything about it that cannot be, one line each."""
+        """Return all errors of the node use, one line each."""
         self._refuse_what_is_not_checked()
         return self.broken()
 
     def broken(self) -> list[str]:
-        """Return what of it cannot be of who is on which node, and of pools and limits beside nodes, one line each.
+        """Return the errors of tasks, times, nodes, pools and limits, one line each.
 
-        Why a job starts when it does, waiting for others or for nodes that close, it does not ask.
+        Waits for other jobs and for downtimes are not checked.
         """
         found = [*self._jobs()]
         return found or [*self._capacity(), *self._company(), *self._beside_nodes()]
 
     def verify(self) -> None:
-        """Raise a ScheduleError that names the first thing that cannot be, if there is one."""
+        """Raise a ScheduleError that names the first error, if there is one."""
         found = self.violations()
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -235,7 +234,7 @@ class NodeUse:
         return f"{jobs} on {nodes} of {machine}: {rows}"
 
     def where(self, node: int) -> str:
-        """Return what a node is called: by its cluster, and its number there."""
+        """Return a node's name: its cluster, and its number there."""
         for cluster in self.federation.clusters:
             if node < cluster.nodes:
                 return f"node {node} of {one_line(cluster.name)!r}"
@@ -243,7 +242,7 @@ class NodeUse:
         raise IndexError(node)
 
     def whose(self, job: int | np.integer[Any]) -> str:
-        """Return what errors call a job; of a workload of runs, whose run it is."""
+        """Return a job's name for errors; a run in a workload of runs has the name of its job."""
         return f"Job {self.workload.label(JOB)[job] or self.workload.id[job]}"
 
     def _name(self, row: int | np.integer[Any]) -> str:
@@ -266,7 +265,7 @@ class NodeUse:
                 )
 
     def _jobs(self) -> Iterator[str]:
-        # Each job for itself: its tasks, its times, and whether it may have these nodes.
+        # Each job by itself: its tasks, its times, and whether it may use these nodes.
         from fedsched.model.verify.placement_check import broken_places
 
         counts = self.counts
@@ -291,7 +290,7 @@ class NodeUse:
             )
 
     def _as_schedule(self) -> Schedule:
-        # The same jobs, with counts of tasks.
+        # The same jobs as a schedule with counts of tasks.
         from fedsched.model.schedule.schedule import Schedule
 
         return Schedule(
@@ -304,7 +303,7 @@ class NodeUse:
         )
 
     def _beside_nodes(self) -> Iterator[str]:
-        # Pools and limits; of limits those that count nodes count each once, however many share it.
+        # Pools and limits. Limits that count nodes count each node once, however many jobs share it.
         from fedsched.model.machine.counters import counters_of
         from fedsched.model.machine.limits import beside_nodes
         from fedsched.model.verify.counted_nodes_check import broken_node_limits
@@ -320,7 +319,7 @@ class NodeUse:
             yield from broken_node_limits(self)
 
     def _capacity(self) -> Iterator[str]:
-        # What a node's jobs hold together, of each resource that nodes tell of.
+        # The total use of each resource on a node, for resources that nodes state.
         for resource in sorted(counted_on(self.federation)):
             has = [dict(group.resources).get(resource, 0) for group in self.federation.groups]
             there = np.array(has)[self.federation.group_of_node]
@@ -334,7 +333,7 @@ class NodeUse:
                 )
 
     def _company(self) -> Iterator[str]:
-        # Nobody else on the nodes of a job that has them for itself.
+        # Exclusive jobs share their nodes with no other job.
         if not self.alone.any():
             return
         event, time, jobs = self._sweep(np.ones(len(self), dtype=np.int64))
@@ -345,8 +344,8 @@ class NodeUse:
             yield f"{self._name(event[at])}: at {when} {where} has {together}, one of which is to be alone there."
 
     def _sweep(self, amounts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        # The rows that begin or end, node by node in the order of time, when, and how much is then in use on the node.
-        # At one instant ends come before starts; all that a node's jobs take they give back.
+        # Starts and ends of rows, sorted by node and time: the rows, the times, and the amount then in use on the node.
+        # At one instant, ends come before starts; a node's jobs release all that they take.
         rows = np.arange(len(self))
         row, begins = np.tile(rows, 2), np.repeat([False, True], rows.size)
         time = np.concatenate([self.finish[self.job], self.start[self.job]])
@@ -362,12 +361,12 @@ def _frozen(values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
 
 
 def _first_of_each(places: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return of some places, in order, the first of each of what stands there."""
+    """Return, in order, the first of these places for each value of `of`."""
     return places[np.sort(np.unique(of[places], return_index=True)[1])]
 
 
 def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[str, ...]:
-    """Return what the jobs' log holds that goes beyond nodes which they share."""
+    """Return what the jobs' log holds and a model with shared nodes ignores."""
     from fedsched.model.jobs.unmodelled import unmodelled
 
     workload = replace(workload, layout=None)

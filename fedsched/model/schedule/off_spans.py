@@ -1,4 +1,4 @@
-"""Off spans: which nodes of a schedule go off, are off and boot when, beside its jobs [66]."""
+"""Off spans: when which nodes of a schedule shut down, are off and boot [66]."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 class OffSpans(NamedTuple):
-    """Nodes that are not on, as columns: from when they begin to go off until they are back, be it for nobody yet."""
+    """Nodes that are not on, as columns: from the begin of their shutdown until they are on again, for a job or not."""
 
     start: NDArray[np.float64]
-    finish: NDArray[np.float64]  # infinite where they stay off
+    finish: NDArray[np.float64]  # infinite if they stay off
     counts: NDArray[np.int64]  # span × group
-    down: NDArray[np.float64]  # when they are off
-    boots: NDArray[np.float64]  # until then
+    down: NDArray[np.float64]  # when the shutdown is over
+    boots: NDArray[np.float64]  # when the boot begins
 
 
 class Bands(NamedTuple):
-    """Runs of neighbouring nodes in one state other than on, a row each."""
+    """Runs of neighbouring nodes in one state other than on, one per row."""
 
     start: NDArray[np.float64]
-    finish: NDArray[np.float64]  # no later than the last job's
+    finish: NDArray[np.float64]  # at most the last job's finish
     first: NDArray[np.int64]
     last: NDArray[np.int64]  # included
-    changes: NDArray[np.bool_]  # shuts down or boots; else it is off
+    changes: NDArray[np.bool_]  # True: shuts down or boots; False: is off
 
     def only(self, which: NDArray[np.bool_]) -> Bands:
-        """Return some of them."""
+        """Return the bands selected by a mask."""
         return Bands(self.start[which], self.finish[which], self.first[which], self.last[which], self.changes[which])
 
 
 def off_spans(schedule: Schedule) -> OffSpans:
-    """Return which nodes are not on when; none where all are always on."""
+    """Return when how many nodes are not on; empty without power saving."""
     groups = schedule.federation.groups
     found = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
     seconds = np.array([(group.shutdown_seconds, group.boot_seconds) for group in groups])[found.group]
@@ -51,7 +51,7 @@ def off_spans(schedule: Schedule) -> OffSpans:
 
 
 def bands(spans: OffSpans, runs: NodeRuns, last: float) -> Bands:
-    """Return in which state these runs of nodes are when, until the last job ends."""
+    """Return the states of these runs of nodes over time, until the last job ends."""
     of_run = [np.repeat(times, runs.pieces) for times in (spans.start, spans.down, spans.boots, spans.finish)]
     start, finish = (np.minimum(np.concatenate(times), last) for times in (of_run[:3], of_run[1:]))
     changes = np.repeat([True, False, True], runs.first.size)

@@ -1,4 +1,4 @@
-"""The power that a schedule draws over time, and what it costs by the signals of its federation [65]."""
+"""The power that a schedule draws over time, and its cost by the federation's signals [65]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Draws(NamedTuple):
-    """Stretches of time in which so many watts are drawn on a cluster, beside all others."""
+    """Intervals in which a cluster draws additional watts; the watts of all intervals add up."""
 
     begin: Floats
     end: Floats
@@ -35,7 +35,7 @@ class Draws(NamedTuple):
 
 
 class Power(NamedTuple):
-    """Watts over time: those of each cluster (a row each) from each time until the next; the last time is the end."""
+    """Watts over time: one row per cluster, from each time until the next; the last time is the end."""
 
     times: Floats
     watts: Floats
@@ -47,26 +47,26 @@ class Power(NamedTuple):
 
     @property
     def peak(self) -> float:
-        """Return the most that the federation draws at a time."""
+        """Return the greatest power of the federation at a time."""
         return float(self.total.max(initial=0.0))
 
 
 class Tariff:
-    """What each cluster's joules cost, by the signals of a kind."""
+    """The cost of each cluster's energy, by the signals of one kind."""
 
     def __init__(self, federation: Federation, kind: str) -> None:
         names = [cluster.name for cluster in federation.clusters]
         self.signals = signals_of(federation.signals, kind, names)
         self.curves = [Curve(signal) for signal in self.signals]
-        self._kinds = {(signal.constant, signal.unit) for signal in self.signals}  # a year has many values to look at
+        self._kinds = {(signal.constant, signal.unit) for signal in self.signals}  # precomputed: a year has many values
 
     def of(self, draws: Draws, energy: float) -> float:
-        """Return what these draws cost, which are of so much energy."""
+        """Return the cost of these draws, which amount to `energy` joules."""
         begin, end = float(draws.begin.min()), float(draws.end.max())
         for signal in self.signals:
             signal.check_reach(begin, end)
         [(value, _), *others] = self._kinds
-        if value is not None and not others:  # of energy there is one sum, eq. 1.8
+        if value is not None and not others:  # the energy is known exactly (eq. 1.8), so no sum over draws is needed
             return self.signals[0].priced(energy * value)
         cost = 0.0
         for k, curve in enumerate(self.curves):
@@ -77,7 +77,7 @@ class Tariff:
 
 
 class Used(NamedTuple):
-    """What a schedule draws, how much less that is than with all nodes on, and how often a node went off."""
+    """The draws of a schedule, the energy saved compared to all nodes on, and how many times a node went off."""
 
     draws: Draws
     spared: float  # joules
@@ -85,7 +85,7 @@ class Used(NamedTuple):
 
 
 def used_by(runs: Held, federation: Federation, watts: Floats, t0: float, promises: Promises | None = None) -> Used:
-    """Return what runs draw, by their jobs' watts, and what idle nodes beside them do, from t0 to the last end."""
+    """Return the draws of runs, by their jobs' watts, and of idle nodes, from t0 to the last end."""
     draws = _always_on(runs, federation, watts, t0)
     if federation.power is None:
         return Used(draws, 0.0, 0)
@@ -97,14 +97,14 @@ def used_by(runs: Held, federation: Federation, watts: Floats, t0: float, promis
 
 
 def drawn_off(schedule: Schedule) -> Draws:
-    """Return what nodes of a schedule that go off draw, in each state, beside what they would as idle ones."""
+    """Return what nodes that go off draw in each state, minus their idle watts."""
     federation, runs = schedule.federation, held(schedule)
     spans = spans_of(federation, runs, schedule.promises, schedule.t0)
     return _switched(spans, federation, float(runs.end.max(initial=schedule.t0)))
 
 
 def _switched(spans: Spans, federation: Federation, last: float) -> Draws:
-    # What nodes that go off draw beside what they would as idle ones.
+    # The watts of nodes that go off, minus their idle watts.
     groups = federation.groups
     of_state = np.array([watts_off(group) for group in groups]) - np.array([[group.idle_watts] for group in groups])
     seconds = np.array([(group.shutdown_seconds, group.boot_seconds) for group in groups])[spans.group]
@@ -135,8 +135,8 @@ def _always_on(runs: Held, federation: Federation, watts: Floats, t0: float) -> 
 
 
 def _drawing(schedule: Schedule) -> tuple[Held, Floats]:
-    # Who held how many nodes of each group when, and what each of them draws under each job.
-    if (by_shares := getattr(schedule, "drawing", None)) is not None:  # of nodes that jobs share
+    # The runs with their nodes of each group, and each node's watts under each job.
+    if (by_shares := getattr(schedule, "drawing", None)) is not None:  # for shared nodes
         runs, watts = by_shares()
         return runs, watts
     return held(schedule), watts_of(schedule.workload, schedule.federation.groups)
@@ -156,12 +156,12 @@ def _over_time(draws: Draws, clusters: int) -> Power:
     np.add.at(change, (draws.cluster, begins), draws.watts)
     np.add.at(change, (draws.cluster, ends), -draws.watts)
     watts = np.cumsum(change, axis=1)
-    watts[:, -1] = 0.0  # all is over then, whatever sums leave
+    watts[:, -1] = 0.0  # exactly 0, without rounding errors
     return Power(times, watts)
 
 
 class Pricing:
-    """What schedules on a federation cost by its signals, for one after the other."""
+    """The cost of schedules on a federation by its signals, prepared for many schedules."""
 
     def __init__(self, federation: Federation) -> None:
         self.federation = federation
@@ -171,7 +171,7 @@ class Pricing:
     def measures(
         self, runs: Held, watts: Floats, t0: float, energy: float, idle_energy: float, promises: Promises | None = None
     ) -> dict[str, float]:
-        """Return what such runs cost from t0 on, of jobs with these watts, where all nodes on take so much energy."""
+        """Return the cost metrics of runs from t0 on; `energy` and `idle_energy` are those with all nodes on."""
         federation = self.federation
         used = used_by(runs, federation, watts, t0, promises)
         found: dict[str, float] = {}
@@ -185,7 +185,7 @@ class Pricing:
 
 
 def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
-    """Return what a schedule costs, by metric; nothing where its federation has no signals and all nodes are on."""
+    """Return a schedule's cost metrics by name; empty without signals and power saving."""
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}

@@ -1,4 +1,4 @@
-"""A schedule as it is printed: what is said of it, and its metrics with their units."""
+"""The printed form of a schedule: remarks, and metrics with their units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a schedule beside its metrics: whom they leave out, and what its jobs waited for."""
+"""Remarks on a schedule beside its metrics: jobs that the metrics leave out, and what jobs waited for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def remarks(schedule: Schedule) -> tuple[str, ...]:
-    """Return who has no end and why, whom a plan puts off, which workflows there are, what was closed or kept."""
+    """Return, in words: jobs without an end and why, delayed jobs, workflows, lost runs, closed and reserved nodes."""
     workload, said = schedule.workload, cancellations.in_words(schedule)
     if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"

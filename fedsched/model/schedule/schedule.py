@@ -1,4 +1,4 @@
-"""Schedule: when and where each job runs, with its metrics, its check, its node numbers and its exports."""
+"""Schedule: when and where each job runs, with its metrics, verification, node numbers and exports."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Schedule(Read, ScheduleConvenience):
-    """The answer to a simulation: start, finish and nodes per group of every job of a workload.
+    """The result of a simulation: start, finish and nodes per group of every job of a workload.
 
-    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish; `lost`
-    has the runs that came to nothing, for a downtime took their nodes: a job that was killed has no other. The reading
-    says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
-    as may what the run added up over time. It tells what happened `until` then: to the end, where that is infinite.
-    `promises` says since when jobs had their nodes, where these may have had to boot; `delays` whom a plan put off.
+    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish.
+    `lost` has the runs that downtimes aborted; a killed job has no other run. `reading` says what the policy knew, and
+    how instants, uplinks and estimates were read; its fields may be given one by one, as may the integrals of the run.
+    The schedule tells what happened up to the time `until`; to the end if that is infinite. `promises` says since when
+    jobs had their nodes, if nodes may have had to boot; `delays` holds the seconds by which a plan delayed each job.
     """
 
     workload: Workload
@@ -127,14 +127,14 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def complete(self) -> bool:
-        """Return whether every job has finished that can start at all and was neither killed nor cancelled."""
+        """Return whether all jobs have finished, except those that cannot start, were killed or were cancelled."""
         away = self.hopeless | self.cancelled
         away[self.lost.killed] = True
         return not bool((np.isnan(self.finish) & ~away).any())
 
     @property
     def hopeless(self) -> NDArray[np.bool_]:
-        """Return which jobs never start, for they wait for what cannot happen, or missed their reservation."""
+        """Return which jobs never start: their conditions cannot hold, or they missed their reservation."""
         from fedsched.model.constraints.dependencies import never_start
         from fedsched.model.time.reservations import missed
 
@@ -145,21 +145,21 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def cancelled(self) -> NDArray[np.bool_]:
-        """Return which jobs left the queue without a start, at their times to be cancelled."""
+        """Return which jobs were cancelled in the queue before they started."""
         from fedsched.model.constraints.cancellations import cancelled_in
 
         return cancelled_in(self)
 
     @property
     def eligible(self) -> NDArray[np.float64]:
-        """Return since when every job might start: submitted, and with none of its conditions open."""
+        """Return since when each job might start: it is submitted, and all its conditions hold."""
         from fedsched.model.schedule.eligible import eligible_since
 
         return eligible_since(self)
 
     @property
     def submits(self) -> str:
-        """Return "now" if all jobs waited from the begin on, but those that follow others; else "keep"."""
+        """Return "now" if all jobs wait from the start, except those that follow others; else "keep"."""
         leading = np.ones(len(self), dtype=np.bool_)
         if self.workload.feedback is not None:
             leading = self.workload.feedback.preceding < 0
@@ -167,7 +167,7 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def question(self) -> str:
-        """Return in words which question the schedule answers: when jobs came, and what was known of run times."""
+        """Return, in words, the conditions of the schedule: when jobs came, and what was known of run times."""
         return in_words(self.submits, self.reading)
 
     @property
@@ -187,17 +187,17 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def makespan(self) -> float:
-        """Return the last finish, or end of a run that came to nothing, − t0."""
+        """Return the last end of a job or lost run, minus t0, in seconds."""
         return float(max(np.nanmax(self.finish, initial=self.t0), self.lost.end.max(initial=self.t0))) - self.t0
 
     @property
     def saturated_seconds(self) -> float:
-        """Return the seconds of saturated uplink, summed over the uplinks; NaN where they are not known."""
+        """Return the seconds of saturated uplink, summed over the uplinks; NaN if not known."""
         return self.integrals.saturated_seconds
 
     @property
     def loss_of_capacity(self) -> float:
-        """Return the share of the machine that idled while a job that fits waited; NaN where it is not known."""
+        """Return the share of the machine that idled while a job that fits waited; NaN if not known."""
         return self.integrals.loss_of_capacity
 
     @property
@@ -214,28 +214,28 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return who has no end and why, which workflows there are, and how much was closed or kept."""
+        """Return, in words: jobs without an end and why, workflows, and how much was closed or reserved."""
         from fedsched.model.schedule.remarks import remarks
 
         return remarks(self)
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        """Return what the jobs' log holds and the model or the federation ignores, a few words each."""
         from fedsched.model.jobs.unmodelled import unmodelled
 
         return unmodelled(self.workload, self.federation)
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """Return what is assumed of the machine and of what jobs send, a few words each."""
+        """Return what is assumed of the machine and of the jobs' communication, a few words each."""
         from fedsched.model.jobs.assumed import assumptions
 
         return assumptions(self.federation, self.workload)
 
     @property
     def implausible(self) -> tuple[str, ...]:
-        """Return what no real log or machine has, as a slip of a unit makes it, a few words each."""
+        """Return implausible values, as a wrong unit causes them, a few words each."""
         from fedsched.model.jobs.implausible import implausible
 
         return implausible(self.workload, self.federation)
@@ -268,18 +268,18 @@ class Schedule(Read, ScheduleConvenience):
         return power_of(self)
 
     def workflows(self) -> tuple[Workflow, ...]:
-        """Return the jobs that are tied by conditions, a row a workflow: how long it took, and how long it had to."""
+        """Return the workflows (jobs tied by conditions), with their makespans and critical paths."""
         from fedsched.model.schedule.workflows import workflows_of
 
         return workflows_of(self)
 
     def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
-        """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are of those alone.
+        """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are theirs alone.
 
         Parameters
         ----------
         warmup, cooldown
-            Shares of the period of submissions, at its begin and at its end, whose jobs are left out.
+            Shares of the submission period, at its begin and at its end; jobs submitted in these are left out.
         """
         if not 0 <= warmup < 1 or not 0 <= cooldown < 1 or warmup + cooldown >= 1:
             raise ValueError(f"warmup={warmup}, cooldown={cooldown}: both must be shares, together below 1.")
@@ -316,7 +316,7 @@ class Schedule(Read, ScheduleConvenience):
         return {int(user): float(mean) for user, mean in zip(users, means, strict=True)}
 
     def node_numbers(self) -> list[Intervals]:
-        """Return the nodes of every job as intervals of numbers, lowest free first in each group."""
+        """Return the nodes of every job as intervals of node numbers, the lowest free first in each group."""
         from fedsched.model.schedule.closed_spans import own_numbers
 
         return own_numbers(self)
@@ -324,7 +324,7 @@ class Schedule(Read, ScheduleConvenience):
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> list[str]:
-        """Return everything about the schedule that breaks the model, one line each."""
+        """Return all violations of the model, one line each."""
         from fedsched.model.verify.verification import violations
 
         return violations(self, tolerance=tolerance, caps=caps, claimed=claimed)
@@ -338,7 +338,7 @@ class Schedule(Read, ScheduleConvenience):
             raise ScheduleError(f"{found[0]}{more}")
 
     def start_hash(self) -> str:
-        """Return twelve hex digits that name all (id, start) pairs, as the published tables do."""
+        """Return twelve hex digits that identify all (id, start) pairs, as the published tables do."""
         rows = np.argsort(self.workload.id, kind="stable")
         rows = rows[~np.isnan(self.start[rows])]
         pairs = zip(self.workload.id[rows].tolist(), self.start[rows].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""How much the fastest nodes that jobs may have stretch their run times [12]."""
+"""The least factor by which the fastest nodes that a job may use stretch its run time [12]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the least σ·PS + (1 − σ) of every job, on its fastest groups; infinite where those do not hold it."""
+    """Return each job's least σ·PS + (1 − σ), on the fastest groups that hold it; infinite if no groups hold it."""
     groups = federation.groups
     left, slowdown = counted_tasks(workload).copy(), np.full(len(workload), np.inf)
     held = usable * together_on(workload, federation)
@@ -25,5 +25,5 @@ def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np
         slowdown[enough] = 1.0 / groups[g].speed
         left -= groups[g].count * held[:, g]
     sigma = workload.compute_fraction
-    with np.errstate(invalid="ignore"):  # where nothing is computed and nothing holds it
+    with np.errstate(invalid="ignore"):  # no computation, and no group that holds the job
         return np.asarray(sigma * slowdown + (1.0 - sigma))

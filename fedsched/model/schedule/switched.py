@@ -1,4 +1,4 @@
-"""When nodes of a schedule were off: its power saving replayed over its promises and ends [66]."""
+"""When nodes of a schedule were off: its power saving, replayed from its promises and ends [66]."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Spans(NamedTuple):
-    """Stretches in which nodes of a group were not on: from when they go off until they are back, if they are."""
+    """Spans in which nodes of a group were not on: from the begin of the shutdown until they are on again, if ever."""
 
     group: Ints
     off_at: Floats
@@ -49,7 +49,7 @@ class Spans(NamedTuple):
 
 @kernel
 def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float, stacks: NodeStacks) -> None:
-    """Record who was off when, of nodes that are all idle at t0; `change` is what a moment frees, or takes: below 0."""
+    """Record off spans; all nodes are idle at t0. `change` is how many nodes a moment frees or, below 0, takes."""
     for g in range(nodes.size):
         fill(stacks, g, nodes[g], t0)
     for i in range(when.size):
@@ -65,7 +65,7 @@ def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, e
 
 
 def saving_of(federation: Federation) -> Saving:
-    """Return the power saving of a federation by group, as kernels know it; without one of no size."""
+    """Return a federation's power saving by group, as kernels use it; empty without power saving."""
     power = federation.power
     seconds, keep, groups = (power.seconds, power.keep, federation.groups) if is_switching(power) else (0.0, 0, ())
     saving = Saving(
@@ -83,14 +83,14 @@ def saving_of(federation: Federation) -> Saving:
 
 
 def _rates_of(power: PowerSaving | None) -> tuple[int, ...]:
-    # How many nodes may begin to go off, and to boot; of no size where any may, which costs kernels one look at that.
+    # Nodes per minute that may begin to go off, and to boot; empty if any number may, so that kernels skip the rates.
     if not isinstance(power, Timeout) or not (power.suspend_rate or power.resume_rate):
         return ()
     return power.suspend_rate or 0, power.resume_rate or 0
 
 
 def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: float) -> Spans:
-    """Return who was off when until the last end, of runs that may have been promised their nodes before they began."""
+    """Return the off spans until the last end; jobs hold their nodes from their promises on, if there are any."""
     power, end = federation.power, float(runs.end.max(initial=t0))
     if power is None:
         return _spans([])
@@ -112,7 +112,7 @@ def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: 
 
 
 def _changes(runs: Held, since: Floats, turn: Ints) -> tuple[Floats, Ints]:
-    # When nodes come free, above 0, and are taken; at one instant the ends are first.
+    # When nodes come free (above 0) or are taken (below 0); at one instant, ends come first.
     when, takes = np.concatenate([runs.end, since]), np.repeat([0, 1], since.size)
     order = np.lexsort((np.concatenate([turn, turn]), takes, when))
     change = np.concatenate([runs.counts, -runs.counts])[order]
@@ -128,7 +128,7 @@ def _spans(found: list[tuple[int, float, float, int]]) -> Spans:
 
 
 def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> Spans:
-    # Replayed twice: how many stretches there are is not known before.
+    # Replayed twice, because the number of spans is not known in advance.
     most, paced = int(nodes.max()), saving.rate.size > 0
     counted = new_stacks(nodes.size, most, 0, paced=paced)
     replay(saving, nodes, when, change, float(t0), end, counted)
@@ -142,7 +142,7 @@ def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: f
 
 
 def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> Iterator[tuple[float, float, int]]:
-    # The gaps of a group worth going off in. The node that was freed last is used first where that is the best.
+    # The gaps of a group in which going off saves energy. The node freed last is used first if that is optimal.
     if not is_concave(group):
         yield from matched_gaps(group, when, change, t0, last)
         return

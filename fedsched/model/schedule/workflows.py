@@ -1,4 +1,4 @@
-"""Workflows: jobs that are tied by their conditions, how long all of one took, and how long it had to [51]."""
+"""Workflows: jobs tied by their conditions, with makespan and critical path [51]."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 class Workflow(NamedTuple):
-    """Jobs that wait for each other, and what became of them; times that are not known to their end are NaN."""
+    """A set of jobs tied by conditions, with its measures; NaN if not all jobs have ended."""
 
     first: int  # the id of its first job, in (submit, id) order
     jobs: int
-    unfinished: int  # of them did not run to their ends
-    submit: float  # its first one
-    makespan: float  # from then to the last end
-    critical_path: float  # what that is at least, on any machine of these nodes
+    unfinished: int  # jobs that did not run to their end
+    submit: float  # of its first job
+    makespan: float  # from then to the last end, in seconds
+    critical_path: float  # a lower bound on the makespan, on any machine of these nodes
 
     @property
     def stretch(self) -> float:
-        """Return how many times as long as it had to it took."""
+        """Return the makespan divided by the critical path."""
         return self.makespan / self.critical_path
 
 
@@ -64,7 +64,7 @@ def workflows_of(schedule: Schedule) -> tuple[Workflow, ...]:
 
 
 def measures_of(workflows: tuple[Workflow, ...]) -> dict[str, float]:
-    """Return the metrics of the workflows that are finished, by name; none where none is."""
+    """Return the metrics of the finished workflows, by name; empty if none has finished."""
     done = [one for one in workflows if not one.unfinished]
     if not done:
         return {}
@@ -77,7 +77,7 @@ def measures_of(workflows: tuple[Workflow, ...]) -> dict[str, float]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return how many workflows there are, and which have jobs that did not run to their ends."""
+    """Return, in words, the number of workflows, and which are unfinished."""
     found = schedule.workflows()
     if not found:
         return []
@@ -88,7 +88,7 @@ def in_words(schedule: Schedule) -> list[str]:
 
 
 def _components(jobs: int, edges: Edges) -> NDArray[np.int64]:
-    # The least row that each job is tied to, however many conditions away.
+    # The least row that each job is connected to, directly or not.
     which = np.arange(jobs)
     while True:
         least = which.copy()
@@ -101,10 +101,10 @@ def _components(jobs: int, edges: Edges) -> NDArray[np.int64]:
 
 
 def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
-    # When each job could have ended, had all that it may use been free: no schedule of these submits is earlier.
+    # The earliest end of each job if all nodes that it may use were free: a lower bound for these submits.
     workload = schedule.workload
     begin = _earliest_begins(schedule)
-    if workload.held is not None:  # followers too, whose submits are known by now
+    if workload.held is not None:  # also for followers: their submits are known by now
         begin = workload.held.released(begin)
     run = _least_runs(schedule)
     begins, ends = begin.tolist(), np.maximum(begin + run, np.nextafter(begin, np.inf)).tolist()
@@ -126,7 +126,7 @@ def _earliest_begins(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def _least_runs(schedule: Schedule) -> NDArray[np.float64]:
-    # What jobs run at least; of those that ran before t0 no more is known than how long they did.
+    # The least run time of each job; a job that ran before t0 has at most its actual run time.
     workload: Workload = schedule.workload
     work = np.minimum(workload.runtime, workload.estimate) if schedule.kill_at_estimate else workload.runtime
     least = work * least_stretch(workload, schedule.federation, usable_groups(workload, schedule.federation))
