@@ -1,4 +1,4 @@
-"""Whether jobs left the queue as reading 44 has it.
+"""Check that jobs were cancelled in the queue as reading 44 says.
 
 It shares no code with the engine.
 """
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return who did not run to its end and was not killed, and had a time at which to leave the queue.
+    """Return the jobs with a cancellation time that neither ran to their end nor were killed.
 
-    Whoever ran at that time and lost its nodes later stays in the queue; if it names a reservation, it may miss that.
+    A job that ran at that time and lost its nodes later stays in the queue. If it names a reservation, it is excluded,
+    because it may have missed the reservation.
     """
     gone = np.zeros(len(schedule), dtype=np.bool_)
     if schedule.workload.cancel_at is not None:
@@ -33,7 +34,7 @@ def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def _spared(schedule: Schedule) -> NDArray[np.bool_]:
-    # Who ran when it was to be cancelled, in a run that came to nothing.
+    # Jobs that ran at their cancellation time, in a run that was lost later.
     lost, at = schedule.lost, schedule.workload.cancel_at.cancel_at[schedule.lost.job]  # type: ignore[union-attr]
     spared = np.zeros(len(schedule), dtype=np.bool_)
     spared[lost.job[(lost.start < at) & (at <= lost.end)]] = True
@@ -41,12 +42,12 @@ def _spared(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
-    """Give each job that started though it was gone, or did not though it ran at its time and so was spared."""
+    """Yield an error for each start after a cancellation, and each missing start of a job that stays in the queue."""
     if schedule.workload.cancel_at is None:
         return
     lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
     at, spared = times[lost.job], _spared(schedule)
-    since = schedule.start if schedule.promises is None else schedule.promises.time  # who has his nodes is not waiting
+    since = schedule.start if schedule.promises is None else schedule.promises.time  # then the job has its nodes
     for row in np.flatnonzero((times >= 0.0) & (since >= times) & ~np.isnan(schedule.start) & ~spared):
         yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
     for run in np.flatnonzero((at >= 0.0) & (lost.start >= at) & ~spared[lost.job]):

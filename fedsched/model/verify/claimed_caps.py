@@ -1,7 +1,7 @@
-"""Whether a schedule's starts were under its federation's caps, by what was planned then [70].
+"""Check that each start kept the planned power under the federation's caps [70].
 
-It shares no code with the engine. What uplinks make of planned ends is not replayed: a job is taken to be planned no
-longer than without contention, so all that is found is broken.
+It shares no code with the engine. The effect of uplinks on planned ends is not replayed: each job is assumed to be
+planned without contention, so every violation found is real, but some may be missed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIZES = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
 def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
-    """Return at which starts more was planned to be drawn than a cap allows, a line each."""
+    """Yield an error for each start at which the planned power exceeded a cap."""
     caps = [signal for signal in schedule.federation.signals if signal.unit in _SIZES]
     if not caps or not len(runs.all):
         return
@@ -43,7 +43,7 @@ def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
                 continue
             moments = [time]
             if schedule.federation.cap == "run" and end is not None:
-                # Planned sums only fall from here on, so a cap that comes again is broken in its first period or never.
+                # Planned sums only fall from here on, so a repeating cap is broken in its first period or never.
                 period = signal.until - signal.times[0] if signal.beyond == "repeat" and signal.until else math.inf
                 moments += _steps(signal, time, min(float(end[new].max(initial=time)), time + period))
             for moment in moments:
@@ -60,7 +60,7 @@ def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
 
 
 def _planned_ends(runs: Schedule) -> Floats | None:
-    # None where nobody says what plans knew of run times.
+    # None if it is not recorded what plans knew of run times.
     knowledge = runs.reading.knowledge
     if knowledge is None:
         return None
@@ -76,7 +76,7 @@ def _planned_ends(runs: Schedule) -> Floats | None:
 
 
 def _needs(runs: Schedule, cluster: str) -> tuple[NDArray[np.int64], int]:
-    # What each run is planned to draw beyond idle nodes, and what these draw, in milliwatts.
+    # The milliwatts of each run as planned, above idle nodes, and the milliwatts of all nodes when idle.
     federation, total = runs.federation, 0
     found = np.zeros(len(runs), dtype=np.int64)
     own = None if runs.workload.watts is None else np.asarray(runs.workload.watts.given)
@@ -107,7 +107,7 @@ def _steps(signal: Signal, begin: float, end: float) -> list[float]:
 
 
 def _value(signal: Signal, moment: float) -> float:
-    # By the last step that has begun by then, of whichever turn.
+    # The value of the last step that has begun by then, in any period.
     assert signal.until is not None
     turns = [0]
     if signal.beyond == "repeat" and math.isfinite(signal.until):

@@ -1,6 +1,6 @@
-"""What is claimed of costs and of the greatest power, recomputed interval by interval [65].
+"""Recompute the claimed costs and the peak power of a schedule, interval by interval [65].
 
-It shares no code with what claims it.
+It shares no code with what computes the claims.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _HOURS = {"kWh": 1e3 * 3600, "MWh": 1e6 * 3600}
 def cost_measures(
     runs: Schedule, spared: Sequence[Stretch], above: NDArray[np.float64] | None = None, t0: float | None = None
 ) -> dict[str, float]:
-    """Return peak watts, cost and carbon of a schedule of runs, from `t0` on; nothing where nobody asks for them.
+    """Return peak watts, cost and carbon of a schedule of runs from `t0` on; empty without signals and power saving.
 
-    `spared` is what nodes drew more, or less, that were off; `above` what each run made those of each group draw above
-    idle ones, where it is not by whole nodes.
+    `spared` is what nodes that were off drew more, or less, than idle nodes. `above` is what each run makes each group
+    draw above idle; it is given if jobs do not use whole nodes.
     """
     federation = runs.federation
     if not federation.signals and federation.power is None:
@@ -65,14 +65,14 @@ def _metric(signal: Signal) -> str:
 
 
 def _above_idle(runs: Schedule) -> NDArray[np.float64]:
-    # By how many watts the nodes of each run draw more than idle ones, run x group.
+    # Run x group: the watts by which the run's nodes exceed idle nodes.
     groups = runs.federation.groups
     drawn = np.tile(np.array([group.busy_watts for group in groups]), (len(runs), 1))
-    if runs.workload.gear is not None:  # or what its nodes draw in its gear (reading 77)
+    if runs.workload.gear is not None:  # or the gear's watts (reading 77)
         gear = np.asarray(runs.workload.gear.given)
         for k in range(1, len(groups[0].gears) + 1):
             drawn[gear == k] = [group.gears[k - 1][1] for group in groups]
-    if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 69)
+    if runs.workload.watts is not None:  # for jobs that state their own watts per node (reading 69)
         own = np.asarray(runs.workload.watts.given)
         drawn[own >= 0.0] = own[own >= 0.0, None]
     return np.asarray(runs.counts * (drawn - np.array([group.idle_watts for group in groups])))
@@ -81,7 +81,7 @@ def _above_idle(runs: Schedule) -> NDArray[np.float64]:
 def _watts(
     runs: Schedule, above: NDArray[np.float64], spared: Sequence[Stretch], k: int, begin: float, end: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # When the power of a cluster changes, and to what; at the end to nothing.
+    # The times at which a cluster's power changes, and the power from then on; 0 at the end.
     groups = runs.federation.groups
     mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
     idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
@@ -99,7 +99,7 @@ def _watts(
 
 
 def _integrals(signal: Signal, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    # The integral of the signal from each time to the next: the rest of a step, whole steps and periods, and a part.
+    # The signal's integral from each time to the next: the rest of a step, whole steps and periods, and part of a step.
     assert signal.until is not None
     first, steps, values = signal.times[0], np.array([*signal.times, signal.until]), np.array(signal.values)
     turn, within = np.zeros(times.size), times

@@ -1,6 +1,6 @@
-"""What is claimed of nodes that idled before known downtimes, recomputed from starts, ends and the calendar.
+"""Recompute the claimed drain loss (nodes that idle before known downtimes) from starts, ends and the calendar.
 
-It shares no code with what claims it; reading 47 is written out once more.
+It shares no code with what computes the claims; reading 47 is implemented anew.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Drains:
-    """A schedule as it goes on, asked at each instant for the nodes that are lost until the next one."""
+    """A schedule that is replayed, with the number of nodes lost from each instant until the next."""
 
     def __init__(self, schedule: Schedule, runs: Runs, shares: Shares, inside: NDArray[np.bool_]) -> None:
         federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
@@ -37,7 +37,7 @@ class Drains:
         self.asked = [not inside[job] for job in self.job]
         self.tasks, self.wanted = workload.tasks, workload.tasks.copy()
         self.usable = usable_groups(workload, federation)
-        self.places = self.usable.astype(np.int64)  # of a node: one, or as many as it holds tasks (reading 76)
+        self.places = self.usable.astype(np.int64)  # per node: 1, or the tasks that it holds (reading 76)
         for row in of_different_numbers(workload).tolist():
             self.wanted[row] = tasks_of(workload)[row]
             self.places[row] *= places_in(workload, federation, row, self.places[row])
@@ -68,7 +68,7 @@ class Drains:
         return total
 
     def _ahead(self) -> list[tuple[float, int, int]]:
-        # What frees and takes nodes: 0 ends, 1 downtimes (closing after opening), 3 starts.
+        # Events that free or take nodes: 0 ends, 1 downtimes (openings before closings), 3 starts.
         found = [(time, 0, run) for run, time in enumerate(self.end)]
         found += [(time, 3, run) for run, time in enumerate(self.start)]
         found += [(time, 1, ~c) for c, time in enumerate(self.closures.end.tolist())]
@@ -131,12 +131,12 @@ class Drains:
         return min(tasks, int(lost.sum()))
 
     def _least(self, schedule: Schedule) -> list[float]:
-        # How long each job is planned to run at least (reading 12).
+        # The least planned run time of each job (reading 12).
         workload, groups = schedule.workload, schedule.federation.groups
         planned = schedule.reading.planned(workload)
         by_speed = sorted(range(len(groups)), key=lambda g: -groups[g].speed)
         room = np.cumsum(self.places[:, by_speed] * [groups[g].count for g in by_speed], axis=1)
-        enough = (room < self.wanted[:, None]).sum(axis=1) % len(groups)  # where nowhere is, it never fits
+        enough = (room < self.wanted[:, None]).sum(axis=1) % len(groups)  # a job that fits nowhere is never counted
         slowest = np.array([groups[g].speed for g in by_speed])[enough]
         sigma = workload.compute_fraction
         least: list[float] = (planned * (sigma / slowest + (1.0 - sigma))).tolist()
@@ -144,5 +144,5 @@ class Drains:
 
 
 def drain_loss(schedule: Schedule, runs: Runs, shares: Shares, inside: NDArray[np.bool_]) -> float:
-    """Return the node-seconds that known downtimes kept idle; `inside` says which jobs are in reservations."""
+    """Return the node-seconds that idled because of known downtimes; `inside`: whether each job is in a reservation."""
     return Drains(schedule, runs, shares, inside).loss(schedule.t0) if schedule.federation.calendar else 0.0

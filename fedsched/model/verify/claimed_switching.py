@@ -1,7 +1,7 @@
-"""What is claimed of nodes that go off: each node followed by itself, and what becomes of the energy [66].
+"""Recompute the claimed effects of power saving: each node is followed by itself, with the energy that follows [66].
 
-It shares no code with what claims it. Of nodes that are off by plan, where the last freed is not best used first, the
-claimed turn is taken if there is no better one.
+It shares no code with what computes the claims. With planned power saving, if "last freed, first used" is not optimal,
+the claimed assignment is accepted unless there is a better one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.machine.federation import NodeGroup
-    Night = tuple[float, float]  # of a node: it goes off, it begins to boot
+    Night = tuple[float, float]  # of a node: when it goes off, when it begins to boot
     from collections.abc import Iterator
 
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.verify.lost_nodes_check import Runs
 
-MOST = 400  # ends of uses of which each is matched with each use
+MOST = 400  # the most ends of uses for which each pair of an end and a use is compared
 NEAR = 1e-9
 
 
@@ -36,10 +36,10 @@ def best_nights(
     group: NodeGroup, freed: Sequence[float], used: Sequence[float], last: float,
     usual: list[Night], claimed: list[Night],
 ) -> list[Night]:  # fmt: skip
-    """Return the claimed nights of a group where they are possible and none spare more, else better ones.
+    """Return the claimed nights of a group if they are possible and none save more energy, else better ones.
 
-    `freed` are the times from which a node idles, `used` those at which one is needed; `usual` are the nights if the
-    last freed is used first.
+    A night is the time of one node off. `freed` are the times at which nodes become idle, `used` those at which nodes
+    are needed; `usual` are the nights if the last freed node is used first.
     """
     own = usual if len(freed) > MOST else _matched(group, np.array(freed), np.array(used), last)
     least = _spared(group, own, last)
@@ -49,7 +49,7 @@ def best_nights(
 
 
 def _matched(group: NodeGroup, freed: NDArray[np.float64], used: NDArray[np.float64], last: float) -> list[Night]:
-    # Each use after some end, the others' nodes idle to the end: the most is spared of all ways to match them.
+    # Match each use with an earlier end, to save the most energy; the remaining nodes idle to the end.
     from scipy.optimize import linear_sum_assignment
 
     gain = np.full((freed.size, freed.size), -np.inf)
@@ -68,7 +68,7 @@ def _matched(group: NodeGroup, freed: NDArray[np.float64], used: NDArray[np.floa
 
 
 def _gain(group: NodeGroup, went: float, boot: float, last: float) -> float:
-    # What a night spares beside a node that idles for as long; nothing like it where there is no time for it.
+    # The energy that a night saves compared to idling; −inf if the time is too short.
     off = group.idle_watts if group.off_watts is None else group.off_watts
     closing = group.idle_watts if group.shutdown_watts is None else group.shutdown_watts
     booting = group.busy_watts if group.boot_watts is None else group.boot_watts
@@ -88,7 +88,7 @@ def _spared(group: NodeGroup, nights: list[Night], last: float) -> float:
 def _are_possible(
     group: NodeGroup, freed: Sequence[float], used: Sequence[float], nights: list[Night], last: float
 ) -> bool:
-    # Whether there is a node that idles for each that goes off, and for each use, all the time.
+    # Whether there is always an idle node for each night that begins and each use.
     early = 4.0 * float(np.spacing(abs(last)))
     events = [(time - early, 0, 1) for time in freed] + [(time, 1, -1) for time in used]
     events += [(went, 1, -1) for went, _ in nights]
@@ -102,7 +102,7 @@ def _are_possible(
 
 
 class Stretch(NamedTuple):
-    """A time in which a node of a cluster draws so many watts more than an idle one; less where that is below 0."""
+    """An interval in which a node of a cluster draws these watts more than an idle node (fewer if below 0)."""
 
     cluster: int
     begin: float
@@ -111,7 +111,7 @@ class Stretch(NamedTuple):
 
 
 class Nights(NamedTuple):
-    """How nodes were off: what they drew then, how often one went off, and when each run's nodes were ready."""
+    """Nodes that were off: what they drew then, how often nodes went off, and when each run's nodes were ready."""
 
     stretches: list[Stretch]
     switches: int
@@ -121,7 +121,7 @@ class Nights(NamedTuple):
 
 
 def nights_of(runs: Runs, schedule: Schedule) -> Nights:
-    """Return who was off when, node by node; nobody where all are always on."""
+    """Return when which node was off, node by node; nothing without power saving."""
     federation, of_all = schedule.federation, runs.all
     since = of_all.start if schedule.promises is None else schedule.promises.time[runs.job]
     promised = since
@@ -159,7 +159,7 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
 
 
 def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
-    # When nodes of a group are claimed to have gone off and to have begun to boot.
+    # The times at which nodes of a group are claimed to go off and to begin to boot.
     from fedsched.model.schedule.lost import held
     from fedsched.model.schedule.switched import spans_of
 
@@ -169,7 +169,7 @@ def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
 
 
 class _Gate:
-    # So many nodes may pass at once, then one each 60 / rate seconds; where there is no rate, all at once.
+    # A rate limit: a burst of `rate` nodes may pass, then one each 60 / rate seconds; without a rate, any number.
 
     def __init__(self, rate: int | None) -> None:
         self.rate, self.first, self.passed = rate, -math.inf, 0
@@ -186,7 +186,7 @@ class _Gate:
         return at
 
     def admit(self, now: float, wanted: float) -> float:
-        """Let one more pass at the first time from `wanted` on at which none that is to come is held up."""
+        """Return the first time from `wanted` on at which one more may pass without delaying any that is booked."""
         if not self.rate:
             return wanted
         while self.to_come and self.to_come[0] <= now:
@@ -209,7 +209,7 @@ def _after(gate: _Gate, at: float, behind: list[float]) -> Iterator[float]:
 
 
 class _Cluster:
-    # The groups of a cluster, whose nodes go off and boot by the cluster's rates.
+    # The groups of a cluster; nodes go off and boot by the cluster's rates.
 
     def __init__(self, groups: list[NodeGroup], power: object, t0: float, last: float) -> None:
         self.power, self.last, self.changed = power, last, t0
@@ -251,18 +251,18 @@ class _Cluster:
 
 
 class _Followed:
-    # The idle nodes of a group: when each became so; those that are off: when each began to be; and those that boot for
-    # nobody yet: when each is on.
+    # The nodes of a group without a job: idle ones by when they became idle, off ones by when they began to go off, and
+    # booting ones without a job yet by when they will be on.
 
     def __init__(self, group: NodeGroup, power: object, t0: float, boots: _Gate) -> None:
         self.group, self.power, self.boots = group, power, boots
         self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
-        self.nights: list[tuple[float, float]] = []  # of a node: it goes off, it begins to boot
+        self.nights: list[tuple[float, float]] = []  # of a node: when it goes off, when it begins to boot
         self.freed, self.used = [t0] * group.count, list[float]()
 
     @property
     def spares_more_than_it_takes(self) -> bool:
-        """Return whether going off and coming back takes less energy than idling for as long."""
+        """Return whether going off and coming back takes less energy than idling as long."""
         group = self.group
         both_ways = _closing(group) * group.shutdown_seconds + _booting(group) * group.boot_seconds
         return both_ways < group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
@@ -337,7 +337,7 @@ def _drawn(group: NodeGroup, cluster: int, nights: list[tuple[float, float]], la
 
 
 def broken_boots(runs: Runs, schedule: Schedule, nights: Nights) -> Iterator[str]:
-    """Return which jobs start before their nodes are on, or later than they are, a line each."""
+    """Yield an error for each job that does not start when its nodes are on."""
     if schedule.federation.power is None:
         return
     for i in nights.short:
@@ -354,7 +354,7 @@ def broken_boots(runs: Runs, schedule: Schedule, nights: Nights) -> Iterator[str
 
 
 def switching_measures(runs: Runs, schedule: Schedule, nights: Nights) -> dict[str, float]:
-    """Return how often nodes went off, and how long jobs waited for that; nothing where all are always on."""
+    """Return the number of times a node went off, and the mean wait for boots; empty without power saving."""
     if schedule.federation.power is None:
         return {}
     since = runs.all.start if schedule.promises is None else schedule.promises.time[runs.job]

@@ -1,6 +1,6 @@
-"""What is claimed of workflows, recomputed from their jobs' conditions, starts and ends.
+"""Recompute the claimed metrics of workflows from their jobs' conditions, starts and ends.
 
-It shares no code with what claims it; reading 51 is written out once more.
+It shares no code with what computes the claims; reading 51 is implemented anew.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fedsched.model.verify.tasks_per_node_check import of_different_numbers, pla
 if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
 
-    Waits = dict[int, list[tuple[Condition, int]]]  # row: its conditions, each with the row of whom it is about
+    Waits = dict[int, list[tuple[Condition, int]]]  # row: its conditions, each with the row that it refers to
 
 
 def workflow_measures(schedule: Schedule) -> dict[str, float]:
-    """Return the metrics of workflows by name; NaN where none is finished."""
+    """Return the metrics of workflows by name; NaN if no workflow has finished."""
     waits = _waits(schedule)
     makespans, stretches = [], []
     for rows in _tied(waits):
@@ -92,7 +92,7 @@ def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[fl
             begin = max(begin, known[other][0 if condition.kind is Kind.AFTER else 1] + condition.lag)
         if (hold := held_at(workload, row, begin)) is not None:
             begin = hold.end
-        # All nodes that it may have, each as often as there are of its group, the fastest first.
+        # All nodes that it may use, the fastest first.
         may = usable[rows.index(row)]
         here, left, slowest = may.astype(np.int64), int(workload.tasks[row]), np.inf
         if row in uneven:  # as many as these hold of its tasks (reading 76)

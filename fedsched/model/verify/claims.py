@@ -1,6 +1,6 @@
-"""What is claimed of a schedule, its metric row above all, recomputed from start times and node counts.
+"""Recompute the claims of a schedule, above all its metric row, from start times and node counts.
 
-It shares no code with the engine or the metric kernels; the definitions are written out once more.
+It shares no code with the engine or the metric kernels; the definitions are implemented anew.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def broken_claims(
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
-    """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each.
+    """Yield an error for each column with a claimed value that differs from the recomputed one.
 
-    `reserved` is the reservation of each run, or -1; `eligible` since when each job that ran to its end might start;
-    `of_all` has what is made of all jobs, those too that did not run; `nights` which nodes were off.
+    `reserved` is the reservation of each run, or -1. `eligible` is when each job that ran to its end might start.
+    `of_all` has the metrics of all jobs, including those that did not run. `nights` says which nodes were off.
     """
     if len(runs.ended) == 0:
         return
     own = runs.all.integrals._asdict()
     claims = {name: [] if np.isnan(value) else [value] for name, value in own.items()}
-    # Runs say what was lost; of the rest, what the schedule itself does not know its row may leave out.
+    # Lost runs tell what was lost. The row may lack the other integrals if the schedule itself does not know them.
     unknown = {name for name in ("saturated_seconds", "loss_of_capacity") if np.isnan(own[name])}
     cut = np.isfinite(runs.cut)
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
@@ -66,7 +66,7 @@ def broken_claims(
         for value in values:
             if np.isnan(value) and name in unknown:
                 continue
-            is_so = expected.get(name, np.nan)  # costs where there are no signals are nothing
+            is_so = expected.get(name, np.nan)  # without signals there are no costs
             whole = expected.get("energy", 1.0) if name == "idle_energy" else is_so  # it is a difference
             if not _agree(value, is_so, 1e3 * tolerance * max(1.0, abs(whole))):
                 told = f"{name} is given as {value:.9g}, but start times and nodes make it {is_so:.9g}"
@@ -85,7 +85,7 @@ def _columns(schedule: Schedule, runs: Schedule, eligible: Floats) -> dict[str, 
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks
     wait, run, response = start - workload.submit, finish - start, finish - workload.submit
     makespan = max(0.0, float(runs.finish.max()) - schedule.t0)
-    since = np.maximum(runs.start, schedule.t0)  # what was before t0 does not count
+    since = np.maximum(runs.start, schedule.t0)  # times before t0 do not count
     occupied = np.maximum(runs.finish - since, 0.0) @ runs.counts  # node-seconds of each group
     busy, idle = (np.array([getattr(group, name) for group in groups]) for name in ("busy_watts", "idle_watts"))
     sizes = np.array([group.count for group in groups])
@@ -150,7 +150,7 @@ def _energy(schedule: Schedule) -> float:
 
 
 def _watts_beyond(schedule: Schedule) -> Floats:
-    # How much more the nodes of each run draw than their groups' busy ones: as its job says, or by its gear (69, 77).
+    # The watts of each run above its groups' busy watts: by its job's own watts, or by its gear (69, 77).
     groups, workload = schedule.federation.groups, schedule.workload
     busy = schedule.counts @ np.array([group.busy_watts for group in groups])
     beyond = np.zeros(len(schedule))
@@ -171,7 +171,7 @@ def _beyond(schedule: Schedule) -> float:
 
 
 def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Iterator[tuple[int, int]]:
-    """Give the smallest of each heap that is still there: where it is too large, or takes too much, all others are."""
+    """Yield each heap's smallest job that still waits: if it is too large or over a limit, the rest of the heap is too."""
     for heap in heaps:
         while heap and gone[heap[0][1]]:
             heapq.heappop(heap)
@@ -179,12 +179,12 @@ def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Itera
 
 
 def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], start: Floats) -> float:
-    # Who has his nodes waits no more, though these may have to boot.
+    # A job with its nodes does not wait any more, though these may have to boot.
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     finish, in_vain = schedule.finish, runs.in_vain
     tasks = workload.tasks.tolist() + runs.in_vain.tasks.tolist()
     last = float(finish.max())
-    # Where nothing closes all groups are one.
+    # Without downtimes, all groups count as one.
     counts = schedule.counts.tolist()
     free, held = [nodes], schedule.counts.sum(axis=1, keepdims=True).tolist()
     closures = closures_of(schedule.federation)
@@ -199,7 +199,7 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], s
     for row, (since, until) in enumerate(zip(in_vain.since.tolist(), in_vain.until.tolist(), strict=True), len(start)):
         events += [(max(since, schedule.t0), 1, row), (until, 5, row)]
     events.sort()
-    waiting: dict[object, list[tuple[int, int]]] = {}  # heaps of those under the same limits
+    waiting: dict[object, list[tuple[int, int]]] = {}  # heaps of the waiting jobs with the same use of limits
     job = runs.job.tolist() + in_vain.job.tolist()
     gone = [False] * len(job)
     lost, now = 0.0, schedule.t0

@@ -1,4 +1,4 @@
-"""Whether jobs that share nodes keep to limits that count these: each node once, however many of them are there [55].
+"""Check limits that count nodes if jobs share nodes: each node counts once, however many of a user's jobs use it [55].
 
 It shares no code with the loop that makes schedules.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def broken_node_limits(use: NodeUse) -> Iterator[str]:
-    """Give each limit in nodes that is exceeded, at the first start that does so."""
+    """Yield each limit in nodes that is exceeded, at the first start that exceeds it."""
     for limit in use.federation.limits:
         if limit.nodes is None:
             continue

@@ -1,6 +1,6 @@
-"""Whether a schedule keeps to the calendar: no start on closed nodes, nor on ones that are known to close in its run.
+"""Check the calendar: no start on closed nodes, or on nodes that are known to close before the job's planned end.
 
-It shares no code with the engine; readings 38 to 40 are written out once more.
+It shares no code with the engine; readings 38 to 40 are implemented anew.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: NDArray[np.float64]) -> Iterator[str]:
-    """Give the starts that break the calendar; of `steady` jobs the planned end is what it was at their start."""
+    """Yield the starts that break the calendar; planned ends are checked for `steady` jobs only, which keep theirs."""
     closures = closures_of(schedule.federation)
     closures = closures.take(closures.reservation == NOBODYS)
     for g in np.unique(closures.group).tolist():
@@ -32,7 +32,7 @@ def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: 
         for job, time, used, closed in _beyond_what_is_left(schedule, rows, here, here.begin, g):
             yield f"{job}: at {time:g} group {g} has {used} nodes in use, but {closed} of its {count} are closed."
         if schedule.knowledge is None:
-            continue  # nobody knows what plans were made on
+            continue  # it is not known what plans were made on
         rows = rows[steady[rows]]
         for begin in np.unique(here.begin).tolist():
             over = rows[(schedule.start[rows] < begin) & (planned_end[rows] > begin)]
@@ -47,7 +47,7 @@ def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: 
 def broken_reservations(
     schedule: Schedule, reserved: NDArray[np.int64], steady: NDArray[np.bool_], planned_end: NDArray[np.float64]
 ) -> Iterator[str]:
-    """Give the starts on nodes of a reservation that is not the job's, and of its jobs elsewhere or at other times."""
+    """Yield starts on nodes of another reservation, and starts of a reservation's jobs elsewhere or at other times."""
     planned = steady if schedule.knowledge is not None else np.zeros_like(steady)
     mine = schedule.start >= schedule.t0
     closures = closures_of(schedule.federation)
@@ -74,7 +74,7 @@ def broken_reservations(
 def _beyond_what_is_left(
     schedule: Schedule, rows: NDArray[np.int64], here: Closures, since: NDArray[np.float64], g: int
 ) -> Iterator[tuple[str, float, int, int]]:
-    # The first of these jobs at whose start they hold more nodes of a group than the closures leave that count then.
+    # The first of these jobs that starts while they hold more nodes of a group than the closures leave.
     mine = rows[schedule.start[rows] >= schedule.t0]
     times = schedule.start[mine]
     closed = np.zeros(mine.size, dtype=np.int64)

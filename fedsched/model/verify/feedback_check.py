@@ -1,4 +1,4 @@
-"""Whether jobs that follow others were submitted as reading 45 has it.
+"""Check that jobs that follow others were submitted as reading 45 says.
 
 It shares no code with the engine.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def followed(workload: Workload) -> Iterator[tuple[int, int, float]]:
-    """Give (row, row that it follows, think time) of each job that follows one that is here."""
+    """Yield (row, row that it follows, think time) for each job that follows a job of the workload."""
     if workload.feedback is None:
         return
     row_of = {float(job): row for row, job in enumerate(workload.id.tolist())}
@@ -32,7 +32,7 @@ def followed(workload: Workload) -> Iterator[tuple[int, int, float]]:
 
 
 def broken_submits(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
-    """Give each job that started and was not submitted when the one before it had ended and its user had thought."""
+    """Yield an error for each started job with a submit other than its preceding job's end plus the think time."""
     workload, over = schedule.workload, schedule.finish.copy()
     over[schedule.lost.killed] = schedule.lost.end[~schedule.lost.requeued]
     if workload.cancel_at is not None:

@@ -1,4 +1,4 @@
-"""Whether a schedule keeps to limits, and who waited for them and not for nodes [43].
+"""Check that a schedule keeps its limits; and track which limits are full, for waits that are not waits for nodes [43].
 
 It shares no code with the engine.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterator[str]:
-    """Give each limit that is exceeded, at the first start that does so."""
+    """Yield each limit that is exceeded, at the first start that exceeds it."""
     of_job = np.argsort(runs.job, kind="stable")
     firsts = np.searchsorted(runs.job[of_job], counters.job, side="left")
     lasts = np.searchsorted(runs.job[of_job], counters.job, side="right")
@@ -44,7 +44,7 @@ def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterato
 
 
 class Shares:
-    """What is left of limits as time goes by."""
+    """The remaining amount of each limit over time."""
 
     def __init__(self, counters: Counters) -> None:
         self._left = counters.amount.tolist()
@@ -55,16 +55,16 @@ class Shares:
             self._parts.setdefault(job, []).append((counter, weight, of_node[row + 1]))
 
     def like(self, job: int, tasks: int) -> tuple[tuple[int, int, int], ...]:
-        """Return what jobs have in common of which the one of fewer tasks takes no more of any limit."""
+        """Return a key; of two jobs with the same key, the one with fewer tasks uses no more of any limit."""
         parts = [(c, weight) for c, weight, _ in self._parts.get(job, ())]
         return tuple((c, 0, w // tasks) if w > 1 and w % tasks == 0 else (c, w, 0) for c, w in parts)
 
     def give(self, job: int, counts: Sequence[int], times: int) -> None:
-        """Let a job on these nodes have its parts, or with times = -1 give them back."""
+        """Take a job's amounts for these nodes from the limits; with times = -1, return them."""
         for counter, weight, each in self._parts.get(job, ()):
             taken = sum(n * of_node for n, of_node in zip(counts, each, strict=True)) if each else weight
             self._left[counter] -= times * taken
 
     def full_for(self, job: int) -> bool:
-        """Return whether a job would take more than is left, at least."""
+        """Return whether a job certainly exceeds what is left of some limit."""
         return any(weight > self._left[counter] for counter, weight, _ in self._parts.get(job, ()))

@@ -1,4 +1,4 @@
-"""Whether jobs lost their nodes as readings 42 and 67 have it, and all runs of a schedule, lost ones too.
+"""Check that jobs lost their nodes as readings 42 and 67 say; and collect all runs of a schedule, lost ones included.
 
 It shares no code with the engine.
 """
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.schedule.schedule import Schedule
 
-JOB = "job of this run"  # the label by which a run tells whose it is
-# What each run has of its job; and what says when a job may start, which is asked of the jobs themselves.
+JOB = "job of this run"  # the label that names the job of a run
+# Columns that each run takes from its job; and columns about when a job may start, which runs lack.
 COLUMNS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth", "origin", "user")
 WAITS = ("after", "begin", "held", "cancel_at", "feedback", "alternatives", "slack", "log")
 REQUEUE, KILL = ON_RUNNING.index("requeue"), ON_RUNNING.index("kill")
 
 
 class Runs(NamedTuple):
-    """The jobs that ran to their ends, as if there had been no others, and beside them the runs that were cut."""
+    """The jobs that ran to their end, as a schedule of their own, and all runs, lost ones included."""
 
     ended: Schedule
-    all: Schedule  # a row a run
-    job: NDArray[np.int64]  # of each run: the row of its job in the whole schedule
-    since: NDArray[np.float64]  # of each run: from when its job waited for it
-    cut: NDArray[np.float64]  # when it lost its nodes; infinite where it did not
+    all: Schedule  # one row per run
+    job: NDArray[np.int64]  # of each run: its job's row in the whole schedule
+    since: NDArray[np.float64]  # of each run: since when its job waited for it
+    cut: NDArray[np.float64]  # when it lost its nodes; infinite if it did not
     requeues: int
     in_vain: Waits
 
 
 class Waits(NamedTuple):
-    """Who waited in the queue and left it without a start [44]: which rows, from when to when."""
+    """Waits that ended without a start [44], by cancellation or hold: row, begin and end."""
 
     job: NDArray[np.int64]
     since: NDArray[np.float64]
@@ -54,7 +54,7 @@ class Waits(NamedTuple):
 
 
 def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64]) -> Runs:
-    """Return the runs of a schedule of which these rows ran to their ends, and these left the queue without a start."""
+    """Return the runs of a schedule; rows `ended` ran to their end, and rows `left` left the queue without a start."""
     lost, groups = schedule.lost, schedule.counts.shape[1]
     columns = {name: getattr(schedule, name)[ended] for name in ("start", "finish", "counts")}
     whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), delays=None, **columns)
@@ -64,7 +64,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
-    given = start if schedule.promises is None else schedule.promises.time[job]  # who has his nodes is not waiting
+    given = start if schedule.promises is None else schedule.promises.time[job]  # then the job has its nodes
     since, held_up = _not_held(schedule, job, since, given)
     cut = np.concatenate([np.full(ended.size, np.inf), lost.end])
     every = whole
@@ -79,7 +79,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
 def _not_held(
     schedule: Schedule, job: NDArray[np.int64], since: NDArray[np.float64], given: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], list[tuple[int, float, float]]]:
-    # Whoever waits and is held has left, and waits anew when it is not (reading 73); of everybody's queue.
+    # A held job leaves the queue, and waits anew after its hold (reading 73). Jobs in reservations are not counted.
     held = schedule.workload.held
     if held is None:
         return since, []
@@ -115,7 +115,7 @@ def _joined(workload: Workload, waits: list[tuple[int, float, float]]) -> Waits:
 
 
 def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
-    """Return these rows, some of which may stand there twice, as jobs with ids of their own; a label says whose."""
+    """Return one job with an id of its own per row (rows may repeat); a label names the original job."""
     nothing: dict[str, Any] = dict.fromkeys(WAITS)
     without = replace(workload, **nothing)
     columns = {name: getattr(workload, name)[rows] for name in COLUMNS}
@@ -127,13 +127,13 @@ def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
 
 
 def whose(schedule: Schedule, run: int | np.integer[Any]) -> str:
-    """Return what errors call the job of a run."""
+    """Return the name of a run's job for errors."""
     workload = schedule.workload
     return f"Job {workload.label(JOB)[run] or workload.id[run]}"
 
 
 def broken_losses(schedule: Schedule) -> Iterator[str]:
-    """Give what is wrong with the runs that came to nothing, and which downtimes did not take what they needed."""
+    """Yield the errors of lost runs, and the downtimes that took too few or too many nodes."""
     lost, workload, closures = schedule.lost, schedule.workload, closures_of(schedule.federation)
     if not lost.runs and not (closures.on_running != 0).any():
         return
@@ -162,7 +162,7 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
         begin, g, size = closures.begin[c], closures.group[c], schedule.federation.groups[closures.group[c]].count
         running = (start < begin) & (end >= begin)
         cut = np.concatenate([np.zeros(len(schedule), dtype=bool), lost.end == begin])
-        # Who ends just then is no victim, and what it held is free.
+        # A job that ends just then is no victim, and its nodes are free.
         stays = running & (end > begin) & (counts[:, g] > 0)
         used, kept = counts[running & (cut | (end > begin)), g].sum(), counts[stays, g].sum()
         if closures.victims[c] == VICTIMS.index(RECORDED):

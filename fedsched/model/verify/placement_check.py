@@ -1,4 +1,4 @@
-"""Whether jobs have only nodes that they may have, in every run: by caps, sites, partitions, features, demands, pools.
+"""Check in every run that jobs have only nodes that they may use: caps, sites, partitions, features, demands, pools.
 
 It shares no code with the engine.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def broken_places(
     schedule: Schedule, caps: NDArray[np.int64] | None, nodes: NDArray[np.int64] | None = None
 ) -> Iterator[str]:
-    """Give each job that has nodes which it may not have, in its last run or in one that came to nothing.
+    """Yield an error for each run, completed or lost, with nodes that its job may not use.
 
-    `nodes` is on how many each job is, where several of its tasks may be on one.
+    `nodes` is each job's number of nodes, given if several of its tasks may share a node.
     """
     job, counts = np.arange(len(schedule)), schedule.counts
     if schedule.lost.runs:
@@ -47,7 +47,7 @@ def broken_places(
 def _partitions(
     schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_], nodes: NDArray[np.int64] | None
 ) -> Iterator[str]:
-    # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
+    # The nodes belong to the partition that the job asks for, and the partition admits the job (reading 37).
     federation, workload = schedule.federation, schedule.workload
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     usual = next((one.name for one in federation.partitions if one.default), "")
@@ -66,7 +66,7 @@ def _partitions(
         account, qos = workload.label("account")[rows], workload.label("qos")[rows]
         many, called = (workload.tasks.copy(), "tasks") if nodes is None else (nodes, "nodes")
         if nodes is None:
-            uneven = of_different_numbers(workload)  # as many as it has
+            uneven = of_different_numbers(workload)  # their actual number of nodes
             many[uneven] = schedule.counts[uneven].sum(axis=1)
         refused = partition.refusals(many[rows], workload.estimate[rows], account, qos, room, called=called)
         for i, reason in refused.items():
@@ -74,7 +74,7 @@ def _partitions(
 
 
 def _features(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
-    # Every node has all of one of the sets of features that its job asks for (reading 41).
+    # Every node has all features of at least one set that its job asks for (reading 41).
     groups = schedule.federation.groups
     if not schedule.federation.has_features:
         return
@@ -87,7 +87,7 @@ def _features(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_
 
 
 def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
-    # Every node has as much as its job demands of each, of what the federation's nodes tell at all (reading 50).
+    # Every node has each resource that its job demands, for resources that some node states (reading 50).
     if schedule.workload.demand is None:
         return
     has = [dict(group.resources) for group in schedule.federation.groups]
@@ -100,7 +100,7 @@ def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]
 
 
 def _pools(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
-    # Who needs any of a cluster's pool has no nodes elsewhere (reading 30).
+    # A job that needs a cluster's pool has no nodes elsewhere (reading 30).
     needs, federation = schedule.workload.pools, schedule.federation
     of_group = [cluster.name for cluster in federation.clusters for _ in cluster.groups]
     for pool in federation.pools:
@@ -113,7 +113,7 @@ def _pools(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) 
 
 
 def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[str]:
-    # As many nodes as tasks need that stand so many to a node; a job that is alone fills its nodes (reading 76).
+    # A job with tasks per node has as many nodes as it needs; an exclusive job fills its nodes (reading 76).
     workload = schedule.workload
     if workload.layout is None:
         return

@@ -1,4 +1,4 @@
-"""Whether jobs have the shapes that the reading lets them choose, written out once more for `verify()` [49]."""
+"""Check that jobs have the shapes that the reading lets them choose; implemented anew for `verify()` [49]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def broken_shapes(schedule: Schedule) -> Iterator[str]:
-    """Return who has a shape that is none of its own, or not the one that the rule chooses, a line each."""
+    """Yield an error for each job with a shape that is not one of its own, or not the one that the rule chooses."""
     workload, reading = schedule.workload, schedule.reading
     if workload.alternatives is None:
         return
@@ -27,11 +27,11 @@ def broken_shapes(schedule: Schedule) -> Iterator[str]:
     told, together = layout.get("tasks_on_nodes", none), layout.get("tasks_per_node", none)
     for row in range(len(workload)):
         listed = workload.alternatives.shapes(row)
-        each = int(together[row]) if told[row] else 1  # a job in whole nodes: its shapes are of tasks (reading 76)
+        each = int(together[row]) if told[row] else 1  # for a job in whole nodes, shapes count tasks (reading 76)
         now = (
             int(told[row] or workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]),
             0 if workload.gear is None else int(workload.gear.given[row]),
-            # A share below 0 in the shapes is the job's own, whatever that is (reading 77).
+            # A share below 0 in the shapes stands for the job's own share (reading 77).
             float(workload.compute_fraction[row]) if listed and listed[0].compute_fraction >= 0 else -1.0,
         )  # fmt: skip
         if listed and now not in listed:

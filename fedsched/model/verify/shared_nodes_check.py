@@ -1,6 +1,6 @@
-"""The independent check of schedules on nodes that jobs share: what is on which node when, ends and metrics [55].
+"""The independent check of schedules with shared nodes: what is on which node when, ends, and metrics [55].
 
-It shares no code with the loop that makes them.
+It shares no code with the loop that makes these schedules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def violations(
     schedule: Schedule, use: NodeUse, lost: NodeUse | None, *, tolerance: float, claimed: Metrics | None
 ) -> list[str]:
-    """Return what breaks the model, one line each."""
+    """Return the violations of the model, one line each."""
     gone = unstarted(schedule)
     away = hopeless_in(schedule, gone) & ~gone
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]
@@ -57,7 +57,7 @@ def violations(
         use = use.take(rows, schedule.workload)
     every, of_all = (schedule, use) if runs is None else runs
     if not len(every) or np.isnan(every.start).all():
-        return found  # nobody ran
+        return found  # no job ran
     found += [*_layout(of_all), *of_all.broken(), *_calendar(every, t0)]
     found = found or [*_devices(of_all), *_finishes(every, tolerance, rows.size)]
     if found or not rows.size:
@@ -67,10 +67,10 @@ def violations(
 
 
 def _same(use: NodeUse, columns: dict[str, NDArray[Any]]) -> Iterator[str]:
-    # What stands in the schedule is what stands on its nodes.
+    # The schedule agrees with the node use.
     for name, given in columns.items():
         there = getattr(use, name)
-        differs = (given != there) & ~(np.isnan(given) & np.isnan(there))  # who never starts has neither
+        differs = (given != there) & ~(np.isnan(given) & np.isnan(there))  # both are NaN for a job that never starts
         odd = np.flatnonzero(differs.reshape(len(given), -1).any(axis=1))
         for row in odd[:1]:
             yield f"{use.whose(row)}: its {name} is another one on its nodes."
@@ -86,7 +86,7 @@ def _same_lost(schedule: Schedule, lost: NodeUse | None) -> Iterator[str]:
 
 
 def _layout(use: NodeUse) -> Iterator[str]:
-    # So many tasks on each node but one, and nobody else where a job asked for that.
+    # Each node but one has `tasks_per_node` tasks, and an exclusive job shares its nodes with no other.
     workload = use.workload
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
@@ -102,7 +102,7 @@ def _layout(use: NodeUse) -> Iterator[str]:
 
 
 def _devices(use: NodeUse) -> Iterator[str]:
-    # Each task has its part of one device, or whole ones, and no device more jobs than there is of it.
+    # Each task has its share of one GPU, or whole GPUs; no GPU is used beyond 1000 thousandths.
     if use.devices is None:
         return
     whole, share = gpus_asked(use.workload)
@@ -133,8 +133,8 @@ def _devices(use: NodeUse) -> Iterator[str]:
 
 
 def _calendar(schedule: Schedule, t0: float) -> Iterator[str]:
-    # Nobody starts on closed groups, nor on those known to close before his planned end: where all nodes of a group are
-    # closed, as here, there is room for no more tasks than for nodes.
+    # No job starts on closed groups, or on groups known to close before its planned end. Downtimes here close whole
+    # groups, so it does not matter that counts are of tasks.
     if schedule.federation.calendar:
         planned_end = _ends(schedule, schedule.reading.planned(schedule.workload))
         reserved = reservation_of_jobs(schedule.workload, schedule.federation)
@@ -151,7 +151,7 @@ def _ends(schedule: Schedule, seconds: np.ndarray) -> np.ndarray:
 
 
 def _finishes(schedule: Schedule, tolerance: float, ended: int) -> Iterator[str]:
-    # So many runs ended by themselves; those behind them were cut before they did.
+    # The first `ended` runs ended by themselves; the others lost their nodes before their end.
     ends = _ends(schedule, schedule.reading.runtime(schedule.workload))
     slack = tolerance * np.maximum(1.0, np.abs(ends))
     cut = np.arange(len(schedule)) >= ended
@@ -172,7 +172,7 @@ def _claims(
     tolerance: float,
     costs: dict[str, float],
 ) -> Iterator[str]:
-    # What nodes were busy, one row after the other, lost runs' too; the means of waits, and what signals made of it.
+    # Busy energy and time row by row, lost runs included; mean waits; and costs.
     if claimed is None:
         return
     groups, last = schedule.federation.groups, [schedule.finish] if lost is None else [schedule.finish, lost.finish]
@@ -195,7 +195,7 @@ def _claims(
 
 
 def _node_seconds(use: NodeUse, t0: float) -> list[float]:
-    # How long each node was busy, by the share of its cores that was taken.
+    # The busy seconds of each node, weighted by the share of its cores in use.
     seconds = [0.0] * use.federation.nodes
     for job, node, share in _shares(use):
         seconds[node] += share * float(use.finish[job] - max(use.start[job], t0))
@@ -203,7 +203,7 @@ def _node_seconds(use: NodeUse, t0: float) -> list[float]:
 
 
 def _joules(use: NodeUse, t0: float) -> float:
-    # What jobs, or runs, took of their nodes: so much as is drawn under each, by the share of cores that it had.
+    # The energy of jobs, or runs: the watts under each, weighted by its share of the node's cores.
     of_node, drawn = use.federation.group_of_node.tolist(), _drawn(use)
     return sum(
         share * float(use.finish[job] - max(use.start[job], t0)) * float(drawn[job, of_node[node]])
@@ -212,13 +212,13 @@ def _joules(use: NodeUse, t0: float) -> float:
 
 
 def _drawn(use: NodeUse) -> NDArray[np.float64]:
-    # What a node of each group draws under each job, or run, that has all of it.
+    # Job (or run) × group: the watts of a node that the job has to itself.
     groups = use.federation.groups
     return drawn_watts(watts_of(use.workload, groups), groups, np.arange(len(use.workload)))
 
 
 def _above_idle(use: NodeUse) -> NDArray[np.float64]:
-    # By how many watts each job, or run, makes the nodes of each group draw more than idle ones.
+    # Job (or run) × group: the watts by which the job's nodes exceed idle ones.
     groups, of_node = use.federation.groups, use.federation.group_of_node.tolist()
     above, drawn = np.zeros((len(use.workload), len(groups))), _drawn(use)
     for job, node, share in _shares(use):
@@ -228,7 +228,7 @@ def _above_idle(use: NodeUse) -> NDArray[np.float64]:
 
 
 def _shares(use: NodeUse) -> Iterator[tuple[int, int, float]]:
-    # Of each row the job, the node, and the share of its cores that is taken.
+    # For each row: the job, the node, and the share of the node's cores in use.
     of_node = [use.federation.groups[g] for g in use.federation.group_of_node.tolist()]
     cores = None if use.workload.demand is None else use.workload.demand.columns().get("cpu")
     for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""All runs of a schedule on shared nodes, lost ones too, as jobs of a schedule of their own [42, 55]."""
+"""All runs of a schedule with shared nodes, lost ones included, as a schedule of their own [42, 55]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def every_run(
     schedule: Schedule, use: NodeUse, lost: NodeUse, ended: NDArray[np.int64]
 ) -> tuple[Schedule, NodeUse]:
-    """Return the runs of a schedule that ended, of these rows, and behind them the lost ones: who was where when."""
+    """Return all runs, with their nodes: those of rows `ended`, which ran to their end, then the lost ones."""
     rows = np.concatenate([ended, schedule.lost.job])
     workload, first = runs_apart(schedule.workload, rows), ended.size
     mine = use.take(ended, runs_apart(schedule.workload, ended))

@@ -1,4 +1,4 @@
-"""Who starts in a schedule, when at the earliest, with which pools: readings 30, 34, 35 and 44 written out once more.
+"""Check which jobs start, from when on, and with which pools: readings 30, 34, 35 and 44, implemented anew.
 
 It shares no code with the engine.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: NDArray[np.bool_]) -> Iterator[str]:
-    """Give each job that starts though it cannot, or does not though it can, or has no finish."""
+    """Yield an error for each job that starts but cannot, can start but does not, or has no finish."""
     ids, times = np.unique(schedule.workload.id, return_counts=True)
     for job in ids[times > 1]:
         yield f"Job {job}: its id stands in more than one row."
@@ -43,9 +43,9 @@ def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: ND
 
 
 def hopeless_in(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return who never starts: who waits for an end that does not come, or for such a job, or missed a reservation.
+    """Return the jobs that never start: a condition cannot hold, is on such a job, or the job missed its reservation.
 
-    Readings 35 and 46; who is cancelled is none of these (44).
+    Readings 35 and 46. Cancelled jobs do not count as such jobs (reading 44).
     """
     workload = schedule.workload
     names = [one.name for one in schedule.federation.calendar if one.kind == RESERVATION]
@@ -72,7 +72,7 @@ def hopeless_in(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_
 
 
 def broken_conditions(schedule: Schedule) -> Iterator[str]:
-    """Give each job that starts before it is to begin, or before a condition of its holds [34]."""
+    """Yield an error for each job that starts before its earliest start, or before one of its conditions holds [34]."""
     (start, finish), workload = _begun_and_over(schedule), schedule.workload
     if workload.begin is not None:
         begin = workload.begin.begin
@@ -104,7 +104,7 @@ def eligible_in(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
-    # Each condition of each job with the rows of whom it is about (reading 34).
+    # Each condition of each job, with the rows that it refers to (reading 34).
     workload = schedule.workload
     row_of = {job: row for row, job in enumerate(workload.id.tolist())}
     for row, on, think in followed(workload):
@@ -127,7 +127,7 @@ def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
 
 
 def _begun_and_over(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # A job that lost its nodes has started, and a killed or a cancelled one has ended (readings 42 and 44).
+    # A job that lost its nodes counts as started, and a killed or cancelled one as ended (readings 42 and 44).
     start, finish, workload, lost = schedule.start.copy(), schedule.finish.copy(), schedule.workload, schedule.lost
     np.fmin.at(start, lost.job, lost.start)
     finish[lost.killed] = lost.end[~lost.requeued]
@@ -138,7 +138,7 @@ def _begun_and_over(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def broken_pools(schedule: Schedule) -> Iterator[str]:
-    """Give each pool of which more is in use than there is, at the first start that does so [30]."""
+    """Yield each pool that is overused, at the first start that overuses it [30]."""
     start, finish, needs = schedule.start, schedule.finish, schedule.workload.pools
     if needs is None:
         return

@@ -1,6 +1,6 @@
-"""How tasks stand on nodes of different sizes, written out once more for `verify()` [76].
+"""How many tasks fit on nodes of different sizes; implemented anew for `verify()` [76].
 
-It shares no code with what places them.
+It shares no code with what places jobs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def most_together(workload: Workload, federation: Federation, row: int, g: int) -> int:
-    """Return how many of a job's tasks a node of a group holds, one at least."""
+    """Return how many of a job's tasks a node of a group holds, at least 1."""
     told = {name for group in federation.groups for name, _ in group.resources}
     has, demand = dict(federation.groups[g].resources), workload.demand
     wants = {} if demand is None else {name: int(column[row]) for name, column in demand.columns().items()}
@@ -37,7 +37,7 @@ def most_together(workload: Workload, federation: Federation, row: int, g: int) 
 
 
 def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
-    """Return on how few nodes so many of a job's tasks stand; what finds no place would take more of the largest."""
+    """Return the fewest nodes for these tasks of a job; tasks without a place count on more of the largest nodes."""
     workload, federation = schedule.workload, schedule.federation
     (usable,), nodes, largest = usable_groups(workload.take(np.array([row])), federation), 0, 1
     each = np.flatnonzero(usable).tolist()
@@ -50,7 +50,7 @@ def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
 
 
 def of_different_numbers(workload: Workload) -> NDArray[np.int64]:
-    """Return the rows of jobs in whole nodes of which each holds as many tasks as it can."""
+    """Return the rows of the jobs in whole nodes without a number of tasks per node: each node holds as many as fit."""
     layout = {} if workload.layout is None else workload.layout.columns()
     if "tasks_on_nodes" not in layout:
         return np.zeros(0, dtype=np.int64)
@@ -59,20 +59,20 @@ def of_different_numbers(workload: Workload) -> NDArray[np.int64]:
 
 
 def places_in(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many of a job's tasks a node of each group holds where it has some; 0 elsewhere."""
+    """Return, by group, how many of a job's tasks a node holds; 0 for groups without nodes in `counts`."""
     tasks = int(tasks_of(workload)[row])
     fits = [min(tasks, most_together(workload, federation, row, g)) if counts[g] else 0 for g in range(counts.size)]
     return np.array(fits, dtype=np.int64)
 
 
 def tasks_of(workload: Workload) -> NDArray[np.int64]:
-    """Return how many tasks stand on the nodes of each job, 0 of those whose tasks are nodes."""
+    """Return each job's number of tasks if its `tasks` counts whole nodes, else 0."""
     layout = {} if workload.layout is None else workload.layout.columns()
     return layout.get("tasks_on_nodes", np.zeros(len(workload), dtype=np.int64))
 
 
 def why_not(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
-    """Return what is wrong with how many nodes a job has: all its tasks have a place, and no node is of no use."""
+    """Return what is wrong with a job's nodes: they hold too few tasks, or one is superfluous; "" if nothing."""
     fits, tasks = places_in(workload, federation, row, counts), int(tasks_of(workload)[row])
     places = int(counts @ fits)
     if places < tasks:
@@ -87,7 +87,7 @@ def tasks_by_cluster(
 ) -> NDArray[np.int64]:
     """Return how many of a job's tasks are in each cluster.
 
-    Its nodes are full but one: of those that hold more than what is empty, that of the last group.
+    All its nodes are full but one, which is in the last group with nodes that hold more than the empty places.
     """
     fits, cluster = places_in(workload, federation, row, counts), np.array(federation.group_cluster)
     here = np.bincount(cluster, weights=counts * fits).astype(np.int64)

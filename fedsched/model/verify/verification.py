@@ -1,6 +1,6 @@
-"""The independent check behind `Schedule.verify()`: finishes recomputed from start times and node counts.
+"""The independent check behind `Schedule.verify()`: finishes are recomputed from start times and node counts.
 
-It shares no code with the engine; the model's formulas are written out once more.
+It shares no code with the engine; the model's formulas are implemented anew.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-TICKS = 1000  # steps of the clock by which a replayed finish may differ: rounding, times what contention makes of it
+TICKS = 1000  # clock steps by which a replayed finish may differ: rounding errors, multiplied by contention
 
 
 def violations(
@@ -55,7 +55,7 @@ def violations(
     claimed: Metrics | None,
     nodes: Sequence[Intervals] | None = None,
 ) -> list[str]:
-    """Return what breaks the model, one line each, the gravest kinds first."""
+    """Return the violations of the model, one line each, the most severe kinds first."""
     gone = unstarted(schedule)
     stuck = hopeless_in(schedule, gone)
     away = stuck & ~gone
@@ -64,7 +64,7 @@ def violations(
     found += [*broken_conditions(schedule), *broken_delays(schedule), *broken_holds(schedule)]
     found += [*broken_losses(schedule), *broken_shapes(schedule), *broken_turns(schedule)]
     if found:
-        return found  # the rest would only echo these
+        return found  # other violations would only follow from these
     away |= gone
     away[schedule.lost.killed] = True
     runs = runs_of(schedule, np.flatnonzero(~away), np.flatnonzero(gone & ~stuck))
@@ -115,14 +115,14 @@ def _times(schedule: Schedule) -> Iterator[str]:
 
 
 def _capacity(schedule: Schedule) -> Iterator[str]:
-    # At one instant ends come before starts: a node may be handed over.
+    # At one instant, ends come before starts: a node may be handed over.
     start, finish = schedule.start, schedule.finish
     times = np.concatenate([finish, start])
     kind = np.repeat([0, 1], len(start))
     order = np.lexsort((kind, times))
     for g, group in enumerate(schedule.federation.groups):
         change = np.concatenate([-schedule.counts[:, g], schedule.counts[:, g]])[order]
-        # a job that ends as it starts has given its nodes back before it took them
+        # a job that ends as it starts releases its nodes before it takes them
         over = np.flatnonzero(np.cumsum(change) > group.count)
         if over.size:
             event = order[over[0]]
@@ -135,7 +135,7 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
 
 
 def _calendar(schedule: Schedule, reserved: NDArray[np.int64]) -> Iterator[str]:
-    # Uplinks may move the planned ends of jobs that communicate (reading 5): of those nothing is concluded.
+    # Uplinks may move the planned ends of jobs that communicate (reading 5): these jobs are not checked.
     if not schedule.federation.calendar:
         return
     sigma = schedule.workload.compute_fraction
@@ -151,8 +151,8 @@ def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[st
         held = sum(last - first + 1 for first, last in intervals)
         if held != schedule.counts[row].sum():
             yield f"{whose(schedule, row)}: it is given {held} node numbers for its tasks."
-    # The runs of nodes that are held as time goes by, by their first nodes, none overlapping: runs are few, nodes many.
-    # At one instant ends come before starts.
+    # Nodes in use over time, stored as disjoint runs sorted by first node, because runs are few and nodes many. At one
+    # instant, ends come before starts.
     start, finish = schedule.start.tolist(), schedule.finish.tolist()
     runs = [(row, (first, last, row)) for row, intervals in enumerate(nodes) for first, last in intervals]
     events = [(start[row], 1, run) for row, run in runs] + [(finish[row], 0, run) for row, run in runs]
@@ -180,7 +180,7 @@ def _processing(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def _demand(schedule: Schedule) -> NDArray[np.float64]:
-    # eq. 1.2, jobs × clusters; of tasks, were there several to a node: all nodes are full but the last (reading 76)
+    # eq. 1.2, jobs × clusters; with several tasks to a node, all nodes but the last are full (reading 76)
     clusters = np.array(schedule.federation.group_cluster)
     here = np.stack([schedule.counts[:, clusters == k].sum(axis=1) for k in range(clusters.max() + 1)], axis=1)
     tasks = schedule.workload.tasks[:, None]
@@ -207,7 +207,7 @@ def _work(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def _ends(end: ArrayLike, begin: ArrayLike) -> NDArray[np.float64]:
-    # An end is later than what it is the end of, were it by no more than the clock can tell (reading 0).
+    # An end is later than its begin, if only by the smallest step of the clock (reading 0).
     return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
 
 
@@ -219,7 +219,7 @@ def _rates(runs: Runs, tolerance: float) -> Iterator[str]:
     demand = _demand(schedule)
     talks = demand.any(axis=1)
     talking = np.flatnonzero(talks)
-    given = schedule.start < schedule.t0  # ran before t0: how fast until then is not known here
+    given = schedule.start < schedule.t0  # ran before t0: its rate until then is not known here
     loose = given.copy()
 
     def slack(end: Floats, start: Floats) -> Floats:
@@ -245,17 +245,17 @@ def _rates(runs: Runs, tolerance: float) -> Iterator[str]:
 
 
 def _latest(schedule: Schedule, row: int, talking: NDArray[np.int64], demand: NDArray[np.float64]) -> float:
-    # When a job ends that has done nothing before t0, and since then all whom it meets at some time slow it at once.
+    # The latest end of a job: it did nothing before t0, and from then on all jobs that it ever meets slow it at once.
     sigma, processing = float(schedule.workload.compute_fraction[row]), float(_processing(schedule)[row])
     since, slowdown = max(float(schedule.start[row]), schedule.t0), 1.0
     if demand[row].any():
         if schedule.saturation == "static" and since > schedule.start[row]:
-            return float("inf")  # those who slowed it may have ended before t0
+            return float("inf")  # jobs that slowed it may have ended before t0
         met = talking[(schedule.start[talking] < schedule.finish[row]) & (schedule.finish[talking] > since)]
         met = np.union1d(met, [row])
         uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
         load, own = demand[met].sum(axis=0), demand[row]
-        if schedule.saturation == "fair":  # no link is full before all who send there have come to its part of them
+        if schedule.saturation == "fair":  # a link is full only when all its users reach their share
             load = (demand[met] / demand[met].max(axis=1, keepdims=True)).sum(axis=0) * own.max()
         slowdown = _communication(load, own, uplink)
     return since + float(_work(schedule)[row]) * (sigma * processing + (1.0 - sigma) * slowdown)
@@ -267,7 +267,7 @@ def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplin
 
 
 def _fair_shares(demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> NDArray[np.float64]:
-    # What all send rises alike from 0 (reading 59): next a job sends all that it would, or a link is full.
+    # All rates rise equally from 0 (reading 59) until a job sends all that it would, or a link is full.
     most = demand.max(axis=1, initial=0.0)
     level = np.zeros(len(demand))
     rising = np.ones(len(demand), dtype=np.bool_)
@@ -291,7 +291,7 @@ def _dynamic_finishes(
     uplink: NDArray[np.float64],
     cut: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    # Replays the communicating jobs alone: only they can change one another's rates. One that is cut ends then.
+    # Replays only the communicating jobs: only they affect each other's rates. A job that is cut ends at its cut.
     start = schedule.start[rows]
     sigma = schedule.workload.compute_fraction[rows]
     fixed = sigma * _processing(schedule)[rows]
@@ -332,8 +332,8 @@ def _static_finishes(
     early: NDArray[np.float64],
     late: NDArray[np.float64],
 ) -> None:
-    # A job's rate is set once, after the pass that starts it (reading 6), by all jobs that run then: also by those that
-    # start at the same instant.
+    # A job's rate is set once, after the pass that starts it (reading 6), by all jobs that run then, including those
+    # that start at the same instant.
     start, finish = schedule.start, schedule.finish
     sigma, processing, work = schedule.workload.compute_fraction, _processing(schedule), _work(schedule)
 
@@ -354,14 +354,14 @@ def _static_finishes(
             for row in begins:
                 early[row] = late[row] = ends(row, (runs_on + demand[begins].sum(axis=0))[None])[0]
             continue
-        # In one of several passes: of those whose pass is not known yet, those of the last one see all others, and of
-        # those who end now, and of those who start behind them, none or some.
+        # With several passes per instant: of the jobs with an unknown pass, those of the last pass see all others. They
+        # also see any subset of the jobs that end now and of those that start in later passes.
         left, perhaps = list(begins), ending
         while left:
             loads = runs_on + demand[left].sum(axis=0) + _sums(demand[perhaps])
             for row in left:
                 possible = ends(row, loads)
-                exact = len(perhaps) <= MANY and not np.isfinite(cut[row])  # one that is cut ends before its end
+                exact = len(perhaps) <= MANY and not np.isfinite(cut[row])  # a job that is cut ends before its end
                 early[row], late[row] = _nearest(possible, finish[row], exact)
             fitting = [row for row in left if agrees(row)]
             if not fitting:
@@ -369,11 +369,11 @@ def _static_finishes(
             left, perhaps = [row for row in left if row not in fitting], perhaps + fitting
 
 
-MANY = 8  # whose demands may count or not: of more, all between none and all is taken for possible
+MANY = 8  # jobs for which all subsets are tried; beyond that, every load between none and all is accepted
 
 
 def _sums(demand: Floats) -> Floats:
-    # The sums of the demands of some of these, a row for each choice; of many, of none and of all.
+    # The sums of all subsets of these demands, one row each; of more than MANY, only the empty and the full sum.
     sums = np.zeros((1, demand.shape[1]))
     if len(demand) > MANY:
         return np.vstack([sums, demand.sum(axis=0)])
@@ -383,7 +383,7 @@ def _sums(demand: Floats) -> Floats:
 
 
 def _nearest(ends: list[float], finish: float, exact: bool) -> tuple[float, float]:
-    # The end of these that is nearest, twice; or the first and the last of them.
+    # The nearest of these ends, twice; or the first and the last one.
     if not exact:
         return min(ends), max(ends)
     nearest = min(ends, key=lambda end: abs(end - finish))
