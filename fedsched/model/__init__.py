@@ -1,1 +1,1 @@
-"""The nouns that everything speaks of, what is measured on them, and what checks them."""
+"""The model: the jobs, machines, constraints and schedules that all other code uses, with their metrics and checks."""

@@ -20,7 +20,7 @@ WATTS_MARK = "assumed watts"
 
 
 class Assumed(float):
-    """A number that stands in for one that was not given: equal to other numbers, but known to be assumed."""
+    """A number that stands in for one that was not given: it compares as any float, but is known to be assumed."""
 
     __slots__ = ()
 

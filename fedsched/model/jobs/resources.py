@@ -66,7 +66,7 @@ def _pairs(given: Any) -> tuple[tuple[str, int], ...]:
 
 
 def counted_on(federation: Federation) -> frozenset[str]:
-    """Return the resources of which some node states how much it has."""
+    """Return the resources that at least one node states."""
     return frozenset(name for group in federation.groups for name, _ in group.resources)
 
 

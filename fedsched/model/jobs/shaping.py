@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Ints) -> Ints:
-    """Return so many tasks of these jobs in the jobs' own unit: whole nodes, or tasks.
+    """Return these numbers of tasks in the unit of the jobs' `tasks`: whole nodes, or tasks.
 
     If nodes hold different numbers of tasks, the result is the fewest nodes of the empty federation.
     """

@@ -260,7 +260,7 @@ class Federation(FederationConvenience):
             check_reservations(self)
 
     def _split(self, cluster: Cluster) -> Cluster:
-        # Split each group that partitions or downtimes share in part: nodes of a new group are in the same ones.
+        # Split groups so that all nodes of a group are in the same partitions and downtimes.
         foreseen = [one for one in self.calendar if one.known_from == ALWAYS]
         unforeseen = [one for one in self.calendar if one.known_from != ALWAYS]
         sets = np.concatenate([self._members(cluster.name), self._closed(cluster.name, foreseen)])

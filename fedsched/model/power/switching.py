@@ -130,7 +130,7 @@ def _nodes(what: str, value: Any) -> int:
 
 
 def power_saving_named(text: str) -> PowerSaving | None:
-    """Return the setting in a text: "always" (None), "planned", "reserve:4:10m", "timeout:10m:4:suspend=20:resume=30"."""
+    """Return the setting in a text: "always", "planned", "reserve:4:10m" or "timeout:10m:4:suspend=20:resume=30"."""
     if text == "always":
         return None
     if text == "planned":

@@ -31,7 +31,7 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def last_waited(schedule: Schedule) -> NDArray[np.float64]:
-    """Return when each job without a start stopped waiting: at its cancellation; t0 if it waits for ever."""
+    """Return when each job without a start left the queue by cancellation; t0 if it did not."""
     until = np.full(len(schedule), schedule.t0)
     if schedule.workload.cancel_at is not None:
         gone = schedule.cancelled

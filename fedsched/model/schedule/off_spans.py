@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OffSpans(NamedTuple):
-    """Nodes that are not on, as columns: from the begin of their shutdown until they are on again, for a job or not."""
+    """Nodes that are not on, as columns: from the begin of their shutdown until they are on again."""
 
     start: NDArray[np.float64]
     finish: NDArray[np.float64]  # infinite if they stay off

@@ -171,7 +171,7 @@ def _beyond(schedule: Schedule) -> float:
 
 
 def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Iterator[tuple[int, int]]:
-    """Yield each heap's smallest job that still waits: if it is too large or over a limit, the rest of the heap is too."""
+    """Yield each heap's smallest job that still waits: if it is too large or over a limit, so are all others."""
     for heap in heaps:
         while heap and gone[heap[0][1]]:
             heapq.heappop(heap)
