@@ -1,4 +1,4 @@
-"""A Slurm's queue: read, forecast, planned for, and steered by what can be undone."""
+"""Read a live Slurm queue, plan a better order of its jobs, and apply the plan by commands that can be undone."""
 
 from __future__ import annotations
 

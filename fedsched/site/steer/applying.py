@@ -1,4 +1,4 @@
-"""Applying: a plan's commands one by one, each read back, and all of them undone where one does not do what it says."""
+"""Apply a plan: run its commands one by one, check the effect of each, and undo all of them if one fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SetByHandError(SteerError):
-    """Somebody else has set a job's priority, which does not follow its Nice then, or its Nice."""
+    """A job's Nice was changed outside fedsched, or its priority was set by hand and no longer follows its Nice."""
 
     def __init__(self, job: SlurmJob, what: str) -> None:
         super().__init__(f"Job {job.target}: {what}; it is left alone from here on (--leave {job.number}).")
@@ -32,14 +32,14 @@ class SetByHandError(SteerError):
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Whoever changes jobs.
+    """Changes jobs in Slurm, and records how to undo that.
 
     Parameters
     ----------
     runner
         Runs the commands.
     undo
-        What there is to undo.
+        The undo file: what each job had before.
     told
         Called with each command before it is run.
     """
@@ -49,11 +49,11 @@ class Hand:
     told: Callable[[str], None] = lambda _: None
 
     def run(self, job: SlurmJob, command: Command) -> bool:
-        """Run a command that changes a job, and return whether there was a job to do it to."""
+        """Run a command that changes a job; return False if the job has ended, started or left the queue."""
         return changed(self.runner, job, command, self.told)
 
     def apply(self, plan: Plan) -> int:
-        """Give jobs the Nice of a plan, and return how many; where one fails, all that was given is taken back."""
+        """Set the Nice values of a plan and return the number of jobs; if one change fails, revert all of them."""
         queue = plan.queue
         check_federation(queue)
         check_rights(self.runner, queue, plan.changes)
@@ -72,7 +72,7 @@ class Hand:
         return len(done)
 
     def _read_back(self, job: SlurmJob, nice: int, expected: int) -> None:
-        """Raise where a job's Nice or priority is not what it was told; gone ones are nobody's business."""
+        """Raise if a job's Nice or priority is not as the command set it; jobs that no longer wait are ignored."""
         try:
             said = self.runner.run(look_at(job.number))
         except CommandError as error:
@@ -85,7 +85,7 @@ class Hand:
                 continue
             if int(now) not in (nice, job.nice):
                 raise SetByHandError(job, f"its Nice is {now} after Nice={nice}, so somebody else has changed it")
-            # A priority that is set stays as it is. One that moved the other way has been computed anew in between.
+            # A priority set by hand does not follow Nice. One that moved the other way was recomputed in between.
             if int(now) != nice or (nice > job.nice and int(priority) == job.priority):
                 raise SetByHandError(job, "its priority does not follow its Nice, so somebody has set it")
             if int(priority) <= LEAST < expected:
@@ -95,7 +95,7 @@ class Hand:
                 )
 
     def _taken_back(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
-        """Return the error, having given each job back what it had before this plan."""
+        """Give each job back what it had before this plan; return the error, with what came of that."""
         refused = error.job if isinstance(error, RefusedError) else None
         left = [job for job in self._not_given_back(done[::-1]) if job is not refused]
         if isinstance(error, SetByHandError) and not left:
@@ -110,7 +110,7 @@ class Hand:
         return RefusedError(error.job, error, then) if isinstance(error, RefusedError) else SteerError(f"{error}{then}")
 
     def _not_given_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
-        """Give jobs the Nice that they had before this plan, and return those of whom that failed."""
+        """Give jobs the Nice that they had before this plan, and return the jobs for which that failed."""
         left: list[SlurmJob] = []
         for k, job in enumerate(jobs):
             try:
@@ -122,11 +122,11 @@ class Hand:
         return left
 
     def restore(self) -> tuple[int, list[SlurmJob]]:
-        """Undo all that there is to undo; return of how many jobs, and those that somebody else has changed since.
+        """Undo all changes; return how many jobs were restored, and the jobs changed outside fedsched since.
 
-        Where a command fails, the others are run unless no controller answers, the file stays, and the failure is the
-        error. Who has a begin time that is over by the controller's clock alone stays in the file, for that may be set
-        back; so does what was another user's than the queue says, and what is of a job that cannot be read.
+        If a command fails, the others still run (unless no controller answers), the file stays, and the failure is
+        raised. These entries stay in the file: jobs with a begin time that has passed by the controller's clock only,
+        since that clock may be set back; job numbers that now belong to another user; jobs that cannot be read.
         """
         queue = read_queue(self.runner, clocks=False)
         others = self.undo.follow(queue.jobs, self.told, unread=queue.unread)

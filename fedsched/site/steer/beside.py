@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LICENCES = "licenses"
-# As squeue's and scontrol's columns are called, in small letters and without underscores.
+# Columns of squeue and scontrol, in lower case and without underscores.
 DEVICES = ("trespernode", "tresperjob", "trespertask", "trespersocket", "tresreqstr", "reqtres", "tres", "gres")
 NOTHING = ("", "n/a", "(null)", "none", "unknown", "null")
 COUNTED = ("cpu", "mem", "node", "billing", "energy", "fs", "ic", "pages", "vmem")  # modelled, or only measured
@@ -17,7 +17,10 @@ _PARTS = re.compile(r"[/:=@*()]")
 
 
 def beside_of(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of what a job asks for: "gres/gpu", "licence matlab"; its record is one of Slurm's commands."""
+    """Return the names of the devices and licences that a job asks for, such as "gres/gpu" or "licence matlab".
+
+    `record` is the job's row in the output of one of Slurm's commands.
+    """
     told = {name.lower().replace("_", ""): str(value) for name, value in record.items() if isinstance(value, str)}
     found: dict[str, None] = {}
     for column in DEVICES:
@@ -33,5 +36,5 @@ def beside_of(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _items(text: str) -> list[str]:
-    """Return what a list of Slurm's names; a choice between licences is one of "|"."""
+    """Return the entries of one of Slurm's lists; "|" separates licences of which one is enough."""
     return [] if text.strip().lower() in NOTHING else [one for one in re.split(r"[,;|]", text) if _PARTS.sub("", one)]

@@ -1,4 +1,4 @@
-"""Commands of Slurm's: what they are, who runs them, and how they fail; nothing else here starts a process."""
+"""Run Slurm's commands and classify their failures; no other module of this package starts a process."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 Command = tuple[str, ...]
 
 PATIENCE = 60.0  # seconds in which a command must have answered
-# Times as seconds since 1970, so that no zone and no setting of the clocks comes between; lists of tasks in full.
+# Times in seconds since 1970, independent of time zones and clock changes; lists of array tasks in full.
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}
-# What a program says that cannot write JSON: one without the option, or without the plugin for it.
+# Errors of a program that cannot write JSON: it lacks the option, or the plugin for it.
 NO_JSON = ("unrecognized option", "invalid option", "serializer", "json", "plugin")
-# What is said of a job that has ended or begun meanwhile: nothing is left to do for it.
+# Errors for a job that has ended or started meanwhile: nothing is left to do for it.
 OVER = ("already finished", "no longer pending", "already been requested")
-# And of one that has left the queue, or whose waiting tasks are others by now.
+# Error for a job that has left the queue, or for an array of which other tasks wait by now.
 NO_SUCH = "invalid job id"
-# And where no controller answers, which a command notices after ten seconds or more; the other is `scontrol update`.
+# Errors if no controller answers, after ten seconds or more; the second is that of `scontrol update`.
 NOBODY = ("unable to contact slurm controller", "unexpected message received for job")
 
 
 class CommandError(SteerError):
-    """A command of Slurm's failed; the message has its words."""
+    """A command of Slurm's failed; the message quotes it."""
 
     def __init__(self, command: Command, said: str) -> None:
         super().__init__(f"{written(command)}: {shortened(' '.join(said.split()), 300)}")
@@ -56,12 +56,12 @@ class CommandError(SteerError):
 
     @property
     def finds_nobody(self) -> bool:
-        """Return whether it failed because no controller answers, so that others will fail as slowly."""
+        """Return whether it failed because no controller answers, so that further commands would fail as slowly."""
         return any(mark in self.said.lower() for mark in NOBODY)
 
 
 class RefusedError(CommandError):
-    """Slurm refuses to change a job that is still in its queue; the message has its words, and what was done then."""
+    """Slurm refuses to change a job that is still in its queue; the message quotes it, and says what was done then."""
 
     def __init__(self, job: SlurmJob, error: CommandError, then: str = "") -> None:
         super().__init__(error.command, error.said)
@@ -70,7 +70,7 @@ class RefusedError(CommandError):
 
 
 class Runner(Protocol):
-    """Whoever runs Slurm's commands, and tells the time of the machine where that is."""
+    """Runs Slurm's commands, and tells the time of the machine on which they run."""
 
     def run(self, command: Command) -> str:
         """Return what a command printed, or raise `CommandError`."""
@@ -81,12 +81,12 @@ class Runner(Protocol):
         ...
 
     def user(self) -> str:
-        """Return who runs them."""
+        """Return the name of the user that runs the commands."""
         ...
 
 
 class Behind:
-    """What all runners share behind which another one runs the commands."""
+    """Base class of runners that pass commands on to another runner."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -96,7 +96,7 @@ class Behind:
         return self._runner.now()
 
     def user(self) -> str:
-        """Return who runs them."""
+        """Return the name of the user that runs the commands."""
         return self._runner.user()
 
 
@@ -106,7 +106,7 @@ class Shell:
     Parameters
     ----------
     environment
-        Of the commands, beside this process's own.
+        Environment variables of the commands, in addition to this process's own.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
@@ -115,7 +115,7 @@ class Shell:
     def run(self, command: Command) -> str:
         """Return what a command printed, or raise `CommandError`."""
         try:
-            # What is inherited is the lock of an undo file alone: whoever steers next waits for what this one runs.
+            # The command inherits the lock of the undo file (and nothing else): nothing steers before it has ended.
             done = subprocess.run(
                 command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
                 close_fds=False,
@@ -136,12 +136,12 @@ class Shell:
         return time.time()
 
     def user(self) -> str:
-        """Return who runs this process."""
+        """Return the name of the user that runs this process."""
         return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def changes(command: Command) -> bool:
-    """Return whether a command changes a job; on another cluster, too."""
+    """Return whether a command changes a job, on this or another cluster."""
     return _there(command)[:2] == ("scontrol", "update")
 
 
@@ -156,7 +156,7 @@ def _there(command: Command) -> Command:
 
 
 def changed(runner: Runner, job: SlurmJob, command: Command, told: Callable[[str], None]) -> bool:
-    """Say what changes a job and run it; return whether there was a job to do it to."""
+    """Report and run a command that changes a job; return False if the job has ended, started or left the queue."""
     told(written(command))
     try:
         runner.run(command)
@@ -181,5 +181,5 @@ def _is_there(runner: Runner, job: SlurmJob) -> bool:
 
 
 def written(command: Command) -> str:
-    """Return a command as it can be typed."""
+    """Return a command as it is typed in a shell."""
     return shlex.join(command)

@@ -1,4 +1,4 @@
-"""Jobs out of `squeue --json`, by data parsers from v0.0.38 on, or out of `scontrol -o show job`."""
+"""Read jobs from `squeue --json` (data parsers from v0.0.38 on) or from `scontrol -o show job`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SQUEUE = ("squeue", "--json")
 SCONTROL = ("scontrol", "-o", "show", "job")
 NO_LIMIT = ("", "unlimited", "partition_limit")
 NO_JOBS = "no jobs in the system"
-REVOKED = "REVOKED"  # a job of a federation that another cluster has; here it may have no number any more
-LATEST = 1e12  # seconds since 1970 that no clock shows
+REVOKED = "REVOKED"  # a job that another cluster of the federation has; it may have no number here any more
+LATEST = 1e12  # seconds since 1970; later times are refused
 _LATER = re.compile(r"%\d+$")
 _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
@@ -38,7 +38,7 @@ class Jobs(NamedTuple):
 
 
 def document_of(text: str, command: str) -> dict[str, Any]:
-    """Return a document of Slurm's; one that tells of errors is refused."""
+    """Return the JSON document that a command printed; raise if it reports errors."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def document_of(text: str, command: str) -> dict[str, Any]:
 
 
 def rows_of(document: dict[str, Any], key: str, command: str) -> list[dict[str, Any]]:
-    """Return the list of tables that a document has."""
+    """Return the list of tables under a key of a document."""
     found = document.get(key)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise SteerError(f"{command}: there is no list of {key} in what it printed; is it Slurm's?")
@@ -68,7 +68,7 @@ def jobs_of_json(printed: str) -> Jobs:
 def _jobs(rows: Iterable[tuple[Any, frozenset[str], Callable[[], SlurmJob]]]) -> Jobs:
     """Return the jobs that can be read, and those that cannot; raise if none can be.
 
-    Each row is a job's number, its states, and what reads it.
+    Each row is a job's number, its states, and the function that reads it.
     """
     jobs: list[SlurmJob] = []
     unread: dict[int, Unread] = {}
@@ -80,7 +80,7 @@ def _jobs(rows: Iterable[tuple[Any, frozenset[str], Callable[[], SlurmJob]]]) ->
             jobs.append(read())
         except FedschedError as error:
             named = number(own)
-            if named is None or math.isinf(named):  # it may be any
+            if named is None or math.isinf(named):  # it may be any job
                 raise
             unread[int(named)] = Unread(str(error), wait(states))
             failed = failed or error
@@ -145,7 +145,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
 
 
 def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> float:
-    """Return when a job started; of a requeued one that is still completing, which has none, when it was submitted."""
+    """Return when a job started; for a requeued job that still completes without a start, when it was submitted."""
     if wait(states):
         return math.nan
     start = times["submit"] if math.isnan(times["start"]) and "COMPLETING" in states else times["start"]
@@ -155,7 +155,7 @@ def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> fl
 
 
 def _limit(minutes: float | None, where: str) -> float:
-    """Return a limit in seconds, infinite without one; sbatch takes 0 for that, too."""
+    """Return a time limit in seconds; infinite if there is none or if it is 0, which means the same to sbatch."""
     if minutes is not None and minutes < 0:
         raise SteerError(f"{where}: time_limit={minutes:g} must be 0 minutes or more.")
     return 60.0 * minutes if minutes else math.inf
@@ -238,7 +238,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
 
 
 def _target(own: int, several: int, tasks: str, task: float | None) -> str:
-    """Return what an update calls a job: those of an array that wait as one are named one by one."""
+    """Return a job's name for `scontrol update`; array tasks that wait as one are listed, as in 7_[0-2]."""
     if not several:
         return str(own)
     if task is not None:
@@ -255,7 +255,7 @@ def _how_many(tasks: str, where: str) -> int:
     for part in filter(None, _LATER.sub("", tasks).split(",")):
         found = _TASKS.fullmatch(part)
         if found is None:
-            if part.endswith("..."):  # the list is cut where it is long
+            if part.endswith("..."):  # Slurm cuts long lists
                 continue
             raise SteerError(f"{where}: {shortened(tasks)} are no tasks of an array like 0-3,7%2.")
         first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
@@ -264,7 +264,7 @@ def _how_many(tasks: str, where: str) -> int:
 
 
 def _moment(value: Any, name: str, where: str) -> float:
-    """Return a time in seconds since 1970; Slurm writes 0 where there is none."""
+    """Return a time in seconds since 1970; NaN if it is 0, by which Slurm means that there is none."""
     found = number(value)
     if not found or math.isinf(found):
         return math.nan

@@ -1,4 +1,4 @@
-"""Files that say what there is to undo: read or refused as a whole, written before a command is run, gone at last."""
+"""Undo files: read whole or refused, written before a command runs, removed when nothing is left to undo."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Found = TypeVar("Found")
 
 
 def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise: str) -> Found | None:
-    """Return what is read out of a file of this kind; None where there is none yet.
+    """Return what a file of this kind holds; None if there is no file yet.
 
     Parameters
     ----------
     otherwise
-        What is said of a file that cannot be read so, with `{}` for why.
+        The error message for a file that cannot be read, with `{}` for the cause.
     """
     try:
         text = private.read_text(path)
@@ -38,7 +38,7 @@ def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise:
 
 
 def write_kept(path: Path | None, said: Mapping[str, object]) -> None:
-    """Write a file, whole or not at all; where no job is in it there is none. With no path there never is one."""
+    """Write a file atomically, or remove it if it has no job; without a path, do nothing."""
     if path is None:
         return
     if not said["jobs"]:

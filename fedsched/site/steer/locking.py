@@ -1,4 +1,4 @@
-"""One at a time: who steers by an undo file keeps others from it until he ends."""
+"""A lock on the undo file: only one process at a time steers by it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ENDING = ".lock"
 
 @contextmanager
 def only_one(path: Path | None) -> Iterator[None]:
-    """Keep others from a file while the with statement lasts; raise where somebody else does.
+    """Lock a file while the with statement lasts; raise if another process has locked it.
 
-    A process that is killed keeps nobody, once the command has ended that it was running: that has the lock, too, for
-    what it changes must not come after it was undone. The lock is a file beside it, which is gone at the end.
+    If a process is killed, its lock ends with the command that it was running. That command inherits the lock, since
+    its change must not come after the undo. The lock is a file beside the locked one, and is removed at the end.
     """
     if path is None or os.name != "posix":
         yield
@@ -41,7 +41,7 @@ def only_one(path: Path | None) -> Iterator[None]:
 
 
 def _locked(path: Path, beside: Path, folder: int) -> int:
-    """Return the lock beside a file in an opened folder, opened and ours; raise where another process has it."""
+    """Return the lock file beside a file in an opened folder, opened and locked; raise if another process has it."""
     import fcntl
 
     while True:
@@ -60,11 +60,11 @@ def _locked(path: Path, beside: Path, folder: int) -> int:
             raise SteerError(f"{beside}: it cannot be locked ({error.strerror}); name another undo file.") from None
         if _is_at(lock, beside.name, folder):
             return lock
-        os.close(lock)  # whoever had it has taken it away meanwhile
+        os.close(lock)  # the process that had it has removed it meanwhile
 
 
 def _why_not(who: str) -> str:
-    """Return why a process keeps others from a file: it steers, or was killed and its last command goes on."""
+    """Return why a process has a lock: it steers, or it was killed and its last command still runs."""
     if who.isdecimal() and not Path("/proc", who).exists() and Path("/proc/self").exists():
         return (
             f"a command of a fedsched that was killed (process {who}) has not ended yet, and what it changes must be "

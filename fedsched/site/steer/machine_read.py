@@ -1,4 +1,4 @@
-"""Nodes, partitions, settings, reservations, the federation and the clock, out of what Slurm's commands print."""
+"""Read nodes, partitions, settings, reservations, the federation and the clock from what Slurm's commands print."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLOCK = re.compile(r"Configuration data as of (\d{1,18})\b")
 
 
 def nodes_of_json(printed: str) -> tuple[SlurmNode, ...]:
-    """Return the nodes that `sinfo --json` tells of: one by one, or, by newer parsers, by groups of alike ones."""
+    """Return the nodes in `sinfo --json`, listed one by one or, by newer data parsers, in groups of equal nodes."""
     command = " ".join(SINFO)
     document = document_of(printed, command)
     grouped = "sinfo" in document
@@ -38,7 +38,7 @@ def nodes_of_json(printed: str) -> tuple[SlurmNode, ...]:
     for one in rows_of(document, "sinfo" if grouped else "nodes", command):
         for node in _of_group(one, command) if grouped else [_of_node(one, command)]:
             before = found.get(node.name)
-            if before is not None:  # a partition more, an entry more
+            if before is not None:  # a node has an entry for each of its partitions
                 node = SlurmNode(
                     node.name, before.states | node.states, before.partitions | node.partitions, node.cpus,
                     before.features | node.features,
@@ -129,7 +129,7 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
 
 
 def settings_of(text: str) -> tuple[dict[str, str], float]:
-    """Return what `scontrol show config` says, by name in small letters, and the controller's time."""
+    """Return the settings in `scontrol show config`, by name in lower case, and the controller's time."""
     clock = _CLOCK.search(text)
     pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
     settings = {name.strip().lower(): value.strip() for name, value in pairs}
@@ -139,7 +139,7 @@ def settings_of(text: str) -> tuple[dict[str, str], float]:
 
 
 def siblings_of(text: str) -> dict[str, bool]:
-    """Return the other clusters of the federation that `scontrol show federation` tells of, and which are synced."""
+    """Return, for each other cluster in `scontrol show federation`, whether it is synced."""
     return {name: synced.lower() == "yes" for name, synced in _SIBLING.findall(text)}
 
 

@@ -1,4 +1,4 @@
-"""A queue as the model has it: jobs that wait beside jobs that run, on the nodes that are up."""
+"""Translate a Slurm queue into a problem to simulate: waiting and running jobs on the nodes that are up."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from fedsched.site.steer.queue import Queue, SlurmJob, SlurmNode
 
-MOST_TASKS = 200  # of one array that are planned one by one
-BUILTIN = "sched/builtin"  # which backfills nothing, and goes through each partition by itself
+MOST_TASKS = 200  # tasks of one array that are planned one by one, at most
+BUILTIN = "sched/builtin"  # it never backfills, and schedules each partition by itself
 SHARED = ("select/cons_tres", "select/cons_res")
 _FEATURES = re.compile(r"[\w&|.-]+", re.ASCII)
 
@@ -41,11 +41,11 @@ class Picture:
     Parameters
     ----------
     jobs
-        Whose each row of the workload is; a row for each task of an array.
+        The job of each row of the workload; each task of an array has a row.
     waiting
-        How many of the rows wait: the first ones; the others run.
+        The number of rows that wait. They come first; the others run.
     zero
-        The second since 1970 at which the workload's clock begins.
+        The zero of the workload's clock, in seconds since 1970.
     notes
         What is assumed or not modelled, a few words each.
     """
@@ -61,47 +61,47 @@ class Picture:
 
     @property
     def now(self) -> float:
-        """Return the moment of the queue on the workload's clock."""
+        """Return the queue's time on the workload's clock, in seconds."""
         return self.queue.now - self.zero
 
     def starts(self, order: Sequence[int]) -> dict[int, float]:
-        """Return when each waiting job would start, in seconds since 1970, if rows had their turn in this order.
+        """Return when each waiting job would start, in seconds since 1970, if rows were scheduled in this order.
 
-        Of a job with several tasks it is the last one's start. Each has a reservation as soon as it can have one behind
-        those before it, as Slurm's backfilling has it, by what users asked for; without backfilling nobody starts
-        before those in front of him.
+        For a job with several tasks, this is the start of the last one. As in Slurm's backfill, each row in turn gets
+        the earliest reservation that delays no row before it, by requested times. Without backfilling, no row starts
+        before the rows ahead of it.
         """
         return self.by_job(self.simulated(self.workload, self.running, order))
 
     def simulated(self, workload: Workload, running: RunningJobs, order: Sequence[int]) -> NDArray[np.float64]:
-        """Return the rows' starts on the workload's clock, waiting rows in this order, with these run times."""
+        """Return the waiting rows' starts on the workload's clock, scheduled in this order with these run times."""
         return simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
 
     def rules(self, order: Sequence[int]) -> Rules:
-        """Return how rows are scheduled that have their turn in this order."""
+        """Return the rules that schedule rows in this order."""
         dispatch = "conservative" if self.backfills else "strict"
         return Rules(order=self.whole(order), dispatch=dispatch, name="in turn")
 
     def whole(self, order: Sequence[int]) -> NDArray[np.int64]:
-        """Return an order of the rows that wait with those that run behind them."""
+        """Return an order of the waiting rows with the running rows appended."""
         return np.concatenate([np.asarray(order, dtype=np.int64), np.arange(self.waiting, len(self.jobs))])
 
     @property
     def backfills(self) -> bool:
-        """Return whether jobs start before others in front of them that these do not delay."""
+        """Return whether a job may start before jobs ahead of it, if it does not delay them."""
         return self.queue.setting("SchedulerType").lower() != BUILTIN or len(self.queue.partitions) > 1
 
     def by_job(
         self, starts: NDArray[np.float64], of_several: Callable[[float, float], float] = max
     ) -> dict[int, float]:
-        """Return the start of each waiting job, in seconds since 1970; of several tasks it is the last one's."""
+        """Return the start of each waiting job, in seconds since 1970; of several tasks by default the last."""
         found: dict[int, float] = {}
         for job, start in zip(self.jobs, (starts + self.zero).tolist(), strict=False):
             found[job.number] = of_several(found.get(job.number, start), start)
         return found
 
     def rows_of(self, numbers: Sequence[int]) -> list[int]:
-        """Return the waiting rows of jobs in the order of their numbers, tasks of a job behind one another."""
+        """Return the waiting rows of the jobs with these numbers, in this order, the tasks of a job together."""
         rows: dict[int, list[int]] = {}
         for row, job in enumerate(self.jobs[: self.waiting]):
             rows.setdefault(job.number, []).append(row)
@@ -109,7 +109,7 @@ class Picture:
 
 
 def picture_of(queue: Queue) -> Picture:
-    """Return a queue as the model has it; jobs that wait for what nobody knows are not in it."""
+    """Return a queue as a problem to simulate, without jobs that wait for something that comes at an unknown time."""
     unit = Unit.of(queue)
     notes = [*queue.unread_in_words(), *unit.notes]
     groups, places = _machine(queue, unit)
@@ -142,20 +142,20 @@ def picture_of(queue: Queue) -> Picture:
 
 
 def are_read(features: str) -> bool:
-    """Return whether the features that a job asks for are in the picture."""
+    """Return whether the model can express the features that a job asks for."""
     return _FEATURES.fullmatch(features) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What the model's nodes are: whole nodes or, where jobs share them, CPUs."""
+    """What one node of the model stands for: a whole node or, if jobs share nodes, a CPU."""
 
     cpus: bool
     notes: tuple[str, ...]
 
     @classmethod
     def of(cls, queue: Queue) -> Unit:
-        """Return what jobs of this cluster are given."""
+        """Return the unit in which this cluster allocates resources to jobs."""
         whole = queue.setting("SelectType").lower() not in SHARED or all(node.cpus == 1 for node in queue.nodes)
         size = {node.name: node.cpus for node in queue.nodes}
         least = min(size.values())
@@ -164,7 +164,7 @@ class Unit:
         return cls(True, ("nodes are shared: planned by CPUs, without memory, devices and which node has how many",))
 
     def size(self, queue: Queue, host: str) -> int:
-        """Return how many nodes of the model a node is."""
+        """Return how many nodes of the model stand for a node."""
         return next(node.cpus for node in queue.nodes if node.name == host) if self.cpus else 1
 
     def needs(self, job: SlurmJob) -> int:
@@ -183,7 +183,7 @@ def _up_of(queue: Queue, partition: str) -> list[str]:
 
 
 def _machine(queue: Queue, unit: Unit) -> tuple[list[NodeGroup], dict[str, tuple[int, int, int]]]:
-    """Return groups of like nodes, and of each node its group, its first model node and how many it is."""
+    """Return groups of equal nodes and, for each node, its group, its first model node and how many it has."""
 
     def alike(node: SlurmNode) -> tuple[object, ...]:
         member = tuple(one.name for one in queue.partitions if node.name in one.nodes)
@@ -206,13 +206,13 @@ def _partitions(queue: Queue, places: dict[str, tuple[int, int, int]]) -> Iterat
         spans = sorted(places[name][1:] for name in one.nodes if name in places)
         if spans:
             text = ",".join(f"{first}-{first + size - 1}" for first, size in spans)
-            yield Partition(one.name, ((queue.cluster, text),))  # tiers are in the orders
+            yield Partition(one.name, ((queue.cluster, text),))  # the orders take care of the tiers
 
 
 def _running(
     queue: Queue, unit: Unit, federation: Federation, places: dict[str, tuple[int, int, int]]
 ) -> tuple[list[SlurmJob], NDArray[np.int64]]:
-    """Return who runs on nodes that are up, and how many of each group's each has."""
+    """Return the jobs that run on nodes that are up, and how many model nodes of each group each job has."""
     free = {name: size for name, (_, _, size) in places.items()}
     jobs, rows = [], []
     for job in queue.running:
@@ -256,7 +256,7 @@ def _packed(
     ends = np.array([job.expected_end(now) for job in running]) - zero
     starts = np.array([job.start for job in running]) - zero
     tasks = [unit.needs(job) for job in waiting]
-    # Who waits for a time of his own joins the queue then, as with Slurm.
+    # A job that waits for its begin time joins the queue then, as in Slurm.
     submit = np.array([
         job.eligible if job.comes_later(now) else min(job.submit if job.submit == job.submit else now, now)
         for job in jobs

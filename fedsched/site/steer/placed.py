@@ -1,4 +1,4 @@
-"""Placing carried out: a job's cluster and its begin time, each written down before, looked at after, and undone."""
+"""Set the cluster and begin time of jobs as `place` chose them: record before, check after, and undo."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KIND = "fedsched placed 2"
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Where a user's job might have started, and not before when; and which cluster it was given."""
+    """A job's user, former clusters and former begin time, and the cluster that fedsched gave it."""
 
     user: str
     clusters: str
@@ -37,16 +37,16 @@ class Before:
 
 @dataclass(slots=True)
 class Placed:
-    """What there is to undo, in the memory and in its file; with no path, only in the memory."""
+    """The placements to undo, in memory and in a file; without a path, in memory only."""
 
     path: Path | None
     jobs: dict[int, Before] = field(default_factory=dict)
-    strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queues have
-    unread: frozenset[int] = frozenset()  # whose entries are of jobs that are there and cannot be read
+    strangers: frozenset[int] = frozenset()  # entries for job numbers that now belong to another user
+    unread: frozenset[int] = frozenset()  # entries of jobs that are in the queue and cannot be read
 
     @classmethod
     def open(cls, path: str | Path | None, *, only_read: bool = False) -> Placed:
-        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error.
+        """Return what a file says, nothing to undo if there is no file yet; raise if the path cannot be written.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Placed:
         return cls(where, jobs)
 
     def remember(self, one: Placement) -> None:
-        """Write down what a job has, before it is given something else; who was given a cluster before keeps that."""
+        """Record what a job has before it is changed; an entry that it already has is kept."""
         known = self.jobs.get(one.job.number)
         if known is None or known.user != one.job.user:
             before = Before(one.job.user, ",".join(one.job.siblings), one.job.eligible, one.cluster)
@@ -72,9 +72,9 @@ class Placed:
         self.save()
 
     def follow(self, queues: Mapping[str, Queue], told: Callable[[str], None] = lambda _: None) -> None:
-        """Forget who does not wait any more on the cluster that he was given, or is somewhere else by now.
+        """Drop the entries of jobs that no longer wait on the cluster that they were given.
 
-        What is said of another user's job than the queue has by that number takes no effect, and stays written.
+        An entry is ignored, but kept, if its job number now belongs to another user.
 
         Parameters
         ----------
@@ -97,13 +97,13 @@ class Placed:
             self.save()
 
     def still(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, Before]]:
-        """Give the jobs that there is something to undo of, and what they had."""
+        """Give the jobs with something to undo, and what they had before."""
         for number, job in _there(queues, self.jobs):
             if job.user == self.jobs[number].user:
                 yield job, self.jobs[number]
 
     def save(self) -> None:
-        """Write the file; where there is nothing to undo, there is none."""
+        """Write the file, or remove it if there is nothing to undo."""
         write_kept(self.path, {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}})
 
 
@@ -124,21 +124,21 @@ def _there(queues: Mapping[str, Queue], jobs: Mapping[int, Before]) -> Iterator[
 
 
 def placing_commands(one: Placement, now: float) -> list[Command]:
-    """Return the commands that place a job: first its cluster, so that no other one starts it."""
+    """Return the commands that place a job: first its cluster, so that no other cluster starts it."""
     cluster = [] if one.job.siblings == (one.cluster,) else [bind(one.job.target, one.cluster)]
     return [*cluster, begin_at(one.job.target, now)]
 
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """Whoever places jobs.
+    """Places jobs on their clusters.
 
     Parameters
     ----------
     runner
         Runs the commands.
     placed
-        What there is to undo.
+        The placements to undo.
     told
         Called with each command before it is run.
     refused
@@ -151,7 +151,7 @@ class Placer:
     refused: set[int] = field(default_factory=set)
 
     def carry_out(self, placing: Placing, due: Sequence[Placement]) -> int:
-        """Give jobs their clusters and let them begin; return how many were there to be placed.
+        """Give jobs their clusters and release them; return how many were still there to be placed.
 
         A job that Slurm refuses to change is left alone from then on; it is an error if no other one is placed.
         """
@@ -181,7 +181,7 @@ class Placer:
         return True
 
     def _look_at(self, one: Placement) -> None:
-        """Raise where a job is not on its cluster."""
+        """Raise if a job is not on its cluster."""
         said = On(self.runner, one.cluster).run(look_at(one.job.number))
         if any(line.endswith(f"|{REVOKED}") for line in said.split()):
             raise SteerError(
@@ -190,7 +190,7 @@ class Placer:
             )
 
     def undo(self) -> list[Command]:
-        """Give jobs that still wait back their clusters and their begin times, and return by which commands."""
+        """Give waiting jobs back their former clusters and begin times; return the commands that did so."""
         queues = read_siblings(self.runner)
         self.placed.follow(queues, self.told)
         now = next(iter(queues.values())).now

@@ -1,4 +1,4 @@
-"""place(): on which cluster of a federation jobs would best start that leave that to us."""
+"""place(): choose a cluster of a federation for each job that leaves the choice to fedsched."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from fedsched.site.steer.queue import Queue, SlurmJob
 
-MARK = "fedsched"  # the word of a job's comment by which its user leaves the choice to us
-AGAIN, MOVED = 30, 3  # how often it goes on, and how many jobs are elsewhere then
-LATE = 1e6  # how much worse a second after a deadline is than one of a wait
-Chosen = dict[int, str]  # cluster of each job that has one, by its number
+MARK = "fedsched"  # the word in a job's comment by which its user leaves the choice to fedsched
+AGAIN, MOVED = 30, 3  # restarts of the local search, and how many jobs each moves at random
+LATE = 1e6  # weight of a second after a deadline, relative to a second of waiting
+Chosen = dict[int, str]  # the cluster of each job that has one, by job number
 
 
 class Placement(NamedTuple):
-    """Where a job would best start, and when, in seconds since 1970; of an array when its first task would."""
+    """The cluster chosen for a job, and its start there (of an array's first task), in seconds since 1970."""
 
     job: SlurmJob
     cluster: str
@@ -35,14 +35,14 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """What to do with the jobs that leave their cluster to us.
+    """The clusters chosen for the jobs that leave the choice to fedsched.
 
     Parameters
     ----------
     placements
         In the order of their starts.
     left
-        Jobs that would start nowhere in time, or keep others from it: they stay as they are.
+        Jobs that get no cluster, since none can take them or they would delay others: they stay as they are.
     notes
         What is assumed, not modelled or left aside, cluster by cluster.
     """
@@ -54,11 +54,11 @@ class Placing:
 
     @property
     def now(self) -> float:
-        """Return the moment of the first queue."""
+        """Return the time of the first queue."""
         return next(iter(self.queues.values())).now
 
     def due(self, seconds: float) -> tuple[Placement, ...]:
-        """Return those who would start within so many seconds."""
+        """Return the placements that would start within so many seconds."""
         return tuple(one for one in self.placements if one.start <= self.now + seconds + TELLING)
 
 
@@ -68,16 +68,15 @@ def leaves_it_to_us(job: SlurmJob, now: float) -> bool:
 
 
 def _may_be_placed(job: SlurmJob) -> bool:
-    """Return whether a job can be given a cluster; tasks of an array all start where that was submitted."""
+    """Return whether a job can be given a cluster; all tasks of an array start where it was submitted."""
     return not job.part_of_several and (job.tasks == 1 or len(job.siblings) == 1)
 
 
 def place(queues: Mapping[str, Queue], aims: Aims | None = None) -> Placing:
-    """Return where the jobs that leave it to us would best start; nothing of it is done.
+    """Return the best clusters for the jobs that leave the choice to fedsched; nothing is changed.
 
-    Each gets a turn by its priority on the cluster that is chosen, as Slurm gives it. Chosen is what makes the sum of
-    all starts least, of these jobs and of those that wait there already, none of whom starts later than by forecast
-    and slack.
+    On its cluster, each job is scheduled by its priority, as in Slurm. The choice minimises the sum of all starts: of
+    these jobs and of the jobs that wait there already. None of the latter starts later than its forecast plus slack.
     """
     aims = aims or Aims()
     sites = [site for name, queue in queues.items() if (site := _Site.of(name, queue, aims)) is not None]
@@ -117,7 +116,7 @@ def _notes(sites: list[_Site], everybody: Mapping[int, SlurmJob]) -> Iterator[st
 
 @dataclass(slots=True)
 class _Site:
-    """A cluster: who waits there already, and who might come."""
+    """A cluster: the jobs that wait there already, and those that might be placed there."""
 
     name: str
     queue: Queue
@@ -129,7 +128,7 @@ class _Site:
 
     @classmethod
     def of(cls, name: str, queue: Queue, aims: Aims) -> _Site | None:
-        """Return a cluster; None where nobody might come."""
+        """Return a cluster; None if no job might be placed there."""
         now = queue.now
         asking = {
             job.number for job in queue.jobs
@@ -137,7 +136,7 @@ class _Site:
         }  # fmt: skip
         if not asking or not any(node.is_up for node in queue.nodes):
             return None
-        # Those who are left as they are wait for their time, wherever that will be.
+        # Jobs that stay as they are keep waiting for their begin time, so they are left out.
         jobs = [
             replace(job, eligible=now, reason="PRIORITY") if job.number in asking else job
             for job in queue.jobs
@@ -150,13 +149,13 @@ class _Site:
         return cls(name, queue, Turns(picture), own, coming, aims.slack) if coming else None
 
     def starts(self, come: frozenset[int]) -> dict[int, float]:
-        """Return when jobs start if these come: the others stand behind all, where they are in nobody's way."""
+        """Return the jobs' starts if these come; the other candidates are put last, where they delay no job."""
         if come not in self.known:
             self.known[come] = self._starts(come, max)
         return self.known[come]
 
     def begins(self, come: frozenset[int]) -> dict[int, float]:
-        """Return the same, but of arrays when their first task starts."""
+        """Return the same starts, but for arrays that of the first task."""
         return self._starts(come, min)
 
     def _starts(self, come: frozenset[int], of_several: Callable[[float, float], float]) -> dict[int, float]:
@@ -167,22 +166,23 @@ class _Site:
         return {job.number: found[job.number] for job in there}
 
     def late(self, come: frozenset[int]) -> float:
-        """Return by how many seconds those who wait already start after forecast and slack if these come."""
+        """Return by how many seconds in all the jobs there start after their forecast plus slack if these come."""
         starts, forecast = self.starts(come), self.starts(frozenset())
         bound = (job.number for job in self.own if len(job.siblings) < 2)  # others may start elsewhere
         return sum(max(0.0, starts[one] - forecast[one] - self.slack - TELLING) for one in bound)
 
     def cost(self, come: frozenset[int]) -> float:
-        """Return the sum of all starts if these come, and much more where somebody is late."""
+        """Return the sum of all starts, counted from now, if these come; late jobs add a large penalty."""
         tasks = {job.number: job.tasks for job in (*self.own, *self.asking.values())}
         total = sum((start - self.queue.now) * tasks[number] for number, start in self.starts(come).items())
         return total + LATE * self.late(come)
 
 
 class _Search:
-    """Tries clusters: all choices, where these are few; else each job in turn where it adds least, moves and swaps.
+    """Searches for the best clusters: tries all choices if they are few, else builds one and improves it.
 
-    From where no move helps it goes on from a choice in which some jobs are elsewhere by chance.
+    By priority, each job first gets the cluster where it adds the least cost. Then single jobs are moved and pairs are
+    swapped. If nothing helps any more, the search restarts from a choice with a few jobs moved at random.
     """
 
     def __init__(self, sites: dict[str, _Site], jobs: Iterable[SlurmJob], aims: Aims) -> None:
@@ -204,7 +204,7 @@ class _Search:
         return sum(self.sites[name].cost(_on(chosen, name)) for name in names)
 
     def best(self) -> Chosen:
-        """Return the best choice that was found; who would keep others from their starts has no cluster."""
+        """Return the best choice that was found; jobs that would make others late have no cluster."""
         if sum(2 ** len(site.asking) for site in self.sites.values()) <= self.most:
             choices = [dict(zip(self.where, chosen, strict=True)) for chosen in product(*self.where.values())]
             return self._in_time(min(choices, key=lambda chosen: self._cost(chosen, set(self.sites))))
@@ -229,7 +229,7 @@ class _Search:
         return chosen
 
     def _better(self, chosen: Chosen) -> Chosen | None:
-        """Return a better choice, in which one job is elsewhere or two have changed places; None without one."""
+        """Return a better choice, with one job moved or two jobs swapped; None if there is none."""
         for changed in self._neighbours(chosen):
             if self._over:
                 return None
@@ -240,7 +240,7 @@ class _Search:
         return None
 
     def _in_time(self, chosen: Chosen) -> Chosen:
-        """Return the choice without those who make somebody late: whoever's leaving helps most, one by one."""
+        """Return the choice without jobs that make others late, removed one by one, the most helpful removal first."""
         for name, site in self.sites.items():
             while site.late(come := _on(chosen, name)):
                 gone = min(sorted(come), key=lambda number: site.cost(come - {number}))

@@ -1,4 +1,4 @@
-"""Plan: in which order jobs would best have their turn, when they start then, and who waits longer for it."""
+"""Plan: the best order of the waiting jobs, their starts in it, and the jobs that wait longer for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TELLING = 1.0  # seconds of the mean wait that a plan must save
 
 
 def gaps_in_words(drift: Mapping[str, int]) -> str:
-    """Return by how much priorities that follow one another are to differ, and why: they may move by so much."""
+    """Return in words by how much consecutive priorities must differ, and why: they may drift by so much."""
     moved = sum(drift.values())
     said = f"priorities {moved + 1:,} apart"
     causes = [f"{name} {amount:,}" for name, amount in drift.items() if amount]
@@ -28,7 +28,7 @@ def gaps_in_words(drift: Mapping[str, int]) -> str:
 
 
 class Start(NamedTuple):
-    """When a job starts, in seconds since 1970: as things are, and by the plan; and by when it must have."""
+    """A job's start as things are, its start by the plan, and its deadline, all in seconds since 1970."""
 
     job: SlurmJob
     before: float
@@ -48,24 +48,24 @@ class Plan:
     Parameters
     ----------
     starts
-        Of each job that waits, in the order of the plan.
+        The start of each waiting job, in the order of the plan.
     steered
-        The jobs that may be given another place.
+        Numbers of the jobs that may be moved in the order.
     niceties
-        The Nice that makes the order, of those jobs; none where nothing is to be done.
+        The Nice of each of those jobs that makes the order; empty if nothing is to be done.
     gap
-        By how much priorities that follow one another differ at least.
+        The least difference between consecutive priorities.
     notes
         What is assumed, not modelled or left aside.
     next_due
-        The first to start of those that do not start now, where Slurm would keep nodes for it, were it let go, and
-        would start the same jobs now; None where it would not, or where somebody may not be steered.
+        The job that starts next after those that start now, if it can be released as well: Slurm would reserve nodes
+        for it and still start the same jobs now. None if that is not so, or if this job may not be steered.
     why
         The notes that say why nothing, or not all, is to be done.
     drift
-        By how much priorities may move apart while the plan lasts, by the weight that moves them, or as --drift says.
+        By how much priorities may move apart while the plan lasts: for each weight that moves them, or by --drift.
     left
-        How many changes more the best order would take that was found, were it not for the most that may be made.
+        How many more changes the best order that was found would take, if their number were not limited.
     """
 
     queue: Queue
@@ -94,9 +94,9 @@ class Plan:
 
     @property
     def changes(self) -> tuple[SlurmJob, ...]:
-        """Return the jobs whose Nice is to be another than they have, those that keep the most priority last.
+        """Return the jobs that get another Nice, the last in the order of the plan first.
 
-        So whenever that is broken off, whoever was lowered stands below those who are still to be lowered less.
+        If this is interrupted, the jobs lowered so far are below those that are still to be lowered by less.
         """
         found = [job for job in self.order if self.niceties.get(job.number, job.nice) != job.nice]
         return tuple(reversed(found))
@@ -107,7 +107,7 @@ class Plan:
         return self.mean([one.before for one in self.starts]), self.mean([one.after for one in self.starts])
 
     def mean(self, starts: Sequence[float]) -> float:
-        """Return the mean wait of the jobs, of such starts."""
+        """Return the mean wait of the jobs with these starts, in seconds."""
         if not self.starts:
             return 0.0
         waits = [start - one.job.submit for start, one in zip(starts, self.starts, strict=True)]
@@ -115,7 +115,7 @@ class Plan:
 
     @property
     def soon(self) -> float:
-        """Return by when who starts now has started."""
+        """Return the time up to which a start counts as a start now."""
         return self.queue.now + TELLING
 
     @property
@@ -126,7 +126,7 @@ class Plan:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return by when all that wait have ended, by their limits: as things are and by the plan."""
+        """Return when the last waiting job with a limit would end by it: as things are and by the plan."""
         bounded = [one for one in self.starts if one.job.limit < float("inf")]
         if not bounded:
             return self.queue.now, self.queue.now
@@ -134,10 +134,10 @@ class Plan:
 
     @property
     def later(self) -> tuple[Start, ...]:
-        """Return who waits longer by the plan, by a second or more, the longest first."""
+        """Return the jobs that the plan delays by a second or more, the longest delay first."""
         return tuple(sorted((one for one in self.starts if one.later >= 1.0), key=lambda one: -one.later))
 
     @property
     def late(self) -> tuple[Start, ...]:
-        """Return who starts after what was promised even so."""
+        """Return the jobs that start after their deadline by the plan."""
         return tuple(one for one in self.starts if one.after > one.deadline + TELLING)

@@ -1,4 +1,4 @@
-"""plan(): the order in which waiting jobs would best have their turn, none later than was forecast and slack."""
+"""plan(): the best order of the waiting jobs in which none starts later than its forecast plus slack."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from fedsched.site.steer.queue import Queue, SlurmJob
 
 HOUR = 3600.0
-POLISHED = 60  # jobs at most whose places are tried out one by one
-LATE = 1e9  # how much worse a second after a deadline is than one of mean wait
-OTHERS = 1e-3  # what one of others' counts of one of the latest's
-SEARCHED = 0.7  # of the time, where what is left of it is for choosing among changes
+POLISHED = 60  # jobs, at most, of a queue in which moves of single jobs are tried out
+LATE = 1e9  # weight of a second after a deadline, relative to a second of mean wait
+OTHERS = 1e-3  # weight of the sum of all seconds after deadlines, relative to the largest of them
+SEARCHED = 0.7  # share of the time for the search, if changes are limited: the rest is for choosing among them
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Whose jobs are steered; every field that is empty takes all."""
+    """Selects the jobs that are steered; an empty field selects all."""
 
     qos: tuple[str, ...] = ()
     partition: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Choice:
     leave: frozenset[int] = frozenset()  # numbers of jobs that are left alone
 
     def takes(self, job: SlurmJob) -> bool:
-        """Return whether a job is among them."""
+        """Return whether a job is selected."""
         return job.number not in self.leave and all(
             not names or getattr(job, name) in names
             for name, names in (
@@ -55,26 +55,26 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aims:
-    """What a plan is after.
+    """What a plan aims at, and within which limits it is searched for.
 
     Parameters
     ----------
     choice
-        Whose jobs are steered.
+        Which jobs are steered.
     slack
-        So many seconds after its forecast a job may start at the latest.
+        How many seconds after its forecast a job may start at the latest.
     evaluations
         How many plans are simulated.
     seconds
-        After so many no further plan is tried.
+        Seconds after which no further plan is tried.
     drift
         How far the priorities of jobs may move apart while the plan lasts; None: as far as weights let them.
     lasting
         For how many seconds the plan is to last; None: until its last start.
     shares
-        Whether drift by fair shares counts, which a watch looks after itself.
+        Whether drift by fair shares counts; not in a watch, which plans again if priorities change their order.
     by_nice
-        Whether Nice is to make the order; else any order can be had.
+        Whether the order must be made by Nice; else any order is possible.
     most
         How many jobs get another Nice at most; None: as many as the order takes.
     """
@@ -108,14 +108,14 @@ def plan(
     former: Mapping[int, int] | None = None,
     promises: Promises | None = None,
 ) -> Plan:
-    """Return what would best be done with a queue; nothing of it is done.
+    """Return the best plan that is found for a queue; nothing is changed.
 
     Parameters
     ----------
     former
-        The Nice that jobs had before we gave them another.
+        The Nice that jobs had before fedsched changed it, by job number.
     promises
-        What jobs were promised before; the others have until their forecast and slack.
+        The deadlines promised before; for other jobs, the deadline is their forecast plus slack.
     """
     aims = aims or Aims()
     picture = picture_of(queue)
@@ -123,7 +123,7 @@ def plan(
 
 
 class _Tried(NamedTuple):
-    """An order that was tried: what it is worth, when jobs start by it, and the Nice that makes it."""
+    """An order that was tried: its score (less is better), its starts, and the Nice values that make it."""
 
     score: float
     order: list[SlurmJob]
@@ -132,14 +132,14 @@ class _Tried(NamedTuple):
 
 
 class _Planner:
-    """Tries orders of one queue."""
+    """Searches for the best order of one queue."""
 
     def __init__(self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises) -> None:
         self.picture, self.aims, self.priorities = picture, aims, priorities
         self.turns = Turns(picture)
         queue = picture.queue
         jobs = {job.number: job for job in picture.jobs[: picture.waiting]}
-        self.jobs = sorted(jobs.values(), key=priorities.turn)  # as they have their turn without us
+        self.jobs = sorted(jobs.values(), key=priorities.turn)  # in Slurm's order without fedsched's changes
         self.movable = frozenset(
             job.number for job in self.jobs
             if aims.choice.takes(job) and job.waits_its_turn(queue.now) and not job.part_of_several
@@ -166,9 +166,10 @@ class _Planner:
         return self.turns.starts(self.picture.rows_of(numbers))
 
     def score(self, starts: Mapping[int, float]) -> float:
-        """Return what is to be small: before all by how much the latest is after its deadline, then the mean wait.
+        """Return the score of these starts, which is to be small: first the largest lateness, then the mean wait.
 
-        By the sum of these seconds, wide and long jobs would be put behind all others that are late, again and again.
+        The sum of all lateness has little weight: by it, wide and long jobs would be put behind all other late jobs
+        again and again.
         """
         start = np.array([starts[job.number] for job in self.jobs])
         late = np.maximum(0.0, start - [self.deadline[job.number] for job in self.jobs] - TELLING)
@@ -176,7 +177,7 @@ class _Planner:
         return float(LATE * after + np.average(start, weights=self.weight) - self.picture.queue.now)
 
     def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
-        """Return the order that Nice can make of one, and that Nice; None where priorities are too low for it."""
+        """Return the order that Nice makes of this one, and the Nice values; None if priorities are too low for it."""
         if not self.aims.by_nice:
             return list(order), {}
         niceties = self.priorities.niceties(order, self.movable, self.gap)
@@ -185,12 +186,12 @@ class _Planner:
         return self.priorities.order(order, niceties), niceties
 
     def tried(self, order: list[SlurmJob], niceties: Mapping[int, int]) -> _Tried:
-        """Return what an order is worth."""
+        """Return an order with its simulated starts and its score."""
         starts = self._starts(order)
         return _Tried(self.score(starts), order, starts, niceties)
 
     def best(self) -> Plan:
-        """Return the best order that was found, or that which would be without us."""
+        """Return the plan with the best order that was found, or with Slurm's order without fedsched's changes."""
         if len(self.movable) < 2 or len(self.jobs) < 2:
             niceties = self._given_back() if len(self.jobs) > 1 else {}
             return self._plan(self.jobs, self.before, niceties, ["fewer than two jobs to steer"])
@@ -206,7 +207,7 @@ class _Planner:
             if carried is not None:
                 found = min(found, self._mended(*carried), key=lambda one: one.score)
         found = self._polished(found)
-        if alone.niceties:  # what stands by us already may be better than what was found this time
+        if alone.niceties:  # keeping the earlier changes may be better than what was found this time
             found = min(found, self._made({}), key=lambda one: one.score)
         if found.score > alone.score - TELLING:
             why = "no order was found that saves a second of mean wait"
@@ -217,7 +218,7 @@ class _Planner:
         return self._rationed(found, [])
 
     def _given_back(self) -> dict[int, int]:
-        """Return the Nice that jobs had before we gave them another, of those that have another one."""
+        """Return the former Nice of each movable job that has another one now."""
         if not self.aims.by_nice:
             return {}
         return {
@@ -226,7 +227,7 @@ class _Planner:
         }  # fmt: skip
 
     def _rationed(self, found: _Tried, why: list[str]) -> Plan:
-        """Return the plan that makes an order; where that takes too many changes, what so few do best."""
+        """Return the plan for an order; if it takes too many changes, the best found with as many as are allowed."""
         changes = {
             job.number: found.niceties[job.number] for job in reversed(found.order)
             if found.niceties.get(job.number, job.nice) != job.nice
@@ -251,7 +252,7 @@ class _Planner:
         )
 
     def _single_changes(self, wanted: Mapping[int, int], taken: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """Give what single jobs may be given beside what is taken: what the whole order gives them, or a later turn."""
+        """Give possible changes of single jobs besides those taken: their Nice in the whole order, or a later turn."""
         yield from wanted.items()
         order = self.priorities.order(self.jobs, taken)
         tier, after = self.picture.queue.tier, {job.number: self.priorities.after(job, taken) for job in order}
@@ -264,7 +265,7 @@ class _Planner:
             yield job.number, job.priority + job.nice - priority
 
     def _made(self, changes: Mapping[int, int]) -> _Tried:
-        """Return the order that comes of some changes where all else stays as it is."""
+        """Return the order that results if these changes are made and nothing else."""
         return self.tried(self.priorities.order(self.jobs, changes), changes)
 
     def _mean_wait(self, found: _Tried) -> float:
@@ -284,7 +285,7 @@ class _Planner:
         return self.priorities.drift(movable, max(0.0, lasting), shares=aims.shares)
 
     def _candidates(self) -> Iterator[list[SlurmJob]]:
-        """Give orders: simple ones, and those of what a search finds."""
+        """Give candidate orders: the jobs sorted by simple keys, then the orders that `optimize` finds."""
         now = self.picture.queue.now
         size = {job.number: float(job.nodes) for job in self.jobs}
         keys = (
@@ -321,7 +322,7 @@ class _Planner:
         return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
 
     def _mended(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Tried:
-        """Return the order, its late jobs moved before those that they are before without us, as long as there are."""
+        """Return the best order found by moving late jobs ahead of jobs that come after them in Slurm's own order."""
         turn = {job.number: k for k, job in enumerate(self.jobs)}
         found = last = self.tried(order, niceties)
         for _ in range(len(order)):
@@ -345,7 +346,7 @@ class _Planner:
         return found
 
     def _polished(self, found: _Tried) -> _Tried:
-        """Return what is left when single jobs are tried out in other places, as long as that helps."""
+        """Return the best order found by moving single jobs to random places; of long queues the given one."""
         tries = min(self.aims.evaluations, 4 * len(self.jobs))
         if len(self.jobs) > POLISHED:
             return found
@@ -392,7 +393,7 @@ class _Planner:
         )
 
     def _next_due(self, starts: Mapping[int, float]) -> int | None:
-        """Return who is next when those that start now have started, if Slurm's own order keeps it so."""
+        """Return the job that starts next after those that start now, if Slurm's own order keeps it so; else None."""
         soon = self.picture.queue.now + TELLING
         later = [number for number in starts if starts[number] > soon]
         if not later:

@@ -1,4 +1,4 @@
-"""What an order costs in positive Nice, and whether priorities carry it: they end at 1, where all are equal."""
+"""The positive Nice that makes an order, and whether priorities are high enough for it: at 1, the least, all tie."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 MULTIFACTOR = "priority/multifactor"
 BASIC = "priority/basic"
-LEAST = 1  # priorities end here, and tie
+LEAST = 1  # the least priority, at which jobs tie
 WEIGHTS = ("PriorityWeightAge", "PriorityWeightFairShare")
 
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """The priorities of a queue as they would be without what we have added to them.
+    """The priorities of a queue without the changes that fedsched has made.
 
     Parameters
     ----------
     former
-        The Nice of jobs before we changed it, by number; of the others it is what they have.
+        The Nice of jobs before fedsched changed it, by job number; other jobs keep what they have.
     """
 
     queue: Queue
     former: Mapping[int, int]
 
     def nice(self, job: SlurmJob) -> int:
-        """Return the Nice that a job has without us."""
+        """Return the Nice that a job has without fedsched's changes."""
         return self.former.get(job.number, job.nice)
 
     def natural(self, job: SlurmJob) -> int:
-        """Return the priority that a job has without us."""
+        """Return the priority that a job has without fedsched's changes."""
         return job.priority + job.nice - self.nice(job)
 
     def turn(self, job: SlurmJob) -> tuple[float, ...]:
-        """Return by what Slurm would order its queue without us."""
+        """Return the key by which Slurm would sort its queue without fedsched's changes."""
         return (-self.queue.tier(job), -self.natural(job), job.submit, job.number)
 
     def drift(self, jobs: Sequence[SlurmJob], seconds: float, *, shares: bool) -> dict[str, int]:
         """Return, for each weight, the most that it can change the difference of two priorities in this time.
 
-        `shares`: whether what users have used counts, too, which may change by all of its weight at any tick.
+        `shares`: whether fair share counts, too; it may change by its whole weight at any time.
         """
         kind = self.queue.setting("PriorityType").lower()
         if kind == BASIC:
@@ -72,8 +72,8 @@ class Priorities:
     def niceties(self, order: Sequence[SlurmJob], movable: Collection[int], gap: int) -> dict[int, int]:
         """Return the least Nice of each movable job that gives this order, with such gaps between priorities.
 
-        Nobody gets less than he had. A job that is not movable keeps the priority that it has: where that is more than
-        one's that is to be before it, it stays before it.
+        No job gets less Nice than it had. A job that is not movable keeps its priority. If that is higher than the
+        priority of a job planned ahead of it, it stays ahead of that job.
         """
         found: dict[int, int] = {}
         ceiling: dict[int, float] = {}
@@ -89,13 +89,13 @@ class Priorities:
         return found
 
     def after(self, job: SlurmJob, niceties: Mapping[int, int]) -> int:
-        """Return a job's priority under such Nice, if there were none below 1; of whom it is silent the one he has."""
+        """Return a job's priority under such Nice, as if it could be below 1; a job without an entry keeps its own."""
         return job.priority + job.nice - niceties.get(job.number, job.nice)
 
     def order(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> list[SlurmJob]:
-        """Return in which order jobs have their turn under such Nice."""
+        """Return the jobs in the order that Slurm gives them under such Nice."""
         return sorted(jobs, key=lambda job: (-self.queue.tier(job), -self.after(job, niceties), job.submit, job.number))
 
     def too_low(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> SlurmJob | None:
-        """Return a job that such Nice leaves no priority of its own, if there is one."""
+        """Return a job that such Nice lowers to the least priority, at which jobs tie; None if there is none."""
         return next((job for job in jobs if job.number in niceties and self.after(job, niceties) <= LEAST), None)

@@ -1,7 +1,7 @@
-"""Files that nobody but their owner can have put there: what they say makes a process change jobs, often root's.
+"""Files that only this user can have written: what they say makes a process, often root's, change jobs.
 
-Each part of the way to a file is opened below the one before it and looked at, no link to a file is ever followed, and
-what is written takes a file's place as a whole.
+Each folder on the path is opened relative to the one before it, and checked. A link in the place of a file is never
+followed. Files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 CURE = "name another with --state or --undo-file"
 LINKS = 40  # symbolic links on the way to a folder, at most
-# A folder on the way may be one that others cannot list: then it is enough to go through it.
+# The user may lack the right to list a folder on the path: O_PATH needs only the right to pass through it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe with nobody at its other end is not waited for
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # does not block on a pipe that has no writer
 
 
 @contextmanager
 def folder_of(path: Path) -> Iterator[int]:
-    """Give the opened folder that a file is in, which is this user's alone; raise where it is not."""
+    """Give the opened folder of a file; raise unless this user owns it and no other may write to it."""
     with _opened(path.parent, make=False) as folder:
         yield folder
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that is this user's alone, and those above it that are missing; raise where it cannot be that."""
+    """Make a folder, with missing parents; raise unless this user owns it and no other may write to it."""
     with _opened(folder, make=True):
         pass
 
@@ -70,7 +70,7 @@ def _opened(folder: Path, *, make: bool) -> Iterator[int]:
 
 
 def _look(name: str, here: int, path: Path, *, make: bool) -> os.stat_result:
-    """Return what there is by this name in an opened folder, made where it is missing and may be made."""
+    """Return the status of what has this name in an opened folder; with `make`, a missing folder is made."""
     try:
         with suppress(FileNotFoundError):
             return os.stat(name, dir_fd=here, follow_symlinks=False)
@@ -84,14 +84,14 @@ def _look(name: str, here: int, path: Path, *, make: bool) -> os.stat_result:
 
 
 class MissingFolderError(SteerError):
-    """A folder is not there that a file is to be in."""
+    """The folder that a file is to be in does not exist."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path}: there is no such folder; make it first (mkdir -m 700), or {CURE}.")
 
 
 def _led_to(name: str, here: int, path: Path, found: os.stat_result, links: int) -> Path:
-    """Return where a link on the way leads that root or this user has made; nobody else's is followed."""
+    """Return the target of a link on the path; raise unless root or this user owns the link."""
     whose = ownership.owner_of(found)
     if whose not in (0, user()):
         raise SteerError(f"{path}: this link is {name_of(whose)}'s, who could make it lead elsewhere; {CURE}.")
@@ -101,7 +101,7 @@ def _led_to(name: str, here: int, path: Path, found: os.stat_result, links: int)
 
 
 def _check_keeps(folder: int, path: Path) -> None:
-    """Raise where somebody else could put another folder in the place of one in this one."""
+    """Raise if another user could replace a folder in this one."""
     if keeps_entries(folder, trusting=False):
         return
     whose = ownership.owner_of(folder)
@@ -117,7 +117,7 @@ def _check_keeps(folder: int, path: Path) -> None:
 
 
 def _check_ours(folder: int, path: Path) -> None:
-    """Raise where a folder is another user's, or others may write to it."""
+    """Raise if a folder is another user's, or others may write to it."""
     if only_ours(folder):
         return
     whose = ownership.owner_of(folder)
@@ -133,7 +133,7 @@ def _check_ours(folder: int, path: Path) -> None:
 
 
 def check_file(found: os.stat_result, path: Path) -> None:
-    """Raise where a file is no plain one of this user's alone, under this one name."""
+    """Raise unless a file is a regular one of this user's, not writable by others, and without further hard links."""
     if stat.S_ISLNK(found.st_mode):
         what = "it is a symbolic link, and the file that it leads to would be written"
     elif not stat.S_ISREG(found.st_mode):
@@ -154,7 +154,7 @@ def _mode(found: os.stat_result) -> str:
 
 
 def read_text(path: Path) -> str | None:
-    """Return what a file says; None where there is none."""
+    """Return the text of a file; None if there is no file."""
     try:
         with folder_of(path) as folder:
             _check_name(path, folder)
@@ -167,7 +167,7 @@ def read_text(path: Path) -> str | None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, that its owner alone may read."""
+    """Write a file atomically; only its owner may read it."""
     with folder_of(path) as folder, _new_beside(path, folder) as (opened, name):
         with os.fdopen(opened, "wb", closefd=False) as stream:
             stream.write(text.encode())
@@ -189,7 +189,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def _new_beside(path: Path, folder: int) -> Iterator[tuple[int, str]]:
-    """Give a new file in a file's folder, opened, and its name, by which it is gone at the end."""
+    """Give a new file in a file's folder, opened, and its temporary name, which is removed at the end."""
     _check_name(path, folder)
     name = f".{path.name}.{secrets.token_hex(4)}.part"
     try:
@@ -208,7 +208,7 @@ def _new_beside(path: Path, folder: int) -> Iterator[tuple[int, str]]:
 
 
 def _check_name(path: Path, folder: int) -> None:
-    """Raise where there is something by a file's name that is no plain file of this user's alone."""
+    """Raise if something other than a regular file of this user's has the file's name."""
     if not path.name:
         raise SteerError(f"{path}: this is the name of a folder; give one of a file in it.")
     with suppress(FileNotFoundError):
@@ -216,7 +216,7 @@ def _check_name(path: Path, folder: int) -> None:
 
 
 def open_lock(path: Path, folder: int) -> int:
-    """Return a file in an opened folder, made where it is missing, that can be locked."""
+    """Open a file in an opened folder for locking, making it if it is missing, and return its descriptor."""
     _check_name(path, folder)
     opened = os.open(path.name, os.O_RDWR | os.O_CREAT | _FILE, 0o600, dir_fd=folder)
     try:

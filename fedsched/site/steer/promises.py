@@ -1,4 +1,4 @@
-"""By when jobs must have started: what was promised them first, and what moves that later."""
+"""Deadlines by which jobs must have started: the first promise, and what moves it later."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class Promises(NamedTuple):
-    """What jobs were promised, by number, in seconds since 1970.
+    """The deadlines promised to jobs, by number, in seconds since 1970.
 
-    Who comes later with more priority moves the promises of those whom he would delay without us, by as much as he
-    would; so do priorities that move past each other. What moves back later takes that back, but nothing of what was
-    promised first.
+    A job that comes later with a higher priority moves the deadlines of the jobs that it would delay without fedsched,
+    by that delay. So does a priority that overtakes another. If that is reversed later, the deadlines move back, but
+    never before the first promise.
 
     Parameters
     ----------
     first
-        By when each was to have started as it was seen first: its forecast then, and the slack.
+        Each job's first deadline: its forecast when the job was first seen, plus the slack.
     until
-        The same as of the last plan.
+        Each job's deadline as of the last plan.
     turn
-        In which order jobs would have had their turn then, without us.
+        The order of the jobs at the last plan, without fedsched's changes.
     """
 
     first: Starts
@@ -34,14 +34,14 @@ class Promises(NamedTuple):
     def renewed(
         self, before: Starts, slack: float, starts_of: Callable[[Sequence[int]], Starts]
     ) -> dict[int, float]:
-        """Return by when each job must have started now.
+        """Return the current deadline of each job.
 
         Parameters
         ----------
         before
-            When jobs start as things are without us, in the order in which they have their turn.
+            The jobs' starts without fedsched's changes, in the order of the queue.
         starts_of
-            When they would in another order.
+            Returns their starts in another order.
         """
         known = [number for number in before if number in self.until]
         place = {number: k for k, number in enumerate(self.turn)}

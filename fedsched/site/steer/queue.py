@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING",
                      "STAGE_OUT"})  # fmt: skip
 TAKEN = frozenset({"ALLOCATED", "MIXED"})  # states of nodes that have jobs
-# Why a job waits that waits for nodes, or for others in front of it.
+# Slurm's reasons for jobs that wait for nodes, or for jobs ahead of them.
 IN_TURN = frozenset({"", "NONE", "PRIORITY", "RESOURCES"})
 LATER = "BEGINTIME"
 NODES_TAKEN = "NODES"  # …_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions
 AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "MAINT",
                   "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT",
                   "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
-YEAR = 365 * 86_400.0  # what Slurm, too, plans for a job without a limit
-ENDING = 1.0  # seconds in which a job is taken to end that is completing, or has outrun its limit
+YEAR = 365 * 86_400.0  # the limit that Slurm, too, assumes for a job without one
+ENDING = 1.0  # seconds until the assumed end of a job that is completing, or over its limit
 
 
 def wait(states: frozenset[str]) -> bool:
-    """Return whether a job of these states has no nodes yet; a requeued one leaves those that it had first."""
+    """Return whether a job in these states has no nodes; a requeued job first has to leave its former nodes."""
     return "PENDING" in states and not states & HOLDING
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
-    """A job that waits or holds nodes; times in seconds since 1970, NaN where there is none."""
+    """A job that waits or holds nodes; times in seconds since 1970, NaN if there is none."""
 
     number: int
     target: str  # what an update calls it: 7, 7_3, 7_[0-2]
@@ -43,7 +43,7 @@ class SlurmJob:
     partition: str
     states: frozenset[str]
     reason: str
-    nodes: int  # how many it has, or needs; of a task, where it is several
+    nodes: int  # how many it has, or needs; of an array, for each task
     limit: float  # seconds, infinite without one
     submit: float
     eligible: float
@@ -52,13 +52,13 @@ class SlurmJob:
     nice: int
     cpus: int = 1
     hosts: tuple[str, ...] = ()
-    tasks: int = 1  # of an array, that wait as one
+    tasks: int = 1  # the number of tasks of an array that wait as one
     dependency: str = ""
     features: str = ""
     reservation: str = ""
-    part_of_several: bool = False  # of a heterogeneous job
-    named_nodes: bool = False  # it asks for some, or wants none of some
-    other_partitions: bool = False  # in which it may start as well
+    part_of_several: bool = False  # it is a part of a heterogeneous job
+    named_nodes: bool = False  # it requires or excludes nodes by name
+    other_partitions: bool = False  # it may start in other partitions as well
     name: str = ""
     comment: str = ""
     siblings: tuple[str, ...] = ()  # clusters of its federation on which it may start
@@ -76,16 +76,16 @@ class SlurmJob:
 
     @property
     def is_in_turn(self) -> bool:
-        """Return whether it waits for nodes, or for those before it."""
+        """Return whether its reason is that it waits for nodes, or for jobs ahead of it."""
         return self.reason in IN_TURN or self.reason.startswith(NODES_TAKEN)
 
     @property
     def is_held(self) -> bool:
-        """Return whether somebody holds it."""
+        """Return whether it is held."""
         return self.priority == 0
 
     def waits_its_turn(self, now: float) -> bool:
-        """Return whether it waits for nodes alone, or for those before it."""
+        """Return whether it is eligible and waits only for nodes, or for jobs ahead of it."""
         return self.waits and not self.is_held and self.is_in_turn and not self.eligible > now
 
     def comes_later(self, now: float) -> bool:
@@ -93,9 +93,9 @@ class SlurmJob:
         return self.waits and not self.is_held and (self.is_in_turn or self.reason == LATER) and self.eligible > now
 
     def expected_end(self, now: float) -> float:
-        """Return when it has left its nodes, by its limit; one that is over it, or completing, does so at once.
+        """Return when it leaves its nodes by its limit; a job that is over its limit, or completing, leaves at once.
 
-        One without a limit does not within a year, however long it has run.
+        A job without a limit is taken to run for another year.
         """
         if "COMPLETING" in self.states or not self.start + self.limit > now:
             return now + ENDING
@@ -113,7 +113,7 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """A node; `states` has the base state and what is added to it."""
+    """A node; `states` has its base state and its flags."""
 
     name: str
     states: frozenset[str]
@@ -136,12 +136,12 @@ class SlurmPartition:
     tier: int = 1
     default: bool = False
     is_up: bool = True
-    qos: str = ""  # whose limits all its jobs have
+    qos: str = ""  # its limits hold for all jobs of the partition
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmReservation:
-    """Nodes that are kept from others for a time; seconds since 1970, NaN where none is told."""
+    """Nodes reserved for users or accounts for a time; seconds since 1970, NaN if unknown."""
 
     name: str
     begin: float
@@ -153,16 +153,16 @@ class SlurmReservation:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """All of it.
+    """The queue of a cluster at an instant, with its nodes, partitions and settings.
 
     Parameters
     ----------
     now
-        By the controller's clock, in seconds since 1970.
+        The time by the controller's clock, in seconds since 1970.
     settings
-        What `scontrol show config` says, by name in small letters.
+        The settings in `scontrol show config`, by name in lower case.
     federation
-        Of each other cluster of the federation that this one is in, whether it is synced.
+        For each other cluster of this one's federation, whether it is synced.
     unread
         The jobs that are left out as they cannot be read, by their numbers.
     """
@@ -184,25 +184,25 @@ class Queue:
 
     @property
     def waiting(self) -> tuple[SlurmJob, ...]:
-        """Return the jobs that wait for nodes, now or from a time on that is known, in the order of their turn."""
+        """Return the jobs that wait for nodes, now or from their begin time on, in the order of the queue."""
         found = [job for job in self.jobs if job.waits_its_turn(self.now) or job.comes_later(self.now)]
         return tuple(sorted(found, key=self.turn))
 
     @property
     def aside(self) -> tuple[SlurmJob, ...]:
-        """Return the jobs that wait for something of which nobody knows when it comes."""
+        """Return the jobs that wait for something that comes at an unknown time."""
         known = {job.number for job in self.waiting}
         return tuple(job for job in self.jobs if job.waits and job.number not in known)
 
     def unread_in_words(self) -> list[str]:
-        """Return how many jobs are left out and why the first one is; nothing where there are none."""
+        """Return in words how many jobs are left out, and why the first one is; nothing if there are none."""
         if not self.unread:
             return []
         why = next(iter(self.unread.values())).why
         return [f"left out: {counted(len(self.unread), 'job')} that cannot be read ({why})"]
 
     def aside_in_words(self) -> list[str]:
-        """Return how many jobs wait for what nobody knows, and for what; nothing where there are none."""
+        """Return in words how many jobs wait for something that comes at an unknown time, and their reasons."""
         if not self.aside:
             return []
         reasons = first_of(sorted({job.reason.lower() or "no reason" for job in self.aside}))
@@ -214,23 +214,23 @@ class Queue:
         return next((one.tier for one in self.partitions if one.name == job.partition), 1)
 
     def turn(self, job: SlurmJob) -> tuple[float, ...]:
-        """Return by what Slurm orders its queue, the first to come having the least."""
+        """Return the key by which Slurm sorts its queue: the first job has the least."""
         return (-self.tier(job), -job.priority, job.submit, job.number)
 
     def job(self, number: str) -> SlurmJob:
-        """Return a job by its number, or the words of an array's task, 7_3."""
+        """Return a job by its number or, for a task of an array, by its name, as 7_3."""
         for one in self.jobs:
             if number in (str(one.number), one.target):
                 return one
         raise SteerError(f"Job {number}: the queue has no such job; squeue shows those that it has.")
 
     def setting(self, name: str) -> str:
-        """Return a setting, empty where there is none."""
+        """Return a setting, empty if there is none."""
         text = self.settings.get(name.lower(), "")
         return "" if text.lower() in ("(null)", "n/a", "none") else text
 
     def identity(self) -> frozenset[tuple[int, bool]]:
-        """Return what a plan depends on: which jobs there are, and which of them wait in turn."""
+        """Return what a plan depends on: the waiting jobs, the running jobs, and which nodes are up."""
         return frozenset((job.number, job.holds_nodes) for job in self.jobs if job.holds_nodes or job.waits) | {
             (-1 - k, node.is_up) for k, node in enumerate(self.nodes)
         }

@@ -1,4 +1,4 @@
-"""Changes by the round: where only so many may be made at once, those that are worth most go first."""
+"""Choose the changes that help most, if only a limited number may be made at once."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def worth_most(
     score: Callable[[Changes], float],
     goes_on: Callable[[], bool] = lambda: True,
 ) -> dict[int, int]:
-    """Return so many changes at most, with which the score is least; none where no such few save a second.
+    """Return at most `most` changes, chosen greedily for the least score; none if they do not save a second.
 
-    One after the other is taken that leaves the least score beside those taken before. It may leave more than there
-    was, for some are worth something only together; in the end as many of them are returned as are best.
+    Each step takes the change that gives the least score together with those taken before. A step may raise the score,
+    since some changes help only together. Returned are the changes up to the step with the least score.
 
     Parameters
     ----------
     offered
-        Which jobs may be given what beside the changes that are taken; of equal worth the first goes first.
+        Gives the possible changes besides those taken; of several with the same score, the first is taken.
     score
-        What is to be small once some changes are made.
+        Returns the score with these changes made; less is better.
     goes_on
-        Asked before each try.
+        Asked before each try; False ends the search.
     """
     taken = dict[int, int]()
     best, least = dict[int, int](), score({})

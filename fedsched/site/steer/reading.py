@@ -1,4 +1,4 @@
-"""A queue read from a Slurm: what fails, or does not go together, stops it; nothing is taken for an empty queue."""
+"""Read the queue of a Slurm; failed or inconsistent output raises, and is never taken for an empty queue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedsched.site.steer.commands import Command, Runner
 
 Found = TypeVar("Found")
-CLOCKS = 5.0  # seconds that two clocks may be apart beside what a command takes
+CLOCKS = 5.0  # seconds that two clocks may differ, besides the time that a command takes
 READS = (
     machine_read.CONFIG, machine_read.FEDERATION, machine_read.PARTITIONS, machine_read.RESERVATIONS,
     machine_read.SINFO, jobs_read.SQUEUE,
@@ -31,7 +31,7 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
     Parameters
     ----------
     clocks
-        Whether clocks that differ, or were set back, stop it: who only undoes need not know what time it is.
+        Whether to raise if clocks differ or were set back; to undo changes, the time need not be known.
     """
     before = runner.now()
     settings, now = machine_read.settings_of(runner.run(machine_read.CONFIG))
@@ -61,7 +61,7 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
 
 
 def _one_of(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Found:
-    """Return what the first way tells that this Slurm has."""
+    """Return the result of the first way that this Slurm supports."""
     for command, read in ways[:-1]:
         try:
             return read(runner.run(command))
@@ -73,7 +73,7 @@ def _one_of(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Fo
 
 
 def check_clock(before: float, there: float, after: float) -> None:
-    """Raise where the controller's clock is not this machine's, which was read before and after it."""
+    """Raise if the controller's clock differs from this machine's, which was read before and after it."""
     if not before - CLOCKS <= there <= after + CLOCKS:
         apart = there - (before + after) / 2
         raise SteerError(
@@ -85,7 +85,7 @@ def check_clock(before: float, there: float, after: float) -> None:
 def _checked(queue: Queue, took: float) -> Queue:
     """Return the queue without jobs on unknown nodes; a busy node that no readable job uses counts as away."""
     there = {node.name for node in queue.nodes}
-    # Of a requeued job that is still completing, Slurm may say when it is to start again.
+    # For a requeued job that is still completing, Slurm may report when it is to start again.
     jobs = tuple(
         replace(job, start=min(job.start, queue.now)) if "COMPLETING" in job.states else job for job in queue.jobs
     )
@@ -101,7 +101,7 @@ def _checked(queue: Queue, took: float) -> Queue:
         if not set(job.hosts) <= there or not job.hosts:
             stranger = first_of(sorted(set(job.hosts) - there)) or "none at all"
             unread[job.number] = Unread(f"job {job.target} has nodes that sinfo does not tell of ({stranger})", False)
-    seen = {host for job in queue.jobs for host in job.hosts}  # of those, too, that have just ended
+    seen = {host for job in queue.jobs for host in job.hosts}  # including jobs that have just ended
     hidden = sorted(node.name for node in queue.nodes if node.states & TAKEN and node.name not in seen)
     if hidden and all(one.waits for one in unread.values()):
         raise SteerError(

@@ -1,4 +1,4 @@
-"""Queues on record: what Slurm's commands printed, kept in a folder, and read from there in place of a Slurm."""
+"""Recorded queues: what Slurm's commands printed, kept in a folder and read from there instead of from a Slurm."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Recorded:
         return self._now
 
     def user(self) -> str:
-        """Return that nobody runs it."""
+        """Return the name of a user without rights."""
         return "nobody"
 
 
@@ -78,24 +78,25 @@ class Keeping(Behind):
 
 
 class Rehearsal(Behind):
-    """A runner that runs what reads, and of what changes something does nothing."""
+    """A runner that runs commands that read the queue, and skips commands that change jobs."""
 
     def run(self, command: Command) -> str:
-        """Return what a command prints; nothing of one that changes, or looks at what was changed."""
+        """Return what a command prints; "" for one that changes a job, or looks at a changed one."""
         return "" if is_of_a_job(command) else self._runner.run(command)
 
     def user(self) -> str:
-        """Return that of a rehearsal: who may all."""
+        """Return root, which may change all jobs."""
         return "root"
 
 
 class Announced(Behind):
-    """A runner that says each command before it is run.
+    """A runner that reports each command before it is run.
 
     Parameters
     ----------
     sparing
-        Whether what reads a whole queue is said the first time only, and what changes a job is left to whoever does.
+        Whether to report each command that reads a whole queue only once, and none that changes a job: the caller
+        reports those.
     """
 
     def __init__(self, runner: Runner, told: Callable[[str], None], *, sparing: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Whether who runs this may steer at all: rights, and states of a cluster in which nobody should."""
+"""Check whether this user has the rights to steer, and whether the state of the cluster allows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OVER_ALL = ("operator", "administrator")
 
 
 def check_federation(queue: Queue) -> None:
-    """Raise where the cluster is in a federation that is not whole."""
+    """Raise if the cluster's federation has a cluster that is not synced."""
     if apart := [name for name, synced in queue.federation.items() if not synced]:
         raise SteerError(
             f"{queue.cluster} is in a federation with {first_of(apart)}, which is not Synced:Yes "
@@ -27,7 +27,7 @@ def check_federation(queue: Queue) -> None:
 
 
 def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None:
-    """Raise where some of the jobs are not whoever runs this may change: own ones, an account's, or all."""
+    """Raise unless the user may change all these jobs: as owner, as coordinator of their accounts, or by admin level."""
     me = runner.user()
     strangers = [job for job in jobs if job.user != me]
     if not strangers or me in ("root", queue.setting("SlurmUser").partition("(")[0]):
@@ -35,7 +35,7 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
     try:
         level, accounts = _told(runner, me)
         unknown = ""
-    except CommandError as error:  # who keeps no accounts knows no coordinators
+    except CommandError as error:  # a cluster without accounting has no coordinators
         level, accounts = "", frozenset[str]()
         unknown = f" Whom accounts name is not known: {error}."
     if level in OVER_ALL:
@@ -50,7 +50,7 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
 
 
 def _told(runner: Runner, me: str) -> tuple[str, frozenset[str]]:
-    """Return a user's admin level and the accounts that he coordinates, as the accounting knows them."""
+    """Return a user's admin level and the accounts that the user coordinates, from Slurm's accounting."""
     said = runner.run(("sacctmgr", "-n", "-P", "show", "user", me, "withcoord", "format=User,Admin,Coord"))
     for line in said.splitlines():
         name, _, rest = line.partition("|")
@@ -61,7 +61,7 @@ def _told(runner: Runner, me: str) -> tuple[str, frozenset[str]]:
 
 
 def check_lease(queue: Queue) -> None:
-    """Raise where begin times cost jobs their age, for whose limits nobody else then pays."""
+    """Raise if a begin time would reset the age of a job, and so lower its priority."""
     enforced = "limits" in queue.setting("AccountingStorageEnforce").lower().split(",")
     weighs = queue.setting("PriorityWeightAge") not in ("", "0")
     always = "ACCRUE_ALWAYS" in queue.setting("PriorityFlags").upper().split(",")

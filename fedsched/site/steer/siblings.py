@@ -1,4 +1,4 @@
-"""The queues of a federation's clusters, each read by the commands of the cluster here."""
+"""Read the queue of each cluster of a federation, by the commands of this cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_A_CLUSTER = ("squeue", "sinfo", "scontrol")
 
 
 class On(Behind):
-    """A runner whose commands go to another cluster."""
+    """A runner that sends its commands to another cluster."""
 
     def __init__(self, runner: Runner, cluster: str) -> None:
         super().__init__(runner)

@@ -1,4 +1,4 @@
-"""Where it is kept what there is to undo: in a folder for this alone, never in the one that a command is started in."""
+"""Where undo files are kept: in a folder of their own, never in the current folder."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def state_folder(named: Path | None = None) -> Path:
 def state_file(
     what: str, cluster: str, *, file: Path | None = None, folder: Path | None = None, make: bool = True
 ) -> Path:
-    """Return the file of what there is to undo on a cluster: the one that is named, or one in the state folder.
+    """Return the undo file of a cluster: the one that is named, or one in the state folder.
 
     Parameters
     ----------
     what
-        What is undone: `undo` or `placed`, as the file's name begins.
+        What is to be undone, as the file's name begins: `undo` or `placed`.
     make
-        Whether the state folder is made where it is missing.
+        Whether the state folder is made if it is missing.
     """
     if file is not None:
         if folder is not None:

@@ -1,4 +1,4 @@
-"""The same queue in many orders, one after the other: jobs and nodes are packed once, for all of them."""
+"""Simulate one queue in many orders; jobs and nodes are packed once for all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """What comes of a picture's orders; the same as its `starts`, several times as fast."""
+    """Simulates orders of a picture; the same results as its `starts`, several times as fast."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
@@ -24,7 +24,7 @@ class Turns:
     def starts(
         self, order: Sequence[int], of_several: Callable[[float, float], float] = max
     ) -> dict[int, float]:
-        """Return when each waiting job would start if rows had their turn in this order; of several tasks the last."""
+        """Return each waiting job's start if rows are scheduled in this order; of several tasks by default the last."""
         first, picture = self._first, self.picture
         rows = picture.whole(order)
         plan = first.plan._replace(order=rows, backfill_order=rows)

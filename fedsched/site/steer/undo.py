@@ -1,4 +1,4 @@
-"""The undo file: what each job had before it was given something else; written before a command is run."""
+"""The undo file: what each job had before it was changed; written before a command is run."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ KIND = "fedsched undo 2"
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """What a job had, and what it was given since.
+    """What a job had before, and what fedsched has given it since.
 
     Parameters
     ----------
     user
-        Whose it is.
+        The job's user.
     submit
         When it was submitted, in seconds since 1970.
     nice
         Its Nice before.
     given
-        Each Nice that it may have from us.
+        Each Nice that it may have from fedsched.
     begins
-        Each begin time that it may have from us and that may still be to come, in seconds since 1970: which of them it
-        has is what Slurm says. A command may fail, or come late, and a controller that dies forgets the last ones.
+        Each begin time that it may have from fedsched and that may still be ahead, in seconds since 1970. Slurm says
+        which one it has: a command may fail, or come late, and a controller that dies forgets the last ones.
     """
 
     target: str
@@ -49,27 +49,27 @@ class Former:
 
     @classmethod
     def of(cls, job: SlurmJob) -> Former:
-        """Return what a job has that was given nothing yet."""
+        """Return the entry of a job that was not changed yet."""
         return cls(job.target, job.user, job.submit, job.nice)
 
     def is_of(self, job: SlurmJob) -> bool:
-        """Return whether this may be of a job: it is of the same user's. That its number is the same is not enough."""
+        """Return whether this may be the entry of a job: not only the number, the user must be the same, too."""
         return job.user == self.user
 
     def began(self, job: SlurmJob) -> bool:
-        """Return whether a job that waits has a begin time that we gave it."""
+        """Return whether a job waits with a begin time that fedsched gave it."""
         return self.is_of(job) and job.waits and job.eligible in self.begins
 
     def is_given(self, job: SlurmJob) -> bool:
-        """Return whether a job has a Nice that we gave it and that is not the one that it had."""
+        """Return whether a job has a Nice that fedsched gave it and that differs from its former one."""
         return self.is_of(job) and job.nice != self.nice and job.nice in self.given
 
     def now(self, job: SlurmJob) -> Former:
-        """Return this of the job as it is now.
+        """Return this entry for the job as it is now.
 
-        One that was submitted at another time was begun anew, for Slurm notes a new time then; or it is another job of
-        its user's with the same number. What it had is not known, and it gets back no Nice below 0, which its user
-        could not give it.
+        If the submit time differs, the job was requeued, since Slurm then records a new time; or it is another job of
+        the same user with the same number. What it had is not known. It gets back no Nice below 0, which its user could
+        not give it.
         """
         if job.submit == self.submit or (math.isnan(job.submit) and math.isnan(self.submit)):
             return self
@@ -78,19 +78,19 @@ class Former:
 
 @dataclass(slots=True)
 class Undo:
-    """What there is to undo on one cluster, in the memory and in its file; with no path, only in the memory."""
+    """The changes to undo on one cluster, in memory and in a file; without a path, in memory only."""
 
     path: Path | None
     cluster: str
     jobs: dict[int, Former] = field(default_factory=dict)
     deadlines: dict[int, float] = field(default_factory=dict)
-    promised: dict[int, float] = field(default_factory=dict)  # what deadlines were at first
-    strangers: frozenset[int] = frozenset()  # whose entries are of other users' jobs than the queue has
-    unread: frozenset[int] = frozenset()  # whose entries are of jobs that are there and cannot be read
+    promised: dict[int, float] = field(default_factory=dict)  # the first deadlines
+    strangers: frozenset[int] = frozenset()  # entries for job numbers that now belong to another user
+    unread: frozenset[int] = frozenset()  # entries of jobs that are in the queue and cannot be read
 
     @classmethod
     def open(cls, path: str | Path | None, cluster: str, *, only_read: bool = False) -> Undo:
-        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error.
+        """Return what a file says, nothing to undo if there is no file yet; raise if the path cannot be written.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Undo:
         return one if one is not None and one.is_of(job) else Former.of(job)
 
     def remember(self, job: SlurmJob, *, nice: int) -> None:
-        """Write down what a job has, before it is given another Nice."""
+        """Record what a job has, before it is given another Nice."""
         one = self._former(job)
         if nice not in one.given:
             one = replace(one, given=(*one.given, nice))
@@ -128,18 +128,18 @@ class Undo:
         self.save()
 
     def remember_begin(self, job: SlurmJob, begin: int, now: float) -> None:
-        """Write down that a job may have this begin time from now on, before it is given that."""
+        """Record a begin time that a job may have from now on, before it is set."""
         one = self._former(job)
         still = (had for had in one.begins if had > now and had != begin)
         self.jobs[job.number] = replace(one, begins=(*still, begin))
         self.save()
 
     def promises(self, turn: Sequence[int] = ()) -> Promises:
-        """Return what jobs were promised when they would have had their turn in this order, without us."""
+        """Return the deadlines promised to jobs when this was their order without fedsched's changes."""
         return Promises(self.promised, self.deadlines, turn)
 
     def promise(self, deadlines: Mapping[int, float]) -> None:
-        """Write down by when jobs are to have started; what was promised them first stays written."""
+        """Record the deadlines of jobs; the first deadline of each job is kept as well."""
         before = self.deadlines, self.promised
         self.deadlines = {**self.deadlines, **deadlines}
         self.promised = {**deadlines, **self.promised}
@@ -153,11 +153,12 @@ class Undo:
         *,
         unread: Collection[int] = (),
     ) -> list[SlurmJob]:
-        """Go with what has become of jobs, and return those whose Nice somebody else has changed: it is theirs now.
+        """Update the entries to the queue as it is, and return the jobs that have a Nice from outside fedsched.
 
-        Who has left the queue is forgotten, for what he had does not matter any more. Who runs is not: he may be begun
-        anew, with the Nice that he has, and so may tasks that have left their array. What is said of another user's
-        job than the queue has by that number takes no effect; it stays written until that number leaves the queue.
+        Such a Nice becomes the one that the job gets back. Entries of jobs that have left the queue are dropped.
+        Running jobs keep theirs, since they may be requeued with the Nice that they have; so do tasks that have left
+        their array. An entry is ignored if its job number now belongs to another user, and kept until that number
+        leaves the queue.
 
         Parameters
         ----------
@@ -202,7 +203,7 @@ class Undo:
         return others
 
     def _of(self, job: SlurmJob) -> Former | None:
-        """Return what a job had; of a task that has left its array since, what that had."""
+        """Return the entry of a job; for a task that has left its array since, the entry of the array."""
         whole, _, task = job.target.partition("_")
         array = self.jobs.get(digits_of(whole) or 0) if task else None
         own = self.jobs.get(job.number)
@@ -211,7 +212,7 @@ class Undo:
         return own
 
     def save(self) -> None:
-        """Write the file; where there is nothing to undo, there is none."""
+        """Write the file, or remove it if there is nothing to undo."""
         said = {
             "kind": KIND,
             "cluster": self.cluster,

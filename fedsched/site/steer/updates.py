@@ -1,6 +1,6 @@
-"""The commands that change a queue, as pure functions of what is to be: Nice, begin times, clusters, and undoing them.
+"""Commands that change a queue, from pure functions: they set Nice, begin times and clusters, and undo that.
 
-There is none that holds a job: who holds and dies leaves it held for ever.
+No command holds a job: if the process that holds it died, the job would stay held for ever.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ def give_nice(target: str, nice: int) -> Command:
 
 
 def begin_at(target: str, when: float) -> Command:
-    """Return the command by which a job does not begin before so many seconds since 1970.
+    """Return the command that sets a job's begin time, in seconds since 1970.
 
-    That is the same time to every clock and in every zone, and Slurm tells it back to the second: so it is known whose
-    it is. One that is over is the controller's present to it.
+    Such a time does not depend on time zones, and Slurm reports it to the second, so that fedsched recognises its own
+    begin times. The controller takes a time in the past as the present.
     """
     return ("scontrol", "update", f"JobId={target}", f"StartTime=uts{round(when)}")
 
 
 def bind(target: str, clusters: str) -> Command:
-    """Return the command after which a job of a federation starts on these of its clusters alone."""
+    """Return the command that restricts a job of a federation to these of its clusters."""
     return ("scontrol", "update", f"JobId={target}", f"Clusters={clusters}")
 
 
@@ -41,15 +41,15 @@ def look_at(number: int) -> Command:
 
 
 def commands_of(plan: Plan) -> list[Command]:
-    """Return the commands that a plan is carried out by."""
+    """Return the commands that carry out a plan."""
     return [give_nice(job.target, plan.niceties[job.number]) for job in plan.changes]
 
 
 def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
-    """Give the commands that undo all that is still to be undone, of jobs that wait and of those that run.
+    """Give the commands that undo all remaining changes, of waiting and of running jobs.
 
-    Who runs may be begun anew, with the Nice that he has. What jobs have that neither we gave them nor they had before
-    is somebody else's doing, and stays; so does all that another user's job has.
+    Running jobs are included, since they may be requeued with the Nice that they have. Values that fedsched did not set
+    stay, and so do all values of another user's job.
     """
     for job in queue.jobs:
         former = undo.jobs.get(job.number)

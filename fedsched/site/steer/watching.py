@@ -1,4 +1,4 @@
-"""Watching: plans again whenever the set of jobs changes, and leaves nothing behind."""
+"""Watch a queue: plan again whenever its jobs change, and undo all changes at the end."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 INTERVAL = 30.0  # seconds between two looks
 PATIENCE = 5  # looks in a row that may fail before it gives up
-STUBBORN = 20  # jobs, at most, that are found in one look to have a priority set by hand, or not to be changed
+STUBBORN = 20  # jobs, at most, that one look gives up: with a priority set by hand, or refused by Slurm
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Begin times of jobs that are to wait although there may be nodes for them, as one look finds them.
+    """Begin times that hold jobs back although nodes may be free for them, as one look finds them.
 
     Parameters
     ----------
     seconds
-        How far ahead a begin time is; it runs out by itself.
+        How many seconds ahead a begin time is set; it expires by itself.
     now
         The controller's time.
     ours
-        The begin time of each job that has one from us.
+        The begin time of each job that has one from fedsched.
     """
 
     hand: Hand
@@ -51,7 +51,7 @@ class Lease:
 
     @classmethod
     def found(cls, hand: Hand, seconds: float, queue: Queue) -> Lease:
-        """Return those that Slurm tells of: what a job was given last it may not have got, or not kept."""
+        """Return the begin times that Slurm reports: a job may not have got the last one sent, or not kept it."""
         former = hand.undo.jobs
         ours = {
             job.number: job.eligible for job in queue.jobs if job.number in former and former[job.number].began(job)
@@ -59,7 +59,7 @@ class Lease:
         return cls(hand, seconds, queue.now, ours)
 
     def lifted(self, queue: Queue) -> Queue:
-        """Return the queue with the jobs that only our begin times keep as those that wait their turn."""
+        """Return the queue in which the jobs that fedsched's begin times hold back wait in turn."""
         return replace(
             queue,
             jobs=tuple(
@@ -69,7 +69,10 @@ class Lease:
         )
 
     def apply(self, plan: Plan) -> None:
-        """Let jobs begin that the plan starts now, and who is next; keep the other ones of those that it steers."""
+        """Release the steered jobs that the plan starts now, then the next one, and hold back the other steered jobs.
+
+        If the plan saves no mean wait, all steered jobs are released.
+        """
         queue = plan.queue
         check_federation(queue)
         check_lease(queue)
@@ -82,13 +85,13 @@ class Lease:
                 self.release(one.job)
             else:
                 self._hold_back(one.job)
-        # Slurm keeps nodes for who is next, so that nobody who comes takes them; last, when the others may begin.
+        # Slurm then reserves nodes for the next job, against newcomers. Released last, after the jobs that start now.
         for one in plan.starts:
             if one.job.number == plan.next_due:
                 self.release(one.job)
 
     def renew(self, queue: Queue) -> None:
-        """Move begin times on that would be over before the look after the next."""
+        """Renew the begin times that have less than half of their time left."""
         for job in queue.waiting:
             if job.number in self.ours:
                 self._hold_back(job)
@@ -101,23 +104,23 @@ class Lease:
         self.hand.run(job, begin_at(job.target, begin))
 
     def release(self, job: SlurmJob) -> None:
-        """Let a job begin that we keep from it."""
+        """Release a job that fedsched's begin time holds back."""
         if self.ours.get(job.number, 0.0) > self.now:
             self.hand.run(job, begin_at(job.target, self.now))
 
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a queue, and steers it.
+    """Looks at a queue again and again, and steers it.
 
     Parameters
     ----------
     aims
-        What plans are after.
+        What plans aim at.
     interval
         Seconds between two looks.
     lease
-        None: by Nice. Else by begin times, each so many seconds ahead, which are renewed while this lives.
+        None: steer by Nice. Else steer by begin times so many seconds ahead, renewed as long as the watch runs.
     told
         Called with what is done, a line each.
     """
@@ -133,7 +136,7 @@ class Watch:
     _failures: int = 0
     _seen: object = None
     _order: tuple[int, ...] = ()
-    _turn: tuple[int, ...] = ()  # in which jobs would have it without us
+    _turn: tuple[int, ...] = ()  # the jobs' order at the last plan, without fedsched's changes
     _leave: frozenset[int] = frozenset()
     _unread: frozenset[int] = frozenset()
 
@@ -153,13 +156,13 @@ class Watch:
 
     @property
     def hand(self) -> Hand:
-        """Return who changes jobs."""
+        """Return the `Hand` that changes jobs."""
         return Hand(self.runner, self.undo, self.told)
 
     def look(self) -> Plan | None:
-        """Look once, and return the plan that was carried out; None where nothing had to be done.
+        """Look once, and return the plan that was carried out; None if nothing had to be done.
 
-        A look that fails changes nothing; after some in a row it is an error.
+        A look that fails changes nothing more; it raises after `PATIENCE` failures in a row.
         """
         began = time.monotonic()
         try:
@@ -184,14 +187,14 @@ class Watch:
                 return self._steered(queue)
             except (SetByHandError, RefusedError) as error:
                 self._seen = None
-                queue = read_queue(self.runner)  # if nobody answers, a refusal says nothing of the job
+                queue = read_queue(self.runner)  # raises if no controller answers: a refusal then says nothing
                 self._let_be(error, queue)
                 if self.aims.most is not None:  # that many were changed, if in vain: the next look goes on
                     return None
         return None
 
     def _let_be(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
-        """Leave a job alone from here on; but not if other tasks of its array wait by now than were to be changed."""
+        """Leave a job alone from here on, unless it was refused since other tasks of its array wait by now."""
         if isinstance(error, SetByHandError):
             self.told(str(error))
             self._leave |= {error.number}
@@ -251,7 +254,7 @@ class Watch:
         return found
 
     def _is_seen(self, queue: Queue) -> bool:
-        """Return whether nothing has changed since the last plan: the jobs, who is up, and the order of priorities."""
+        """Return whether the jobs, the nodes that are up, and the order of priorities are as at the last plan."""
         if queue.identity() != self._seen:
             return False
         if self.lease is not None:
@@ -262,7 +265,7 @@ class Watch:
         return order == [number for number in self._order if number in waiting]
 
     def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
-        """Look again and again; however that ends, all that was changed is undone."""
+        """Look again and again; however that ends, all changes are undone."""
         with only_one(self.undo.path):
             try:
                 done = 0
@@ -275,7 +278,7 @@ class Watch:
                 self.close()
 
     def close(self) -> None:
-        """Give all jobs back what they had."""
+        """Give all jobs back what they had before."""
         undone, others = self.hand.restore()
         self.told(f"undone: {counted(undone, 'job')}")
         for job in others:
