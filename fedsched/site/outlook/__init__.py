@@ -1,4 +1,4 @@
-"""A Slurm's queue as it is now: when its jobs will start, as a range, and what keeps each from starting."""
+"""Forecast when the jobs of a live Slurm queue will start, as ranges, and tell what keeps each from starting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps a job out of its turn, whatever nodes are free: holds, times, other jobs, limits, reservations, nodes."""
+"""What blocks a job whatever nodes are free: holds, begin times, dependencies, limits, reservations, nodes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _CONDITION = re.compile(r"(\w+)((?::[\d_*+]+)*)(?:\((\w+)\))?", re.ASCII)
 
 
 class Gate(NamedTuple):
-    """Something that a job waits for before it has its turn.
+    """A reason that blocks a job before it competes for free nodes.
 
     Parameters
     ----------
     jobs
-        Who is in its way, as squeue calls them.
+        The jobs in its way, by their names in squeue.
     over
-        When that is over by what is known, NaN where nobody knows, infinite where it never is by itself.
+        When the reason ends, as far as is known; NaN if unknown, infinite if it never ends by itself.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Gate(NamedTuple):
 
 
 def gates_of(present: Present, job: SlurmJob, outlook: Outlook) -> Iterator[Gate]:
-    """Give what keeps a waiting job out of its turn."""
+    """Give the reasons that block a waiting job."""
     queue = present.queue
     reason = job.reason.replace(" ", "")
     if job.is_held:
@@ -69,7 +69,7 @@ def gates_of(present: Present, job: SlurmJob, outlook: Outlook) -> Iterator[Gate
 
 
 def unnamed(job: SlurmJob) -> Gate:
-    """Return what is left to say where only Slurm knows why a job waits."""
+    """Return the reason that Slurm reports, for a job that waits for nothing else that is known."""
     return Gate(OTHER, f"Slurm says {job.reason or 'nothing'}, and nothing else is known of that")
 
 
@@ -104,7 +104,7 @@ def _dependencies(queue: Queue, job: SlurmJob, outlook: Outlook) -> Iterator[Gat
                 ends.append((found.by_limits if found else math.nan) if waits_for_start else
                             expected_end(one, queue, found))  # fmt: skip
     if not others and not lost and not reason.startswith("DEPENDENCY"):
-        return  # all that it names has come
+        return  # all its dependencies are met
     told = f"it waits for {counted(len(others), 'job')} ({first_of(others)})" if others else "it depends on others"
     told += f"; {first_of(lost)} no longer in the queue" if lost else ""
     told += f": {text}" if text else ""
@@ -128,7 +128,7 @@ def _limits(present: Present, job: SlurmJob) -> Iterator[Gate]:
         for full in FullLimits(present.queue, present.limits).of(job):
             told = True
             yield Gate(LIMIT, full.words, full.jobs, full.over)
-    except TraceError as error:  # whose association no file has
+    except TraceError as error:  # no file has its association
         told = True
         if is_limit(job.reason):
             yield Gate(LIMIT, f"its limits are not known: {error}")

@@ -1,14 +1,15 @@
-"""Ranges widened or narrowed by how far earlier forecasts for the same cluster were off, as far as that is known now.
+"""Calibrate the ranges of forecasts: widen or narrow them by the errors of earlier forecasts for the same cluster.
 
-At each of many earlier moments it is forecast from what was known then when who waited would start. Of each start the
-distance from its median is measured in units of its own: how wide the range was on that side, and a part of how far the
-queue reached. Who waits still has been off by so much at least (Kaplan and Meier). All forecasts of one moment count as
-one, for they share their run times, and those of long ago for less. The ends of a range are put where the quantiles of
-these distances are; so long as moments are few, what forecasts of other clusters were off by counts beside them.
+At each of many earlier moments, the starts of the jobs that waited then are forecast from what was known then. The
+error of a forecast is the distance of the start from the median, in units of its own: the width of the range on that
+side, plus a part of the time until the queue's last start. A job that still waits has at least its error so far (it is
+censored: Kaplan and Meier). All forecasts of one moment together count as one, since they share their run times; older
+moments count for less. The ends of a range are put at the quantiles of these errors. As long as there are few moments,
+the errors of forecasts for other clusters count as well.
 
-Such ranges have been wrong before, too. So of each start it is looked at which share a range, calibrated by what was
-known at its moment, would have had to be for to hold it; a range that is to hold 80 % is made for the share that 80 %
-of these are within.
+Such ranges have errors, too. For each start it is therefore determined for which share a range, calibrated by what was
+known at its moment, would have had to be made to hold it. A range that is to hold 80 % of the starts is made for the
+share that is enough for 80 % of the earlier starts.
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ if TYPE_CHECKING:
 
 EARLIER = 40  # moments
 DRAWN = 40  # replays at each of them, at most
-LEAST = 20  # starts: with fewer, ranges are left as drawn
-DRAWN_SHARE = 0.8  # the part of the replays whose range is the measure
-REACH = 0.05  # the part of the time until the queue's last start that is added to it
+LEAST = 20  # earlier starts: with fewer, ranges are left as the replays give them
+DRAWN_SHARE = 0.8  # the share of the replays in the range in units of which errors are measured
+REACH = 0.05  # the part of the time until the queue's last start that is added to the unit
 MINUTE = 60.0
-# What forecasts of fourteen recorded days were off by, as quantiles, and how many moments they count as.
+# Quantiles of the errors of forecasts for fourteen recorded days, and how many moments they count as.
 USUAL = (
     -2.04, -1.11, -0.86, -0.73, -0.63, -0.54, -0.46, -0.39, -0.32, -0.26, -0.21, -0.16, -0.11, -0.07, -0.03, 0.01,
     0.04, 0.09, 0.13, 0.18, 0.23, 0.27, 0.32, 0.38, 0.44, 0.49, 0.56, 0.62, 0.70, 0.78, 0.88, 0.96, 1.04, 1.16, 1.34,
     1.57, 1.96, 2.60, 3.95, 8.96,
 )  # fmt: skip
 USUAL_MOMENTS = 4.0
-EVERY_SHARE, EVERY_SHARE_MOMENTS = np.arange(1, 41) / 40.0, 1.0  # ranges that hold just what they are made for
-RECENT = 0.3  # the part of the past after which a moment counts half as much
-FARTHEST = 5.0  # units from a median that an end of a range is, at most
+EVERY_SHARE, EVERY_SHARE_MOMENTS = np.arange(1, 41) / 40.0, 1.0  # ranges that hold just the share they are made for
+RECENT = 0.3  # age at which a moment counts half as much, as a part of the past
+FARTHEST = 5.0  # units, at most, between a median and an end of its range
 
 
 class Said(NamedTuple):
-    """Forecasts of one moment, a row a job: seconds from the moment on, the range that of `DRAWN_SHARE`."""
+    """Forecasts of one moment, a row a job, in seconds from the moment; ranges hold `DRAWN_SHARE` of the replays."""
 
     moment: float
     number: NDArray[np.int64]
@@ -62,14 +63,14 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, moment: float, starts: Mapping[int, Column]) -> Said:
-        """Return what replays say, of each job its starts in all of them."""
+        """Return the forecasts from each job's starts in all replays."""
         levels = [(1.0 - DRAWN_SHARE) / 2.0, 0.5, (1.0 + DRAWN_SHARE) / 2.0]
         found = np.array([np.quantile(one, levels) for one in starts.values()]).reshape(-1, 3) - moment
         return cls(moment, np.array(list(starts), dtype=np.int64), *found.T)
 
     @property
     def units(self) -> tuple[Column, Column]:
-        """Return what distances below the medians are measured in, and those above."""
+        """Return the units of distances below the medians, and those of distances above them."""
         more = MINUTE + REACH * max(0.0, float(self.median.max(initial=0.0)))
         below = np.minimum(self.median - self.earliest + more, np.maximum(self.median, 0.0) + MINUTE)
         return below, self.latest - self.median + more
@@ -82,10 +83,10 @@ class Said(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """How far outcomes lie from medians, in units, sorted, with the share of all that lie no higher.
+    """Errors of earlier forecasts: sorted distances from the medians, in units, and the share that lies no higher.
 
-    `needed` are the shares that ranges would have had to be for to hold outcomes, sorted, with the part of the outcomes
-    that need no more. `starts` are the earlier starts that tell of it, at so many `moments`.
+    `needed` are the shares, sorted, for which ranges would have had to be made to hold the outcomes; `held` is the part
+    of the outcomes that need no more. `starts` is the number of earlier starts behind this, `moments` that of moments.
     """
 
     off: Column
@@ -97,11 +98,11 @@ class Calibration(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Return whether so many earlier starts are known that ranges are moved."""
+        """Return whether enough earlier starts are known to calibrate ranges."""
         return self.starts >= LEAST
 
     def ranges(self, said: Said, share: float) -> tuple[Column, Column]:
-        """Return the ends of ranges that hold such a share of the starts, on either side of the medians."""
+        """Return the lower and the upper ends of ranges that hold such a share of the starts."""
         made_for = _quantile(self.needed, self.held, share)
         low, high = (_quantile(self.off, self.share, (1.0 + side * made_for) / 2.0) for side in (-1.0, 1.0))
         low, high = max(min(low, 0.0), -FARTHEST), min(max(high, 0.0), FARTHEST)
@@ -110,7 +111,7 @@ class Calibration(NamedTuple):
         return np.maximum(0.0, median + low * below), median + high * above
 
     def needs(self, off: Column, begun: NDArray[np.bool_]) -> Column:
-        """Return for which share a range is made that holds who is off by so much; who waits still needs no less."""
+        """Return the share for which a range must be made to hold each error; a lower bound for jobs still waiting."""
         at = np.searchsorted(self.off, off, side="right")
         no_higher = np.where(at > 0, self.share[at - 1], 0.0)
         return np.maximum(0.0, np.where(off < 0.0, np.where(begun, 1.0 - 2.0 * no_higher, 0.0), 2.0 * no_higher - 1.0))
@@ -134,19 +135,19 @@ class Earlier:
 
     @classmethod
     def of(cls, said: Iterable[Said], past: Past) -> Earlier:
-        """Return what these are, in the order of their moments."""
+        """Return these forecasts, which come in the order of their moments."""
         found = cls(past)
         for one in said:
             found.add(one)
         return found
 
     def add(self, said: Said) -> None:
-        """Add what is forecast at a moment behind those that are there."""
+        """Add the forecasts of a later moment."""
         if said.number.size:
             self._made.append(_Made(said, self.by(said.moment), self._past))
 
     def by(self, now: float) -> Calibration:
-        """Return what they tell by a moment."""
+        """Return the calibration from what was known of the forecasts by a moment."""
         off, needed = _Outcomes(np.array(USUAL), USUAL_MOMENTS), _Outcomes(EVERY_SHARE, EVERY_SHARE_MOMENTS)
         starts = moments = 0
         for made in self._made:
@@ -163,7 +164,7 @@ class Earlier:
 
 
 class _Found(NamedTuple):
-    """What has come of the forecasts of a moment: how far they are off, what ranges were to be for, who began."""
+    """Outcomes of the forecasts of a moment: errors, shares that ranges needed, and which jobs have started."""
 
     off: Column
     needed: Column
@@ -172,18 +173,18 @@ class _Found(NamedTuple):
 
 
 class _Made:
-    """Forecasts of a moment, the calibration of then, and what has come of them."""
+    """Forecasts of a moment, the calibration known then, and their outcomes."""
 
     def __init__(self, said: Said, calibration: Calibration, past: Past) -> None:
         self.said, self.calibration = said, calibration
         numbers = said.number.tolist()
         self._start = np.array([past.starts.get(job, np.nan) for job in numbers])
         self._gone = np.array([past.withdrawn.get(job, np.inf) for job in numbers])
-        self._last = self._start.max()  # NaN where somebody never began
+        self._last = self._start.max()  # NaN if some job never started
         self._at_last: _Found | None = None
 
     def by(self, now: float) -> _Found:
-        """Return what has come of them by a moment; once all have begun, that is the same for ever."""
+        """Return the outcomes by a moment; once all jobs have started, they do not change any more."""
         if now >= self._last and self._at_last is not None:
             return self._at_last
         begun = self._start <= now
@@ -195,19 +196,19 @@ class _Made:
 
 
 class _Outcomes:
-    """Values, of which those of jobs that wait still are at least so high; those of one moment weigh as one."""
+    """Values, which are lower bounds for jobs that still wait; all values of one moment together weigh as one."""
 
     def __init__(self, usual: Column, moments: float) -> None:
         self._value, self._known, self._weight = [usual], [np.ones(usual.size, dtype=np.bool_)], [moments]
 
     def add(self, value: Column, known: NDArray[np.bool_], weight: float) -> None:
-        """Add those of a moment."""
+        """Add the values of a moment."""
         self._value.append(value)
         self._known.append(known)
         self._weight.append(weight)
 
     def shares(self) -> tuple[Column, Column]:
-        """Return the values sorted, and which share of all is no higher than each (Kaplan and Meier)."""
+        """Return the sorted values, and the share of all that is no higher than each (Kaplan and Meier)."""
         value, known = np.concatenate(self._value), np.concatenate(self._known)
         sizes = [one.size for one in self._value]
         weight = np.repeat(np.array(self._weight) / sizes, sizes)
@@ -218,13 +219,13 @@ class _Outcomes:
 
 
 def earlier(first: float, now: float, count: int) -> list[float]:
-    """Return moments before now, evenly but for the first, at which nothing was known."""
+    """Return evenly spaced moments before now, without the first one, at which nothing was known."""
     found: list[float] = np.unique(np.floor(np.linspace(first, now, count + 1, endpoint=False)[1:])).tolist()
     return found
 
 
 def said_at(queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, seed: int) -> list[Said]:
-    """Return what is forecast of a queue; nothing where nobody waits."""
+    """Return the forecasts for a queue; nothing if no job waits."""
     queue = in_turn(queue, limits)
     if not queue.waiting:
         return []

@@ -1,4 +1,4 @@
-"""Why a job does not start now: each thing that keeps it, who is in its way, and when it would start without that."""
+"""Why a job does not start now: each cause, the jobs in its way, and when it would start without that cause."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from fedsched.site.steer import Queue, SlurmJob
 
 RESOURCES, AHEAD = "resources", "jobs ahead"
-SAME = 1.0  # seconds within which two starts are one
+SAME = 1.0  # seconds within which two starts count as the same
 IN_TURN = "PRIORITY"
-LAST = 1  # the least priority: behind everybody
+LAST = 1  # the least priority: behind all other jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Cause:
     what
         In words.
     jobs
-        Who is in its way, as squeue calls them.
+        The jobs in its way, by their names in squeue.
     over
-        When that is over, by what is known and the limits of those in its way; NaN where nobody knows, infinite where
-        it never is by itself.
+        When the cause ends, by what is known and by the limits of the jobs in its way; NaN if unknown, infinite if it
+        never ends by itself.
     without
-        When the job would start if only this were not; None where another cause has no known end.
+        When the job would start without this cause; None if another cause has no known end.
     """
 
     kind: str
@@ -59,14 +59,14 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What keeps a job from starting, the deciding cause first; none at all: it starts when Slurm looks next.
+    """What keeps a job from starting, the deciding cause first; without any cause, it starts in Slurm's next pass.
 
     Parameters
     ----------
     reason
         What Slurm itself says.
     forecast
-        When it will start as things are; None where some cause has no known end.
+        When it will start as things are; None if some cause has no known end.
     """
 
     present: Present
@@ -78,14 +78,14 @@ class Why:
 
 
 def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = SHARE, seed: int = 0) -> Why:
-    """Return what keeps a job from starting now, and when it would start without each of these things.
+    """Return what keeps a job from starting now, and when it would start without each of these causes.
 
     Parameters
     ----------
     present
         A cluster as it is now.
     job
-        Its number, or that of an array's task: 17, "17_3". Of an array it is the task that has its turn first.
+        Its number, or that of an array's task: 17, "17_3". Of an array, it is the task that comes first in the queue.
     draws, share, seed
         As in `forecast`.
     """
@@ -102,7 +102,7 @@ def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = 
 
 
 def job_called(queue: Queue, name: str) -> SlurmJob:
-    """Return a job of a queue by what squeue calls it; of an array the task that has its turn first."""
+    """Return a job of a queue by its name in squeue; of an array, the task that comes first in the queue."""
     exact = [one for one in queue.jobs if name in (one.target, str(one.number))]
     tasks = [one for one in queue.jobs if one.target.startswith(f"{name}_")]
     inside = [one for one in queue.jobs if _is_in(name, one.target)]
@@ -126,7 +126,7 @@ def _is_in(name: str, target: str) -> bool:
 
 
 class _Asker:
-    """Asks after one job of one queue."""
+    """Finds what keeps one job of a queue from starting."""
 
     def __init__(self, present: Present, job: SlurmJob, draws: int, share: float, seed: int) -> None:
         self.present, self.job = present, job
@@ -138,18 +138,18 @@ class _Asker:
         return forecast(present, draws=self.draws, share=self.share, seed=self.seed)
 
     def answer(self) -> Why:
-        """Return all that keeps the job."""
+        """Return all causes that keep the job from starting."""
         gates = [*gates_of(self.present, self.job, self.outlook)]
         own = self.outlook.of(self.job)
         in_turn = self.job.waits_its_turn(self.present.queue.now)
         if not gates and not in_turn:
             gates = [unnamed(self.job)]
-        if any(gate.kind == LIMIT for gate in gates):  # they say when that is over
+        if any(gate.kind == LIMIT for gate in gates):  # they say when it ends: replays need not apply it
             self.free = frozenset({self.job.number})
         causes = [Cause(*gate, self._without(gates, k)) for k, gate in enumerate(gates)]
         if gates:
             found = self._opened(gates, self.present.queue)
-            if in_turn and {gate.kind for gate in gates} == {NOT_MODELLED}:  # what else keeps it is known
+            if in_turn and {gate.kind for gate in gates} == {NOT_MODELLED}:  # its other causes are known
                 causes += self._in_turn(causes[0].without)
         else:
             causes, found = self._in_turn(own), own
@@ -158,9 +158,9 @@ class _Asker:
             notes.append("assumed: once it is released it has its turn behind all others")
         return Why(self.present, self.job, self.job.reason, tuple(causes), found, tuple(notes))
 
-    # ---- what keeps it out of its turn
+    # ---- what blocks it whatever nodes are free
     def _without(self, gates: Sequence[Gate], k: int) -> Forecast | None:
-        """Return when it would start without one gate."""
+        """Return when it would start without one of the blocking reasons; None if another one has no known end."""
         queue = self.present.queue
         if gates[k].kind == NODES_DOWN:
             up = {name for name in Room(queue, self.job).all}
@@ -174,7 +174,7 @@ class _Asker:
         return self._opened([*gates[:k], *gates[k + 1 :]], queue, job)
 
     def _opened(self, gates: Sequence[Gate], queue: Queue, job: SlurmJob | None = None) -> Forecast | None:
-        """Return when it, or another in its place, starts if gates open when that is known; None if that is not."""
+        """Return when the job, or `job` in its place, starts after these reasons end; None if an end is unknown."""
         if not all(math.isfinite(gate.over) for gate in gates):
             return None
         begin = max((gate.over for gate in gates), default=queue.now)
@@ -188,7 +188,7 @@ class _Asker:
         jobs = tuple(there if one.number == there.number else one for one in queue.jobs)
         return self._outlook(replace(self.present, queue=replace(queue, jobs=jobs), free=self.free)).of(there)
 
-    # ---- what keeps it once it has its turn
+    # ---- what keeps it once nothing blocks it
     def _in_turn(self, own: Forecast | None) -> list[Cause]:
         queue, job = self.present.queue, self.job
         room = Room(queue, job)
@@ -216,7 +216,7 @@ class _Asker:
         return causes
 
     def _ahead(self, room: Room) -> list[SlurmJob]:
-        """Return who has his turn before the job, and may have some of its nodes."""
+        """Return the jobs that are ahead of the job in the queue, and may use some of its nodes."""
         queue = self.present.queue
         of_partition = {one.name: one.nodes for one in queue.partitions}
         found = []
@@ -228,9 +228,9 @@ class _Asker:
         return found
 
     def _pushed(self, before: Sequence[SlurmJob]) -> tuple[SlurmJob | None, Forecast]:
-        """Return the first of those before the job who delays it, and when it would start before all of them.
+        """Return the first of the jobs ahead that delays the job, and when it would start ahead of all of them.
 
-        The further to the front its turn is, the sooner it starts: so who delays it first is found by halving.
+        The further ahead it is placed, the sooner it starts, so the first job that delays it is found by bisection.
         """
         queue = in_turn(self.present.queue, self.present.limits)
         picture = picture_within(queue, self.present.limits, self.present.free)

@@ -1,4 +1,4 @@
-"""The queue of a dump: as squeue told of it when the dump was taken, or as the records have it at any moment before."""
+"""Read the queue of a dump: as squeue printed it when the dump was taken, or from records, at any moment before."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 
-TASKS = 1_000_000_000  # by which a task's number is made of its array's: far above every number of a job
-PARTS = 900_000_000  # and by which that of a part of a heterogeneous job is
+TASKS = 1_000_000_000  # factor that makes a task's number from its array's: far above every job number
+PARTS = 900_000_000  # offset in the number of a part of a heterogeneous job
 FEATURES = "features"
 _TASK = re.compile(r"(\d{1,12})(?:_(\d{1,9})|\+(\d{1,9}))?", re.ASCII)
 _SIZES = {"K": 1024, "M": 1024**2}
@@ -42,9 +42,9 @@ _SIZES = {"K": 1024, "M": 1024**2}
 class Factors:
     """The priorities of a dump's jobs at any moment of it.
 
-    Age, size, partition, QOS and association are computed. What the shares add is on record as a job begins alone, in
-    the priority that is noted then: of each user it is what the latest of his jobs tells that had begun by the moment,
-    and the median of all such users for who has none.
+    The factors of age, size, partition, QOS and association are computed. What fair share adds is on record only in the
+    priority that is noted when a job starts. For each user and account it is taken from the latest job that had started
+    by the moment; for users without one, it is the median of the others.
     """
 
     def __init__(self, site: Site) -> None:
@@ -56,11 +56,11 @@ class Factors:
 
     @property
     def there(self) -> bool:
-        """Return whether priorities are made of factors at all; else a later job comes behind earlier ones."""
+        """Return whether priorities are made of factors; else jobs are in the order in which they became eligible."""
         return self.parameters.multifactor
 
     def at(self, moment: float, rows: Rows) -> Column:
-        """Return the priorities of runs at a moment of the wall."""
+        """Return the priorities of runs at a moment of the wall clock."""
         records = self.site.records
         shares = self._shares(moment)
         unknown = float(np.median(list(shares.values()))) if shares else 0.0
@@ -69,7 +69,7 @@ class Factors:
         return np.maximum(1.0, self._asked(rows) + age + of_user)
 
     def _shares(self, moment: float) -> dict[tuple[str, str], float]:
-        """Return what shares added to the latest start of everybody by a moment."""
+        """Return what fair share added to the priority at each user's latest start by a moment."""
         records = self.site.records
         begun = np.flatnonzero((records.start <= moment) & (records.priority > 0))
         begun = begun[np.argsort(records.start[begun], kind="stable")]
@@ -88,7 +88,7 @@ class Factors:
         return weight * np.clip(seconds / most, 0.0, 1.0) if 0.0 < most < np.inf else np.zeros(seconds.size)
 
     def _asked(self, rows: Rows) -> Column:
-        """Return the factors that no clock changes."""
+        """Return the sum of the factors that do not change with time."""
         found = np.empty(rows.size)
         for k, row in enumerate(rows.tolist()):
             found[k] = self._of(row)
@@ -109,7 +109,7 @@ class Factors:
 
 
 def ran_by(site: Site, moment: float) -> Ran:
-    """Return the runs that had ended of themselves by a moment of the wall, and behind them those that went on then."""
+    """Return the runs that had ended by a moment of the wall clock, unless preempted, then those that still ran."""
     records = site.records
     over = np.flatnonzero((records.end <= moment) & ~records.preempted)
     over = over[np.argsort(records.end[over], kind="stable")]
@@ -135,10 +135,11 @@ def queue_of(site: Site) -> tuple[Queue, list[str]]:
 def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Queue, list[str]]:
     """Return the queue at a moment of the dump as the records have it, and what is assumed of it.
 
-    `frame` is the cluster as the dump tells of it, for those who look at many moments.
+    `frame` is what `frame_of` returns; callers that look at many moments read it once.
 
-    Where priorities are made of factors, jobs have their turn by what was known of these at the moment; else as they
-    became eligible. Who was not eligible yet waits for what nobody knew, unless it was a time that he had asked for.
+    If priorities are made of factors, jobs are ordered by what was known of these at the moment; else by when they
+    became eligible. A job that was not eligible yet waits for a begin time, if it asked for one; else for something
+    that was not known then.
     """
     records = site.records
     begun = records.start <= moment
@@ -155,7 +156,7 @@ def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Que
 
 
 def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]:
-    """Return by what jobs have their turn at a moment, the greatest first."""
+    """Return the priorities of jobs at a moment; the greatest comes first."""
     factors = Factors(site)
     if factors.there:
         return factors.at(moment, rows).astype(np.int64).tolist()  # type: ignore[no-any-return]
@@ -180,7 +181,7 @@ def frame_of(site: Site) -> Queue:
 
 
 def _with_nodes(queue: Queue) -> tuple[Queue, list[str]]:
-    """Return the queue in which everybody who runs has nodes that are known, and what is assumed for that."""
+    """Return the queue in which each running job has known nodes, and what is assumed for that."""
     there = {node.name for node in queue.nodes}
     taken = {name for job in queue.running for name in job.hosts}
     without = [job for job in queue.running if not job.hosts or not set(job.hosts) <= there]
@@ -255,7 +256,7 @@ def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _with_bars(cells: list[str], head: list[str]) -> list[str]:
-    """Return cells of a line with the bars of the features put back: no other column has any."""
+    """Return the cells of a line with the features rejoined: no other column contains the separator |."""
     more = len(cells) - len(head)
     if more <= 0 or FEATURES not in head:
         return cells

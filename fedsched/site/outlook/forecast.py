@@ -1,4 +1,4 @@
-"""When waiting jobs will start: replays of the queue with run times drawn from what users' jobs have used."""
+"""Forecast when waiting jobs will start, by replays of the queue with run times drawn from users' past jobs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ IN_TURN = "assumed: nobody starts before those in front of him, for sched/builti
 
 
 class Forecast(NamedTuple):
-    """When a job will start; times like the queue's.
+    """When a job will start; times as in the queue.
 
-    As many starts lie before `earliest` as after `latest`, of the replays or, where these are calibrated, of what
-    earlier forecasts tell. `by_limits` is the start if every job ran to its limit, which is what `squeue --start`
-    counts with.
+    As many starts lie before `earliest` as after `latest`: starts in the replays or, if ranges are calibrated, starts
+    by the errors of earlier forecasts. `by_limits` is the start if every job ran to its limit, as `squeue --start`
+    assumes.
     """
 
     job: SlurmJob
@@ -47,7 +47,7 @@ class Forecast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Forecasts of those who wait, in the order of their turn.
+    """Forecasts of the waiting jobs, in the order of the queue.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Outlook:
     notes
         What is assumed, not modelled or left aside.
     unknown
-        What keeps jobs that have no forecast because it is not in the replays, by their numbers.
+        What keeps each job that has no forecast because the replays do not model it, by job number.
     """
 
     present: Present
@@ -67,7 +67,7 @@ class Outlook:
     unknown: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, job: SlurmJob) -> Forecast | None:
-        """Return the forecast of a job; None where there is none."""
+        """Return the forecast of a job; None if there is none."""
         return next((one for one in self.forecasts if one.job.number == job.number), None)
 
 
@@ -84,15 +84,15 @@ def forecast(
     Parameters
     ----------
     present
-        A cluster as it is now. Where its records tell of earlier moments, ranges are calibrated by what forecasts made
-        then were off by.
+        A cluster as it is now. If its records tell of earlier moments, ranges are calibrated by the errors of
+        forecasts made then.
     draws
         How many times the queue is replayed, each time with other run times: those of each user's jobs are drawn from
-        what his jobs have used of their limits so far.
+        the parts of their limits that the user's jobs have used so far.
     share
         Which part of the starts a range is to hold.
     seed
-        What is drawn follows from it.
+        The seed of the draws.
     progress
         Called with how many replays are done, of how many.
     """
@@ -121,7 +121,7 @@ def forecast(
 
 
 def _of_old_reasons(queue: Queue) -> list[str]:
-    """Return how many jobs are taken to wait in turn against what Slurm says; nothing if there are none."""
+    """Return in words how many jobs are taken to wait in turn against Slurm's reason; nothing if there are none."""
     old = sum(has_old_reason(queue, job) for job in queue.jobs)
     if not old:
         return []
@@ -136,7 +136,7 @@ def ranged(
     share: float,
     calibration: Calibration | None,
 ) -> tuple[Forecast, ...]:
-    """Return the forecasts of jobs that have such starts in all replays."""
+    """Return the forecasts of jobs from their starts in all replays, calibrated if enough is known."""
     jobs = {job.number: job for job in queue.waiting}
     if calibration is None or not calibration.enough:
         levels = [(1.0 - share) / 2.0, 0.5, (1.0 + share) / 2.0]
@@ -153,7 +153,7 @@ def ranged(
 
 
 def expected_end(job: SlurmJob, queue: Queue, found: Forecast | None) -> float:
-    """Return by when a job has ended by its limit, NaN where nobody knows when it starts."""
+    """Return when a job ends by its limit; NaN if its start is unknown."""
     if job.holds_nodes:
         return job.expected_end(queue.now)
     return math.nan if found is None else found.by_limits + job.limit

@@ -1,4 +1,4 @@
-"""Habits: which part of what they ask for users' jobs have used, and run times of others' jobs drawn from that."""
+"""Habits: which part of their limits users' jobs have run, and run times of current jobs drawn from that."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-LATEST = 100  # ended jobs of a user, at most, that tell of him: habits change
-FEW = 10  # with fewer, everybody's jobs tell of him, too
-OF_ALL = 2000  # of everybody's jobs, the latest
+LATEST = 100  # jobs of a user, the latest, that count at most: habits change
+FEW = 10  # with fewer jobs of a user, the jobs of all users count, too
+OF_ALL = 2000  # jobs of all users, the latest, that count at most
 ENDED = ("COMPLETED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "CANCELLED", "DEADLINE")
 RUNS = "RUNNING"
 
 
 class Ran(NamedTuple):
-    """Runs, the latest last: whose they are, what they asked for, how long they have run, whether that is all."""
+    """Runs, the latest last: user, limit, run time so far (in seconds), and whether they are over."""
 
     user: NDArray[np.object_]
     limit: Column  # seconds
@@ -43,9 +43,9 @@ class Habits:
 
     @classmethod
     def of(cls, ran: Ran) -> Habits:
-        """Return what runs tell: of each user his latest ones, mixed with everybody's where those are few.
+        """Return the habits from runs: those of each user's latest ones, mixed with those of all users if they are few.
 
-        Who still runs tells, too, that he has used no less: else those who end early would be all that is known.
+        Jobs that still run count as having used no less than so far; else only jobs that end early would be known.
         """
         told = (ran.limit > 0.0) & np.isfinite(ran.limit) & (ran.run > 0.0)
         user, part = ran.user[told], np.minimum(ran.run[told] / ran.limit[told], 1.0)
@@ -60,7 +60,7 @@ class Habits:
         for name, mine in rows.items():
             latest = mine[-LATEST:]
             parts = _likely(part[latest], over[latest])
-            if parts.size < FEW:  # as many of everybody's, evenly from the shortest to the longest, as are missing
+            if parts.size < FEW:  # fill up with those of all users, evenly from the shortest to the longest
                 at = np.linspace(0, of_all.size - 1, FEW - parts.size).round().astype(np.int64)
                 parts = np.concatenate([parts, of_all[at]])
             own[name] = np.sort(parts)
@@ -68,7 +68,7 @@ class Habits:
 
     @classmethod
     def none(cls) -> Habits:
-        """Return what is known where no job has ended: that all run to their limits."""
+        """Return the habits if no ended job is known: all jobs run to their limits."""
         return cls({}, np.ones(1), 0)
 
     def parts(self, user: str) -> Column:
@@ -77,10 +77,10 @@ class Habits:
         return found if found.size else np.ones(1)
 
     def drawn(self, jobs: Sequence[SlurmJob], limits: Column, now: float, rng: np.random.Generator) -> Column:
-        """Return a run time for each job: longer than it has run so far, and of alike jobs alike.
+        """Return a run time for each job: longer than it has run so far, and similar for similar jobs.
 
-        Jobs of a user that ask for the same are mostly the same program on other data: they draw one place among what
-        his jobs have run. Each takes that place among what is still possible for it.
+        Jobs of a user with the same nodes and limit are mostly the same program on other data, so they draw one common
+        quantile of the user's run times. Each takes that quantile of the run times that are still possible for it.
         """
         place: dict[tuple[str, int, float], float] = {}
         found = np.empty(len(jobs))
@@ -94,16 +94,16 @@ class Habits:
     def _one(self, user: str, limit: float, sofar: float, at: float) -> float:
         parts = self.parts(user)
         left = parts[int(np.searchsorted(parts, sofar / limit, side="right")) :]
-        if not left.size:  # none of his has run as long: anything until its limit
+        if not left.size:  # none of the user's jobs has run as long: uniform up to its limit
             return sofar + at * max(0.0, limit - sofar)
         return float(left[math.floor(at * left.size)]) * limit
 
 
 def _likely(part: Column, over: NDArray[np.bool_]) -> Column:
-    """Return as many parts as there are, each as likely as the others, sorted; who still runs has used no less.
+    """Return as many parts as there are, equally likely and sorted; the parts of running jobs are lower bounds.
 
-    The distribution is that of Kaplan and Meier: of who has come as far, which share ended there. What is beyond all
-    that ended is taken to be the limit.
+    The distribution is that of Kaplan and Meier: of the jobs that have come as far, the share that ended there. Parts
+    beyond those of all ended jobs are taken to be the whole limit.
     """
     order = np.lexsort((~over, part))
     part, over = part[order], over[order]

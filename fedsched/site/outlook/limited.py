@@ -1,7 +1,8 @@
-"""A queue as it is replayed where limits of QOS and accounts hold: whoever is over one is passed over, as with Slurm.
+"""Replay a queue within limits of QOS and accounts: jobs over a limit are skipped, as in Slurm.
 
-Who runs has what he takes, whether that limit binds him or not, and may have more than a limit lets that was wider when
-he began. Of who waits only what binds him counts. A limit is one of the model's (reading 43), of a label of its own.
+A running job counts towards a limit whether that binds it or not, and may exceed a limit that was wider when it
+started. A waiting job counts only towards limits that bind it. Each limit is a limit of the model (reading 43) on a
+label of its own.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ NOT_AVAILABLE = "REQNODENOTAVAIL"
 
 
 def in_turn(queue: Queue, limits: Limits | None) -> Queue:
-    """Return the queue in which jobs wait in turn that wait for a known limit, or for nodes that are up by now.
+    """Return the queue in which jobs that wait for a known limit, or for nodes that are up by now, wait in turn.
 
-    A known limit is in the replays.
+    The replays apply the known limits.
     """
     queue = nodes_up_again(queue)
     if limits is None:
@@ -44,7 +45,7 @@ def in_turn(queue: Queue, limits: Limits | None) -> Queue:
 
 
 def nodes_up_again(queue: Queue) -> Queue:
-    """Return the queue in which jobs wait in turn whose reason ReqNodeNotAvail is old: enough nodes are up.
+    """Return the queue in which jobs with an outdated reason ReqNodeNotAvail wait in turn: enough nodes are up.
 
     Slurm keeps that reason until it looks at the job anew.
     """
@@ -68,7 +69,7 @@ def _waits_for_one(job: SlurmJob, limits: FullLimits) -> bool:
         return False
     try:
         full = [*limits.of(job)]
-    except TraceError:  # whose association no file has
+    except TraceError:  # no file has its association
         return False
     return bool(full) and all(math.isfinite(one.over) for one in full)
 
@@ -78,7 +79,7 @@ def _never_runs(job: SlurmJob, limits: Limits) -> bool:
 
 
 def picture_within(queue: Queue, limits: Limits | None, free: Collection[int] = ()) -> Picture:
-    """Return a queue as the model has it, within limits; none binds the jobs of these numbers."""
+    """Return a queue as a problem to simulate, within limits; the jobs with the numbers in `free` are exempt."""
     if limits is None:
         return picture_of(queue)
     over = [job for job in queue.waiting if job.number not in free and _never_runs(job, limits)]
@@ -94,16 +95,16 @@ def picture_within(queue: Queue, limits: Limits | None, free: Collection[int] = 
 
 @dataclass(frozen=True, slots=True)
 class _OfLabel(Limit):
-    """A limit of whoever a label names that no user knows of."""
+    """A limit on jobs with an internal label, which users do not see."""
 
     def __post_init__(self) -> None:
         """Take any label's name."""
 
 
 def _within(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
-    """Return the picture with all limits that somebody who waits may come to, as far as they can be said."""
+    """Return the picture with all limits that a waiting job may reach, as far as the model can express them."""
     amount, takes = _taken(picture, limits, free)
-    labels: list[dict[int, str]] = []  # each row is in one counter of a label
+    labels: list[dict[int, str]] = []  # by each label, a row counts towards one limit
     there, unsaid = [], []
     for of, most in amount.items():
         if sum(takes[of].values()) <= most:
@@ -134,7 +135,7 @@ def _within(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
 
 
 def _taken(picture: Picture, limits: Limits, free: Collection[int]) -> tuple[dict[str, int], dict[str, dict[int, int]]]:
-    """Return how much there is of each limit that binds somebody who waits, and which rows take how much of it."""
+    """Return the amount of each limit that binds a waiting job, and how much of it each row takes."""
     waiting, running = picture.jobs[: picture.waiting], picture.jobs[picture.waiting :]
     amount: dict[str, int] = {}
     takes: dict[str, dict[int, int]] = defaultdict(dict)
@@ -145,13 +146,13 @@ def _taken(picture: Picture, limits: Limits, free: Collection[int]) -> tuple[dic
                 takes[part.of][row] = math.ceil(part.weight)
     for row, job in enumerate(running, start=picture.waiting):
         for part in limits.known_parts_of(job):
-            if part.weight <= amount.get(part.of, 0):  # who has more than all of it by himself is left out
+            if part.weight <= amount.get(part.of, 0):  # a job that alone exceeds it is left out
                 takes[part.of][row] = math.ceil(part.weight)
     return amount, takes
 
 
 def _in_model(picture: Picture, takes: Mapping[int, int], most: int) -> dict[str, int] | None:
-    """Return a limit as the model counts, in jobs or in nodes; None where rows take by neither."""
+    """Return a limit as the model counts, in jobs or in nodes; None if the rows' amounts fit neither."""
     weights, tasks = set(takes.values()), picture.workload.tasks
     if len(weights) == 1:
         return {"jobs": most // weights.pop()}

@@ -1,4 +1,4 @@
-"""Limits of QOS and of accounts that have no room for a job, by the same rules as simulations of Slurm's scheduler."""
+"""Find the limits of QOS and accounts that keep a job waiting, by the rules of simulations of Slurm's scheduler."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ if TYPE_CHECKING:
     from fedsched.slurm.priority.associations import Associations
 
 
-# Why Slurm says that a job waits, of limits of jobs, users and accounts; those of partitions have words of their own.
+# Slurm's reasons for jobs that wait for limits of jobs, users and accounts; those of partitions follow below.
 _OF_LIMITS = re.compile(r"(QOS|ASSOC|JOBARRAYTASKLIMIT|MAX|GRP)\w*", re.ASCII)
 OF_PARTITIONS = ("PARTITIONDOWN", "PARTITIONINACTIVE", "PARTITIONNODELIMIT", "PARTITIONTIMELIMIT", "ACCOUNTNOTALLOWED",
                  "QOSNOTALLOWED", "PARTITIONCONFIG")  # fmt: skip
 
 
 def is_limit(reason: str) -> bool:
-    """Return whether a job that waits for this waits for a limit."""
+    """Return whether a reason of Slurm's means that the job waits for a limit."""
     return reason not in OF_PARTITIONS and _OF_LIMITS.fullmatch(reason) is not None
 
 
 class Limits:
-    """Who may have how much, on a cluster that enforces it."""
+    """The limits of QOS and accounts on a cluster that enforces them."""
 
     def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:
         self._parts = Parts(accounts, of_partitions)
 
     @classmethod
     def of_site(cls, site: Site, settings: Queue) -> Limits | None:
-        """Return those of a dump; None where it enforces none, or does not tell of them."""
+        """Return the limits of a dump; None if the cluster enforces none, or the dump does not have them."""
         if site.accounts is None or not are_enforced(settings):
             return None
         partitions = site.machine.conf.partitions.items()
         return cls(site.accounts, {name: line.words.get("qos", "") for name, line in partitions})
 
     def parts_of(self, job: SlurmJob) -> list[Part]:
-        """Return what a job takes of which limits; raise where no file has its association."""
+        """Return how much a job takes of which limits; raise if no file has its association."""
         return self._parts.of(_asked(job))
 
     def known_parts_of(self, job: SlurmJob) -> list[Part]:
-        """Return the same, and nothing for a job whose association no file has, as of a user who has been removed."""
+        """Return the same, but nothing if no file has the job's association, as that of a removed user."""
         try:
             return self.parts_of(job)
         except TraceError:
@@ -65,7 +65,7 @@ def are_enforced(queue: Queue) -> bool:
 
 
 class Full(NamedTuple):
-    """A limit that has no room for a job: who has it, and when enough of them have ended by their own limits."""
+    """A limit without room for a job: the jobs that use it, and when enough of them have ended by their time limits."""
 
     words: str
     jobs: tuple[str, ...]
@@ -73,29 +73,29 @@ class Full(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What of a limit is taken by those who run, by the order in which they end."""
+    """Usage of a limit by running jobs, in order of their ends."""
 
     used: float
     ends: tuple[float, ...]
-    left: tuple[float, ...]  # how much is taken behind each end
+    left: tuple[float, ...]  # how much is used after each end
     jobs: tuple[str, ...]
 
     @classmethod
     def by(cls, who: Iterable[tuple[float, float, str]]) -> _Taken:
-        """Return what these take: when each ends, what he gives back then, and what he is called."""
+        """Return the usage by jobs: of each, its end, the amount that it gives back then, and its name."""
         has = sorted(who)
         used = sum(weight for _, weight, _ in has)
         left = itertools.accumulate((weight for _, weight, _ in has), operator.sub, initial=used)
         return cls(used, tuple(end for end, _, _ in has), tuple(left)[1:], tuple(target for _, _, target in has))
 
     def over(self, part: Part) -> float:
-        """Return when there is room for a part; never, as infinity."""
+        """Return when there is room for a part; infinity if there never is."""
         enough = bisect.bisect_left(self.left, True, key=lambda left: left + part.weight <= part.amount)
         return self.ends[enough] if enough < len(self.ends) else math.inf
 
 
 class FullLimits:
-    """Which limits have no room for who waits: what those who run have of each is looked up once."""
+    """Finds the limits without room for waiting jobs; the usage by running jobs is computed once."""
 
     def __init__(self, queue: Queue, limits: Limits | None) -> None:
         self._limits = limits
@@ -107,7 +107,7 @@ class FullLimits:
         self._taken = {of: _Taken.by(who) for of, who in taken.items()}
 
     def of(self, job: SlurmJob) -> Iterator[Full]:
-        """Give those of a waiting job; nothing where none are enforced, or none are known."""
+        """Give the limits without room for a waiting job; nothing if no limits are enforced, or known."""
         for part in () if self._limits is None else self._limits.parts_of(job):
             has = self._taken.get(part.of) or _Taken.by(())
             if not part.binds or has.used + part.weight <= part.amount:

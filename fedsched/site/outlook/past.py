@@ -1,4 +1,4 @@
-"""A cluster at earlier moments, of which the records tell what had come of those who waited then."""
+"""A cluster at earlier moments; its records tell when the jobs that waited then have started."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HELPFUL = (RESERVATIONS, ACCOUNTS, QOS)
 
 
 class Past:
-    """A dump looked at as of moments of its own."""
+    """A dump, seen as of earlier moments that it covers."""
 
     def __init__(self, site: Site) -> None:
         self.site, self._frame = site, frame_of(site)
@@ -68,12 +68,12 @@ class Past:
 
     @property
     def first(self) -> float:
-        """Return from when on there is a past."""
+        """Return the first moment of the past that is on record."""
         return max(self.site.since, float(self.site.records.submit.min()))
 
     @property
     def last(self) -> float:
-        """Return until when there is one."""
+        """Return the last moment of the past: when the dump was taken."""
         return self.site.dump.taken
 
     def at(self, moment: float) -> tuple[Queue, Habits, list[str]]:
@@ -83,18 +83,18 @@ class Past:
 
     @cached_property
     def starts(self) -> Mapping[int, float]:
-        """Return when each job began, by number; NaN: it did not."""
+        """Return when each job started, by number; NaN if it did not."""
         records = self.site.records
         return dict(zip(records.id.tolist(), records.start.tolist(), strict=True))
 
     @cached_property
     def withdrawn(self) -> Mapping[int, float]:
-        """Return when who never began was cancelled."""
+        """Return when each job that never started was cancelled, by number."""
         records = self.site.records
         return dict(zip(records.id[records.gone].tolist(), records.end[records.gone].tolist(), strict=True))
 
     def calibration(self, draws: int, seed: int) -> Calibration:
-        """Return what forecasts at moments of it were off by, as far as its end tells; computed once."""
+        """Return the calibration from forecasts at moments of the past, as known at its end; computed once."""
         known = (min(draws, DRAWN), seed)
         if known not in self._calibrations:
             said = []

@@ -1,4 +1,4 @@
-"""What is known of a cluster at an instant: its queue, what users' jobs have used, and what holds jobs beside nodes."""
+"""What is known of a cluster at an instant: its queue, what users' jobs have used, its limits and its past."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Present:
     habits
         Which part of their limits users' jobs run.
     limits
-        Who may have how much, where that is enforced and known; else None.
+        The limits of QOS and accounts if these are enforced and known; else None.
     by_the_wall
         Whether times are those of the cluster's wall clock, as a dump has them, and not seconds since 1970.
     notes
         What is assumed or not known.
     past
-        The cluster at earlier moments, where that is on record.
+        The cluster at earlier moments, if that is on record.
     free
-        The numbers of jobs that no limit is to bind.
+        The numbers of jobs that are exempt from limits.
     """
 
     queue: Queue
@@ -68,11 +68,11 @@ class Present:
     free: frozenset[int] = frozenset()
 
     def calibration(self, draws: int, seed: int) -> Calibration | None:
-        """Return what forecasts made at earlier moments were off by; None where nothing is on record."""
+        """Return the calibration from forecasts made at earlier moments; None if nothing is on record."""
         return None if self.past is None else self.past.calibration(draws, seed)
 
     def clock(self, seconds: float) -> str:
-        """Return a moment as the cluster's wall clock shows it, or this machine's; "-" where there is none."""
+        """Return a moment as the cluster's wall clock shows it, or this machine's; "-" if there is none."""
         if not np.isfinite(seconds):
             return "-"
         if self.by_the_wall:
@@ -86,8 +86,9 @@ def present(source: str | PathLike[str] | Runner) -> Present:
     Parameters
     ----------
     source
-        The folder of a dump: now is when it was taken. A folder that `fedsched plan --keep` has written, or "sample",
-        a queue that ships. Or whoever runs Slurm's commands, as `fedsched.site.steer.Shell()`; they only read.
+        The folder of a dump (now is when it was taken); or a folder that `fedsched plan --keep` has written; or
+        "sample", a queue that ships; or a runner of Slurm's commands, as `fedsched.site.steer.Shell()`: these only
+        read.
     """
     if not isinstance(source, str | PathLike):
         return _of_commands(source)

@@ -1,4 +1,4 @@
-"""Replays of a queue with run times drawn from what users' jobs have used, which forecasts are made of."""
+"""Replay a queue with run times drawn from users' past jobs; forecasts are made of these replays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Replays:
     def starts(
         self, order: Sequence[int], progress: Callable[[int, int], None] | None = None
     ) -> dict[int, NDArray[np.float64]]:
-        """Return the starts of each job in all replays, jobs having their turn in this order of numbers."""
+        """Return the starts of each job in all replays, with jobs scheduled in this order of numbers."""
         rows = self.picture.rows_of(order)
         found: dict[int, list[float]] = {number: [] for number in order}
         for k, run in enumerate(self._runs):
@@ -47,7 +47,7 @@ class Replays:
     def _replayed(self, run: NDArray[np.float64], rows: Sequence[int]) -> NDArray[np.float64]:
         picture = self.picture
         state, n = picture.running, picture.waiting
-        # Who completes, or has outrun its limit, leaves its nodes at once, whatever is drawn.
+        # A job that completes, or is over its limit, leaves its nodes at once, whatever is drawn.
         ends = np.minimum(np.maximum(state.start + run[n:], state.time + ENDING), state.planned_end)
         left = ends - state.time
         running = state._replace(finish=ends, work_left=left)

@@ -1,4 +1,4 @@
-"""Room: which nodes a job may have, which of them are free, and who has the others."""
+"""The nodes that a job may have: which of them are free, and which jobs have the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ONE_OF = re.compile(r"[\w.-]+(?:\|[\w.-]+)+", re.ASCII)
 
 
 class Room:
-    """The nodes of one job's partition as they are for it."""
+    """The nodes of a job's partition that have the features that it asks for."""
 
     def __init__(self, queue: Queue, job: SlurmJob) -> None:
         self.queue, self.job = queue, job
@@ -38,22 +38,22 @@ class Room:
         return self._unit.cpus
 
     def said(self, amount: int) -> str:
-        """Return an amount of nodes, or of CPUs where jobs share nodes, in words."""
+        """Return an amount of nodes, or of CPUs if jobs share nodes, in words."""
         return counted(amount, "CPU" if self._unit.cpus else "node")
 
     def size(self, nodes: Collection[str]) -> int:
-        """Return how much nodes are."""
+        """Return the nodes' total size: their number or, if jobs share nodes, their CPUs."""
         return sum(self._sizes[name] for name in nodes)
 
     def has(self, job: SlurmJob) -> dict[str, int]:
-        """Return what a running job has of each node."""
+        """Return how much of each node a running job has."""
         if not self._unit.cpus:
             return dict.fromkeys(job.hosts, 1)
         each = -(-job.cpus // max(1, len(job.hosts)))
         return {name: min(each, self._sizes.get(name, 0)) for name in job.hosts}
 
     def reservations(self, moment: float) -> list[SlurmReservation]:
-        """Return the reservations of others whose nodes the job cannot have from a moment on until it had ended."""
+        """Return the other reservations that the job would overlap if it started at a moment and ran to its limit."""
         until = moment + min(self.job.limit, YEAR)
         return [
             one for one in self.queue.reservations
@@ -61,11 +61,11 @@ class Room:
         ]  # fmt: skip
 
     def reserved(self, moment: float) -> frozenset[str]:
-        """Return the nodes that such reservations keep from it."""
+        """Return the nodes that such reservations keep from the job."""
         return frozenset[str]().union(*(one.nodes for one in self.reservations(moment)))
 
     def free(self) -> int:
-        """Return how much of what it may have now nobody has."""
+        """Return how much of the nodes that the job may have now is free."""
         usable = self.up - self.reserved(self.queue.now)
         taken = dict.fromkeys(usable, 0)
         for job in self.queue.running:
@@ -75,7 +75,10 @@ class Room:
         return sum(max(0, self._sizes[name] - amount) for name, amount in taken.items())
 
     def until_enough(self) -> tuple[tuple[str, ...], float]:
-        """Return who must have ended, those first who end first by their limits, that there is room; and when."""
+        """Return the running jobs that must end to make room, in order of their ends by their limits; and when that is.
+
+        If there is not enough room even then, the time is NaN.
+        """
         usable = self.up - self.reserved(self.queue.now)
         free, now = self.free(), self.queue.now
         names = []
@@ -92,7 +95,7 @@ class Room:
 
 
 def _has(asked: str, there: frozenset[str]) -> bool:
-    """Return whether a node has the features that are asked for; what is asked for in other ways is not looked at."""
+    """Return whether a node has the features asked for, if the request has the form a&b or a|b; else True."""
     if _ONE_OF.fullmatch(asked):
         return bool(there & set(asked.split("|")))
     return not _ALL_OF.fullmatch(asked) or set(asked.split("&")) <= there

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOMENTS = 20
 FEWEST, RESAMPLES = 4, 2000  # moments that resampling needs, and how often that is done
-BETWEEN = 2  # so many moments for each one scored tell, too, what forecasts are off by
+BETWEEN = 2  # so many moments for each scored one are forecast for the calibration
 KNOWN = (
     "at each moment: who ran and waited on record, jobs in turn as they became eligible, or under priority/multifactor "
     "by their factors then, of the shares what the latest start of each user told, the nodes that are up as the dump "
@@ -46,15 +46,15 @@ class Score:
     Parameters
     ----------
     wait
-        For how long the job still waited.
+        How long the job still waited.
     earliest, median, latest
-        What was forecast of that.
+        The forecast of that wait.
     by_limits
         The same if all jobs ran to their limits, as `squeue --start` counts.
     share
         The part of the cases that ranges are to hold.
     as_drawn
-        The same forecasts with the ranges of their replays, not calibrated; None: these are they.
+        The same forecasts with the uncalibrated ranges of their replays; None if these are uncalibrated already.
     moment, job
         At which of the moments each was made, and for which job, by its number.
     """
@@ -83,9 +83,9 @@ class Score:
 
     @property
     def covered_between(self) -> tuple[float, float]:
-        """Return between which values that share is for 95 % of the resampled moments.
+        """Return between which values that share lies in 95 % of the resamples of the moments.
 
-        All jobs of a moment wait for the same ends, so what is known is known of moments. NaN of fewer than four.
+        Moments are resampled, not jobs, since all jobs of a moment wait for the same ends. NaN for fewer than four.
         """
         _, which = np.unique(self.moment, return_inverse=True)
         many = int(which.max(initial=-1)) + 1
@@ -98,9 +98,9 @@ class Score:
 
     @property
     def by_chance(self) -> float:
-        """Return by how much the covered share of ranges that are right differs from theirs, as a standard error.
+        """Return the standard error by which the covered share of correct ranges differs from `share` by chance.
 
-        So much at least, for it counts jobs as if each came by itself, all forecasts of a job holding, or none.
+        It is a lower bound: it takes jobs as independent of one another, and all forecasts of a job as holding or none.
         """
         _, times = np.unique(self.job, return_counts=True)
         together = float((times**2).sum()) / max(1, times.sum()) ** 2
@@ -115,18 +115,18 @@ class Score:
 
     @property
     def pinball_by_limits(self) -> float:
-        """Return the same loss where each quantile is the start by limits."""
+        """Return the same loss if each quantile is the start by limits."""
         low = (1.0 - self.share) / 2.0
         return float(np.mean([_pinball(level, self.by_limits, self.wait) for level in (low, 0.5, 1.0 - low)]))
 
     @property
     def error(self) -> float:
-        """Return the mean distance of the median from what happened."""
+        """Return the mean distance of the median from what happened, in seconds."""
         return float(np.abs(self.wait - self.median).mean())
 
     @property
     def error_by_limits(self) -> float:
-        """Return the mean distance of the start by limits from what happened."""
+        """Return the mean distance of the start by limits from what happened, in seconds."""
         return float(np.abs(self.wait - self.by_limits).mean())
 
 
@@ -151,7 +151,7 @@ def score(
     dump
         Its folder, or what was read of it.
     moments
-        At how many moments, evenly over the dump but its first tenth.
+        At how many moments, evenly spaced over the dump without its first tenth.
     draws, share, seed
         As in `forecast`.
     progress
@@ -202,7 +202,7 @@ def score(
 def _rows(
     queue: Queue, habits: Habits, calibration: Calibration, past: Past, *, draws: int, share: float, seed: int
 ) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """Give of each job what was forecast at a moment beside what happened, in seconds from then on, and as drawn."""
+    """Give for each job what happened, its forecast at a moment, and its uncalibrated range, in seconds from then."""
     queue = in_turn(queue, past.limits)
     if not queue.waiting:
         return

@@ -1,4 +1,4 @@
-"""What a waiting job waits for that replays do not have: it has no forecast, for it would be too early."""
+"""What jobs wait for that replays do not model: such jobs have no forecast, since it would be too early."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Starts = TypeVar("Starts")
 
 RESOURCES = "RESOURCES"
 PASSES = 300.0  # seconds in which Slurm looks at a job several times
-SOON = 1.0  # seconds from now within which a start is one now
+SOON = 1.0  # seconds from now within which a start counts as a start now
 
 
 def not_modelled(job: SlurmJob) -> str:
-    """Return what a job asks for that replays do not have, in words; "" if there is nothing."""
+    """Return what a job asks for that replays do not model, in words; "" if there is nothing."""
     asked = [*job.beside]
     if job.features and not are_read(job.features):
         asked.append(f"features {job.features}")
@@ -31,13 +31,13 @@ def not_modelled(job: SlurmJob) -> str:
 
 
 def without_unmodelled(queue: Queue, starts: Mapping[int, Starts]) -> dict[int, Starts]:
-    """Return the starts, by number, of the jobs that ask for nothing that replays do not have."""
+    """Return the starts, by number, of the jobs that ask for nothing that replays do not model."""
     unknown = {job.number for job in queue.waiting if not_modelled(job)}
     return {number: found for number, found in starts.items() if number not in unknown}
 
 
 def kept_by_unknown(queue: Queue, job: SlurmJob, by_limits: float) -> str:
-    """Return what keeps a job of the replays that is not in them, in words; "" if nothing does."""
+    """Return what keeps a job from starting that the replays do not model, in words; "" if nothing does."""
     if asked := not_modelled(job):
         return f"it asks for {asked}: which jobs have these, and until when, is not modelled"
     if not job.waits_its_turn(queue.now):
@@ -51,7 +51,7 @@ def kept_by_unknown(queue: Queue, job: SlurmJob, by_limits: float) -> str:
     free = room.free()
     if free < room.need and room.reservations(queue.now):
         return f"it needs {room.said(room.need)}, and reservations, which are not in the replays, leave {free} free"
-    # Where nodes are shared, memory, devices and which node has how many free CPUs are not in the replays.
+    # If nodes are shared, the replays do not model memory, devices, and which node has how many free CPUs.
     passed_over = room.shared and queue.now - job.eligible > PASSES
     if free >= room.need and (job.reason == RESOURCES or passed_over):
         why = "Slurm says that it waits for resources" if job.reason == RESOURCES else "many passes have left it"

@@ -27,7 +27,7 @@ def check_federation(queue: Queue) -> None:
 
 
 def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None:
-    """Raise unless the user may change all these jobs: as owner, as coordinator of their accounts, or by admin level."""
+    """Raise unless the user may change all these jobs: as owner, coordinator of their accounts, operator or root."""
     me = runner.user()
     strangers = [job for job in jobs if job.user != me]
     if not strangers or me in ("root", queue.setting("SlurmUser").partition("(")[0]):
