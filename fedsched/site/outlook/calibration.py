@@ -86,7 +86,7 @@ class Calibration(NamedTuple):
     """Errors of earlier forecasts: sorted distances from the medians, in units, and the share that lies no higher.
 
     `needed` are the shares, sorted, for which ranges would have had to be made to hold the outcomes; `held` is the part
-    of the outcomes that need no more. `starts` is the number of earlier starts behind this, `moments` that of moments.
+    of the outcomes that need no more. This comes from `starts` earlier starts at `moments` moments.
     """
 
     off: Column

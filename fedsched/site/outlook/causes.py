@@ -144,7 +144,7 @@ class _Asker:
         in_turn = self.job.waits_its_turn(self.present.queue.now)
         if not gates and not in_turn:
             gates = [unnamed(self.job)]
-        if any(gate.kind == LIMIT for gate in gates):  # they say when it ends: replays need not apply it
+        if any(gate.kind == LIMIT for gate in gates):  # they say when limits end: replays skip them
             self.free = frozenset({self.job.number})
         causes = [Cause(*gate, self._without(gates, k)) for k, gate in enumerate(gates)]
         if gates:

@@ -35,7 +35,7 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Habits:
-    """Parts of their limits that jobs have run, sorted; `known` is how many ended jobs tell of them."""
+    """Parts of their limits that jobs have run, sorted; `known` is the number of ended jobs behind them."""
 
     of_user: Mapping[str, Column]
     of_all: Column

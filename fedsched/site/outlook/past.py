@@ -48,7 +48,7 @@ class Past:
 
     @classmethod
     def of_commands(cls, runner: Runner) -> Past:
-        """Return what Slurm's commands tell of the past; they only read."""
+        """Return the past as Slurm's commands report it; they only read."""
         there = {name.lower() for name in runner.run(KNOWN_FIELDS).split()}
         fields = [name for name in FIELDS if name.lower() in there]
         with tempfile.TemporaryDirectory() as name:

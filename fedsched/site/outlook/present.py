@@ -133,7 +133,7 @@ def _of_habits(habits: Habits) -> list[str]:
 
 
 def _ran(text: str) -> Ran:
-    """Return the runs that sacct tells of: those over in the order of their ends, then those that go on."""
+    """Return the runs that sacct lists: the ended ones in the order of their ends, then those that still run."""
     rows = []
     for line in text.splitlines():
         cells = line.split("|")
@@ -154,7 +154,7 @@ def _ran(text: str) -> Ran:
 
 
 def _accounts(runner: Runner, cluster: str) -> Associations:
-    """Return the accounts and QOS that sacctmgr tells of."""
+    """Return the accounts and QOS that sacctmgr lists."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for name, command in (("accounts", ACCOUNTS), ("qos", QOS)):

@@ -100,7 +100,7 @@ class Score:
     def by_chance(self) -> float:
         """Return the standard error by which the covered share of correct ranges differs from `share` by chance.
 
-        It is a lower bound: it takes jobs as independent of one another, and all forecasts of a job as holding or none.
+        It is a lower bound: it takes jobs as independent, and the forecasts of one job as all right or all wrong.
         """
         _, times = np.unique(self.job, return_counts=True)
         together = float((times**2).sum()) / max(1, times.sum()) ** 2

@@ -46,7 +46,7 @@ class CommandError(SteerError):
 
     @property
     def is_too_late(self) -> bool:
-        """Return whether it failed because the job that it is about has ended or begun meanwhile."""
+        """Return whether it failed because the job that it is about has ended or started meanwhile."""
         return any(mark in self.said.lower() for mark in OVER)
 
     @property

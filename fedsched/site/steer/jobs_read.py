@@ -59,7 +59,7 @@ def rows_of(document: dict[str, Any], key: str, command: str) -> list[dict[str, 
 
 
 def jobs_of_json(printed: str) -> Jobs:
-    """Return the jobs that `squeue --json` tells of."""
+    """Return the jobs that `squeue --json` lists."""
     command = " ".join(SQUEUE)
     rows = rows_of(document_of(printed, command), "jobs", command)
     return _jobs((row.get("job_id"), words(row.get("job_state")), partial(_of_json, row, command)) for row in rows)
@@ -162,7 +162,7 @@ def _limit(minutes: float | None, where: str) -> float:
 
 
 def jobs_of_text(printed: str) -> Jobs:
-    """Return the jobs that `scontrol -o show job` tells of, its times in seconds."""
+    """Return the jobs that `scontrol -o show job` lists, with its times in seconds."""
     if printed.strip().lower() in (NO_JOBS, ""):
         return Jobs((), {})
     command = " ".join(SCONTROL)

@@ -71,7 +71,7 @@ def _of_group(group: dict[str, Any], command: str) -> Iterator[SlurmNode]:
 
 
 def nodes_of_text(text: str) -> tuple[SlurmNode, ...]:
-    """Return the nodes that `scontrol -o show node` tells of."""
+    """Return the nodes that `scontrol -o show node` lists."""
     command = " ".join(NODES)
     found = []
     for line, said in records_of(text):
@@ -103,7 +103,7 @@ def _cpus(text: str, where: str) -> int:
 
 
 def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
-    """Return the partitions that `scontrol -o show partition` tells of."""
+    """Return the partitions that `scontrol -o show partition` lists."""
     command = " ".join(PARTITIONS)
     found = []
     for line, said in records_of(text):
@@ -144,7 +144,7 @@ def siblings_of(text: str) -> dict[str, bool]:
 
 
 def reservations_of(text: str) -> tuple[SlurmReservation, ...]:
-    """Return the reservations that `scontrol -o show reservation` tells of."""
+    """Return the reservations that `scontrol -o show reservation` lists."""
     command = " ".join(RESERVATIONS)
     return tuple(
         SlurmReservation(

@@ -46,7 +46,7 @@ class Placed:
 
     @classmethod
     def open(cls, path: str | Path | None, *, only_read: bool = False) -> Placed:
-        """Return what a file says, nothing to undo if there is no file yet; raise if the path cannot be written.
+        """Return what a file says, or an empty `Placed` if there is none yet; raise if the path cannot be written.
 
         Parameters
         ----------

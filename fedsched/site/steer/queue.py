@@ -1,4 +1,4 @@
-"""The queue of a cluster at an instant, as Slurm tells of it: jobs, nodes, partitions, settings, and its clock."""
+"""The queue of a cluster at an instant, as Slurm reports it: jobs, nodes, partitions, settings, and its clock."""
 
 from __future__ import annotations
 

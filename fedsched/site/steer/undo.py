@@ -53,7 +53,7 @@ class Former:
         return cls(job.target, job.user, job.submit, job.nice)
 
     def is_of(self, job: SlurmJob) -> bool:
-        """Return whether this may be the entry of a job: not only the number, the user must be the same, too."""
+        """Return whether this may be the entry of a job: the user must be the same, not only the number."""
         return job.user == self.user
 
     def began(self, job: SlurmJob) -> bool:
@@ -90,7 +90,7 @@ class Undo:
 
     @classmethod
     def open(cls, path: str | Path | None, cluster: str, *, only_read: bool = False) -> Undo:
-        """Return what a file says, nothing to undo if there is no file yet; raise if the path cannot be written.
+        """Return what a file says, or an empty `Undo` if there is none yet; raise if the path cannot be written.
 
         Parameters
         ----------

@@ -194,7 +194,7 @@ class Watch:
         return None
 
     def _let_be(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
-        """Leave a job alone from here on, unless it was refused since other tasks of its array wait by now."""
+        """Leave a job alone from here on, unless it was refused because other tasks of its array wait by now."""
         if isinstance(error, SetByHandError):
             self.told(str(error))
             self._leave |= {error.number}
