@@ -1,5 +1,5 @@
 """Files and print-outs of Slurm: slurm.conf, sacct, sacctmgr, scontrol, node events.
 
-Text of any of its versions comes in. Workloads, federations, accounts and downtimes go out, and a note on whatever is
-not modelled.
+Input: text of any version of Slurm. Output: workloads, federations, accounts and downtimes, with notes on what is not
+modelled.
 """

@@ -1,4 +1,4 @@
-"""The lines of a slurm.conf as Slurm reads them: without comments, continued after a backslash, blanks around `=`."""
+"""The lines of a slurm.conf as Slurm reads them: comments removed, lines joined after a backslash, blanks around `=`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)#.*")
-_GOES_ON = re.compile(r"(?<!\\)((?:\\\\)*)\\\s*\Z")  # an even number of backslashes are themselves
+_GOES_ON = re.compile(r"(?<!\\)((?:\\\\)*)\\\s*\Z")  # an even number of backslashes continues no line
 _PAIR = re.compile(r"(?<!\S)([A-Za-z][\w/.:-]*)\s*=\s*(\"[^\"]*\"|\S*)")
-# What scontrol prints of nodes, partitions and jobs; it may leave a word empty, so that a blank after `=` ends it.
+# Words in scontrol's output on nodes, partitions and jobs. A value there may be empty, so a blank after `=` ends it.
 _OF_SCONTROL = re.compile(r"\b(?:CPUTot|TotalNodes|JobId|ReservationName)=", re.IGNORECASE)
 
 
 class ConfLine(NamedTuple):
-    """A line of a slurm.conf with those that continue it, and the number of the first."""
+    """A line of a slurm.conf, joined with the lines that continue it, and the number of the first."""
 
     number: int
     text: str
 
     @property
     def words(self) -> dict[str, str]:
-        """Return what it says, names in small letters."""
+        """Return the values by name in lower case."""
         return {name.lower(): value.strip('"') for name, value in _PAIR.findall(self.text)}
 
     @property
@@ -33,17 +33,17 @@ class ConfLine(NamedTuple):
 
     @property
     def strange(self) -> str:
-        """Return what in it is no NAME=VALUE."""
+        """Return the parts of the line that are not NAME=VALUE."""
         return " ".join(_PAIR.sub(" ", self.text).split())
 
 
 def is_of_scontrol(text: str) -> bool:
-    """Return whether a text is what scontrol prints rather than a slurm.conf."""
+    """Return whether a text is scontrol's output, not a slurm.conf."""
     return _OF_SCONTROL.search(text) is not None
 
 
 def conf_lines(text: str) -> Iterator[ConfLine]:
-    """Give the lines of a slurm.conf that say something."""
+    """Give the lines of a slurm.conf that are not empty."""
     begun, parts = 0, list[str]()
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""The files of a dump's folder that hold a Slurm's configuration: what `scontrol show` prints of it."""
+"""The files in a dump's folder with Slurm's configuration: the output of `scontrol show`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 CONFIG, PARTITIONS, NODES, JOBS = "config.txt", "partitions.txt", "nodes.txt", "jobs.sacct"
 ACCOUNTS, QOS = "accounts.txt", "qos.txt"
-CONFIGURATION = "Configuration data as of"  # how what `scontrol show config` prints begins
+CONFIGURATION = "Configuration data as of"  # the begin of the output of `scontrol show config`
 _SETTING = re.compile(r"(\w+)(?:\[\d+\])?\s*=\s*(.*?)\s*", re.ASCII)
-# It prints units behind what a slurm.conf has as numbers.
+# scontrol prints units after values that are plain numbers in a slurm.conf.
 _UNIT = re.compile(r"(-?\d+) (?:usec|sec|min|minutes?|seconds?)", re.ASCII)
 
 
 def dump_of(path: str | PathLike[str]) -> Path | None:
-    """Return the folder of the dump that a path names, itself or by its config.txt; None where it names none."""
+    """Return the folder of a dump from its path or that of its config.txt; None if it is no dump."""
     named = Path(path)
     folder = named.parent if named.name == CONFIG else named
     return folder if all((folder / file).is_file() for file in (CONFIG, PARTITIONS, NODES)) else None
 
 
 def settings_in(text: str) -> dict[str, str]:
-    """Return the parameters that are set in what `scontrol show config` prints, by name in small letters."""
+    """Return the parameters that are set in the output of `scontrol show config`, by name in lower case."""
     found = {}
     for line in text.splitlines():
         match = _SETTING.fullmatch(line.strip())

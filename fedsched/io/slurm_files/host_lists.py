@@ -7,13 +7,13 @@ from itertools import product
 
 from fedsched.core.errors import FederationError, shortened
 
-MOST_HOSTS = 1_000_000  # of one list: a slip in a range must not fill the memory
+MOST_HOSTS = 1_000_000  # in one list: a mistyped range must not fill the memory
 _PART = re.compile(r"[^\s,\[\]]+(?:\[[0-9,\-]+\][^\s,\[\]]*)*|\[[0-9,\-]+\][^\s,\[\]]*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 def hosts_of(text: str, where: str) -> list[str]:
-    """Return the names in a list of hosts, in its order; what is named twice stands there once."""
+    """Return the names in a list of hosts, in its order and without repetitions."""
     found: dict[str, None] = {}
     at = 0
     while at < len(text):
@@ -40,7 +40,7 @@ def _expanded(part: str, where: str) -> list[str]:
 
 
 def _members(ranges: str, where: str) -> list[str]:
-    # The numbers of a pair of brackets; 001-064 keeps its zeros.
+    # The numbers in a pair of brackets; 001-064 keeps its zeros.
     numbers: list[str] = []
     for one in ranges.split(","):
         match = _RANGE.fullmatch(one)

@@ -1,4 +1,4 @@
-"""Hosts: which nodes of a federation the names are that a site's files call its machines by."""
+"""Hosts: which nodes of a federation the host names in a site's files stand for."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
-# Who tells which hosts there are, in the words of an error.
+# The files that list hosts, for error messages.
 TOLD = (
     "`scontrol show node -o`, `sinfo -N`, a slurm.conf, or lines like `NAME = cn[001-064]`, where NAME is one of the "
     "federation's clusters"
 )
 _SHAPE = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
 _PAIR = re.compile(r"(?<![\w/.:-])([A-Za-z][\w/.:-]*)=(\"[^\"]*\"|\S*)")
-_SYSTEM = re.compile(r"[^#]*\bOS=")  # Slurm tells of a node's kernel as `OS=Linux 6.1.0 #1 SMP`, which is no comment
+_SYSTEM = re.compile(r"[^#]*\bOS=")  # Slurm prints a node's kernel as `OS=Linux 6.1.0 #1 SMP`, which has no comment
 _ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
 
 
 class Place(NamedTuple):
-    """Which nodes of a cluster a host is, by their numbers: several where the model's nodes are CPUs."""
+    """The range of node numbers in a cluster that a host stands for; several if the model's nodes are CPUs."""
 
     cluster: str
     first: int
@@ -40,14 +40,14 @@ class Place(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The words of a record, by name in small letters, and the line where it begins."""
+    """The values of a record, by name in lower case, and the number of its first line."""
 
     line: int
     words: dict[str, str]
 
 
 class Found(NamedTuple):
-    """A host as a file tells of it; `cpus` is 0 where it does not say."""
+    """A host in a file; `cpus` is 0 if the file does not give it."""
 
     name: str
     cpus: int = 0
@@ -55,21 +55,21 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Where the hosts of a site are in a federation, how many CPUs they have where that is said, and by which file."""
+    """The places of a site's hosts in a federation, the file they are from, and their CPUs if the file gives them."""
 
     places: Mapping[str, Place]
     source: str
     cpus: Mapping[str, int] = field(default_factory=dict)
 
     def place(self, host: str, where: str) -> Place:
-        """Return which nodes a host is."""
+        """Return the nodes that a host stands for."""
         if host not in self.places:
             raise FederationError(f"{where}: {self.source} has no host {shortened(repr(host))}; put it there.")
         return self.places[host]
 
 
 def hosts_from(given: str | PathLike[str] | Mapping[str, tuple[str, int]], federation: Federation) -> Hosts:
-    """Return where hosts are: by a table of host: (cluster, node), or by a file, see `read_hosts`."""
+    """Return the places of hosts from a mapping host: (cluster, node), or from a file, see `read_hosts`."""
     if not isinstance(given, Mapping):
         return read_hosts(given, federation)
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
@@ -82,11 +82,11 @@ def hosts_from(given: str | PathLike[str] | Mapping[str, tuple[str, int]], feder
 
 
 def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
-    """Return where the hosts in a file are in a federation.
+    """Return the places in a federation of the hosts in a file.
 
-    It is what `scontrol show node` (with or without -o) or `sinfo -N` prints, a slurm.conf, or lines `cluster = hosts`.
-    The n-th host is a cluster's n-th node; where the cluster has as many nodes as the hosts have CPUs together, each
-    host is as many nodes as it has CPUs.
+    The file is the output of `scontrol show node` (with or without -o) or `sinfo -N`, a slurm.conf, or has lines
+    `cluster = hosts`. The n-th host is a cluster's n-th node. If the cluster has as many nodes as the hosts have CPUs
+    in total, each host is as many nodes as it has CPUs.
     """
     try:
         text = read_text(path)
@@ -114,7 +114,7 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
 
 
 def _placed(cluster: str, hosts: list[Found], nodes: int, path: str | PathLike[str]) -> Iterator[tuple[str, Place]]:
-    hosts = list({host.name: host for host in hosts}.values())  # a partition more, a line more
+    hosts = list({host.name: host for host in hosts}.values())  # a host may have one line for each of its partitions
     cpus = sum(host.cpus for host in hosts) if all(host.cpus for host in hosts) else 0
     if len(hosts) == nodes:
         for k, host in enumerate(hosts):
@@ -143,7 +143,7 @@ def _only(federation: Federation, path: str | PathLike[str]) -> str:
 
 
 def _named(records: list[Record], federation: Federation, path: str | PathLike[str]) -> str:
-    # slurm.conf says whose nodes they are; a federation of one cluster may call it otherwise.
+    # slurm.conf names the cluster; a federation of one cluster may use another name for it.
     names = [cluster.name for cluster in federation.clusters]
     told = (record.words.get("clustername", "") for record in records)
     return next((name for name in told if name in names), None) or _only(federation, path)
@@ -166,7 +166,7 @@ def _of_sinfo(lines: list[tuple[int, str]], path: str | PathLike[str]) -> Iterat
 def _of_records(records: list[Record], path: str | PathLike[str]) -> Iterator[Found]:
     usual: dict[str, str] = {}
     for line, words in records:
-        if words.get("nodename", "").upper() == "DEFAULT":  # a slurm.conf's word for all that follow
+        if words.get("nodename", "").upper() == "DEFAULT":  # in a slurm.conf: defaults for the lines that follow
             usual = usual | words
         elif "nodename" in words and not words.get("state", "").upper().startswith("FUTURE"):
             cpus = _cpus(usual | words)
@@ -183,12 +183,12 @@ def _cpus(words: Mapping[str, str]) -> int:
 
 
 def _records(text: str) -> list[Record]:
-    """Return the records of what scontrol prints, or of a slurm.conf."""
+    """Return the records of scontrol's output, or of a slurm.conf."""
     return records_of(text) if is_of_scontrol(text) else [Record(line.number, line.words) for line in conf_lines(text)]
 
 
 def records_of(text: str) -> list[Record]:
-    """Return records of NAME=VALUE, names in small letters: a line each, with those that are indented below it."""
+    """Return records of NAME=VALUE, names in lower case: one for each line and the indented lines below it."""
     records: list[Record] = []
     goes_on = False
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,4 @@
-"""What `sacctmgr -P show events` prints: when which node was down or drained, as outages and drains [38]."""
+"""Reads the output of `sacctmgr -P show events`: when nodes were down or drained, as outages and drains [38]."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 COMMAND = "sacctmgr -P show events start=2026-01-01 format=Cluster,NodeName,TimeStart,TimeEnd,State,Reason"
 _BEGIN, _END = "timestart", "timeend"
 _NAMES = {"start": _BEGIN, "end": _END, "node": "nodename", "cluster nodes": "clusternodes", "cpu cnt": "cpucount"}
-SIZE = "Cluster Registered TRES"  # the reason of the rows that say how large a cluster is from then on
-AWAY = "slurmctld disconnect"  # and of those that say that its controller is away
+SIZE = "Cluster Registered TRES"  # the reason in rows that give the size of a cluster from then on
+AWAY = "slurmctld disconnect"  # the reason in rows that tell that the controller is away
 
 
 class Event(NamedTuple):
-    """A row: from when to when a node, or without a name a cluster, was in a state."""
+    """A row: the times in which a node (or, without a node name, a cluster) was in a state."""
 
     cluster: str
     node: str
@@ -39,14 +39,14 @@ class Event(NamedTuple):
 
 
 def are_events(text: str) -> bool:
-    """Return whether a text is what `sacctmgr show events` prints, be it in a form that is refused."""
+    """Return whether a text is the output of `sacctmgr show events`, even in a form that is refused later."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     names = {_NAMES.get(name, name) for name in first.lower().replace("|", " ").split()}
     return {_BEGIN, "nodename"} <= names or (first.count("|") >= 4 and _holds_times(first))
 
 
 def _holds_times(line: str) -> bool:
-    # A row where the names of the columns should stand.
+    # The first line is then a row of values, not the names of columns.
     times = (wall_time_of(cell) for cell in line.split("|")[1:4])
     return any(moment is not None and math.isfinite(moment.seconds) for moment in times)
 
@@ -57,7 +57,7 @@ def _columns(header: str) -> list[str]:
 
 
 def events_in(text: str, path: str) -> Iterator[Event]:
-    """Give the rows of a text; a reason may have bars in it."""
+    """Give the rows of a text; a reason may contain bars."""
     columns: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path}, line {number}"
@@ -68,7 +68,7 @@ def events_in(text: str, path: str) -> Iterator[Event]:
             continue
         cells = line.split("|")
         if len(cells) == len(columns) and _columns(line) == columns:
-            continue  # dumps that were joined
+            continue  # a second header: dumps were joined
         surplus = len(cells) - len(columns)
         if surplus > 0 and "reason" in columns:
             k = columns.index("reason")
@@ -95,7 +95,7 @@ def _event(cells: dict[str, str], where: str) -> Event:
     begin, end = wall_time_of(cells[_BEGIN]), wall_time_of(cells[_END])
     if begin is None or math.isnan(begin.seconds):
         raise FederationError(f"{where}: TimeStart={shortened(repr(cells[_BEGIN]))} must be a time.")
-    if end is not None and 0 < begin.seconds - end.seconds <= 3600:  # the hour that an autumn's night has twice
+    if end is not None and 0 < begin.seconds - end.seconds <= 3600:  # the hour that is repeated in autumn
         end = end.later(3600)
     if end is not None and not end.seconds >= begin.seconds:
         raise FederationError(f"{where}: TimeEnd={shortened(repr(cells[_END]))} must be a time after its TimeStart.")
@@ -104,7 +104,7 @@ def _event(cells: dict[str, str], where: str) -> Event:
 
 
 def read_events(text: str, terms: Terms) -> list[Downtime]:
-    """Return the downtimes that events are, counted or as recorded; what closes nothing is noted in the terms."""
+    """Return the downtimes of events; events that close no nodes are noted in `terms`."""
     events = _of_these_clusters(list(events_in(text, terms.path)), terms)
     closed: dict[Host, list[Stretch]] = defaultdict(list)
     whole: dict[str, list[Stretch]] = defaultdict(list)
@@ -144,7 +144,7 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
 def _stretch(event: Event, kind: str, terms: Terms) -> Stretch:
     begin = terms.second(event.begin, event.where)
     end = math.inf if event.end is None else max(terms.second(event.end, event.where), begin + 1.0)
-    # While the controller is away nothing starts, but what runs goes on.
+    # While the controller is away no job starts, but running jobs go on.
     kind = "drain" if not event.node and event.reason == AWAY else kind
     return Stretch(begin, end, kind, name_of([event.reason]))
 

@@ -1,11 +1,11 @@
-"""The states that Slurm gives nodes, as `sinfo` and `sacctmgr` shorten them, and whether a node in one takes jobs."""
+"""Slurm's states of nodes, also as `sinfo` and `sacctmgr` shorten them, and whether a node in a state takes jobs."""
 
 from __future__ import annotations
 
 import re
 
-# In such a state a node is gone, or takes no more jobs (those on it go on), or takes jobs, at the latest when it has
-# been started.
+# OUTAGE: the node is gone. DRAIN: it takes no new jobs, but its running jobs go on. OPEN: it takes jobs, at the latest
+# when it has been powered up.
 OUTAGE = {
     "DOWN", "ERROR", "INVAL", "INVALID", "INVALID_REG", "UNK", "UNKNOWN", "FUTR", "FUTURE", "REBOOT", "REBOOT_ISSUED",
     "REBOOT_REQUESTED", "NO_RESPOND", "NO_RESP", "NOT_RESPONDING",
@@ -16,13 +16,13 @@ OPEN = {
     "MIX", "MIXED", "NPC", "PERFCTRS", "PLANNED", "PLND", "POW_DN", "POW_UP", "POWER_DOWN", "POWER_UP", "POWERED_DOWN",
     "POWERING_DOWN", "POWERING_UP", "RES", "RESERVED", "RESUME", "RESV", "UNDRAIN",
 }  # fmt: skip
-# What stands behind a state: * does not answer, ^ is being booted anew, $ is in maintenance; the others close nothing.
+# Marks after a state: * does not answer, ^ is rebooting, $ is in maintenance; the other marks close nothing.
 MARKS = {"*": "outage", "^": "outage", "$": "drain"}
 _STATE = re.compile(r"([A-Z_]+(?:\+[A-Z_]+)*)([*~#!%$@^\-]*)")
 
 
 def kind_of(state: str) -> str | None:
-    """Return what a node in such a state is: "outage" or "drain", and "" where it takes jobs; None for no state."""
+    """Return "outage" or "drain" for a state of a node, "" if the node takes jobs, None if it is no state of Slurm."""
     match = _STATE.fullmatch(state.strip().upper())
     if match is None:
         return None

@@ -1,6 +1,6 @@
-"""What `scontrol show res` prints of Slurm's reservations: those for maintenance are downtimes [38], others keep nodes.
+"""Reads the output of `scontrol show res`: maintenance reservations are downtimes [38], others keep nodes for jobs.
 
-What they say and the model does not know is left out, by name.
+Properties of reservations that are not modelled are left out and named.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ BEGIN = "ReservationName="
 NONE = "No reservations in the system"
 _WORD = re.compile(r"(?:^|(?<=\s))([A-Za-z]+)=", re.ASCII)
 _DAY = 86400.0
-# By which steps a reservation comes again, and on which days of the week alone, Monday being 0.
+# The step in seconds of a repeated reservation, and the days of the week on which it occurs, Monday being 0.
 _REPEATED = {
     "HOURLY": (3600.0, range(7)), "DAILY": (_DAY, range(7)), "WEEKLY": (7 * _DAY, range(7)),
     "WEEKDAY": (_DAY, range(5)), "WEEKEND": (_DAY, range(5, 7)),
 }  # fmt: skip
 _EMPTY = ("", "(null)", "n/a", "0")
-MOST_TIMES = 100_000  # of one reservation
+MOST_TIMES = 100_000  # repetitions of one reservation
 MAINT = "MAINT"
-# What a reservation for jobs may be beyond the model's.
+# Flags of reservations for jobs that are not modelled.
 _OTHERWISE = {
     "FLEX": "whose jobs may also run outside of them (FLEX), which is left out",
     "MAGNETIC": "that draw jobs which do not name them (MAGNETIC), which is left out",
@@ -48,7 +48,7 @@ _OTHERWISE = {
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A reservation as its record has it, and where that stands."""
+    """A reservation's record, and the place of that in its file."""
 
     words: dict[str, str]
     where: str
@@ -60,16 +60,16 @@ class Reservation:
 
     @property
     def flags(self) -> set[str]:
-        """Return its flags, what follows an = of one left away."""
+        """Return its flags, without the value after an =."""
         return {flag.partition("=")[0] for flag in self.words.get("Flags", "").upper().split(",")}
 
     def said(self, name: str) -> str:
-        """Return a word of the record; "" where it says that there is none."""
+        """Return a value of the record; "" if it stands for none."""
         text = self.words.get(name, "")
         return "" if text in _EMPTY else text
 
     def times(self, terms: Terms) -> Iterator[tuple[WallTime, WallTime | None]]:
-        """Give from when to when it is, each time that it comes again; without an end None."""
+        """Give begin and end of each occurrence; the end is None if there is none."""
         begin, length = terms.on_the_wall(self._begin(), self.where), self._length()
         if self.again is None or math.isinf(length):
             yield begin, None if math.isinf(length) else begin.later(length)
@@ -94,7 +94,7 @@ class Reservation:
 
     @property
     def again(self) -> tuple[float, range] | None:
-        """Return by which steps, and on which days, it comes again; None where it comes once."""
+        """Return the step in seconds and the days of the week of its repetitions; None if it is not repeated."""
         return next((step for flag, step in _REPEATED.items() if flag in self.flags), None)
 
     def _begin(self) -> WallTime:
@@ -111,18 +111,18 @@ class Reservation:
         return length
 
     def hosts(self) -> list[str]:
-        """Return the hosts that it names."""
+        """Return the hosts in its record."""
         return hosts_of(text, self.where) if (text := self.said("Nodes")) else []
 
     def count(self) -> int:
-        """Return how many nodes it has, where it names none."""
+        """Return its number of nodes, for a record without node names."""
         text = self.said("NodeCnt")
         if (count := digits_of(text or "0")) is None:
             raise self._wrong("NodeCnt", "be a whole number")
         return count
 
     def partly(self, cpus: Mapping[str, int]) -> bool | None:
-        """Return whether it has some cores alone of its nodes; None where the CPUs of these would tell."""
+        """Return whether it has only some cores of its nodes; None if that depends on CPUs that are unknown."""
         cores, traced = self.said("CoreCnt"), re.search(r"\bcpu=(\d{1,9})\b", self.words.get("TRES", ""))
         hosts = self.hosts()
         if "CoreIDs" in self.words or ((told := digits_of(cores)) is not None and told < max(len(hosts), self.count())):
@@ -139,12 +139,12 @@ class Reservation:
 
 
 def are_reservations(text: str) -> bool:
-    """Return whether a text is what `scontrol show res` prints."""
+    """Return whether a text is the output of `scontrol show res`."""
     return text.lstrip().startswith((BEGIN, NONE))
 
 
 def reservations_in(text: str, path: str) -> Iterator[Reservation]:
-    """Give the reservations of a text: a line each, or several of which the later ones are indented."""
+    """Give the reservations of a text: each is one line, or several lines with all but the first indented."""
     words: dict[str, str] = {}
     where = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -157,7 +157,7 @@ def reservations_in(text: str, path: str) -> Iterator[Reservation]:
                 f"{path}, line {number}: {shortened(repr(line.strip()))} is of no reservation; give what "
                 "`scontrol show res -o` prints, and nothing else."
             )
-        words = _words(line) | words  # a comment may hold more of the kind
+        words = _words(line) | words  # the first value holds: a comment may contain NAME=VALUE, too
     if words:
         yield Reservation(words, where)
 
@@ -170,7 +170,7 @@ def _words(line: str) -> dict[str, str]:
 
 
 def read_reservations(text: str, terms: Terms) -> list[Downtime]:
-    """Return the downtimes that reservations are; what is left out is noted in the terms."""
+    """Return the downtimes of reservations; what is left out is noted in `terms`."""
     closed: dict[Host, list[Stretch]] = defaultdict(list)
     whole: list[Downtime] = []
     left: dict[str, list[str]] = defaultdict(list)
@@ -227,7 +227,7 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
 
 
 def _left_out(one: Reservation, terms: Terms) -> str:
-    """Return why a reservation closes no nodes here; "" where it does."""
+    """Return why a reservation is left out; "" if it is not."""
     if MAINT not in one.flags and one.again is not None:
         return "for users or accounts left out that come again"
     if MAINT not in one.flags and (one.said("Groups") or "-" in f"{one.said('Users')[:1]}{one.said('Accounts')[:1]}"):
@@ -240,7 +240,7 @@ def _left_out(one: Reservation, terms: Terms) -> str:
 
 
 def _reserved(one: Reservation, terms: Terms) -> list[Downtime]:
-    """Return what a reservation keeps for jobs that name it, and who may."""
+    """Return the nodes that a reservation keeps for its jobs, as downtimes with the users and accounts that may use it."""
     (begin, end), *_ = one.times(terms)
     until = math.inf if end is None else terms.second(end, one.where)
     stretches = terms.kept([Stretch(terms.second(begin, one.where), until, RESERVATION, name_of([one.name]))])
@@ -264,7 +264,7 @@ def _overlap(one: Downtime, other: Downtime, terms: Terms) -> bool:
 
 
 def _counted(one: Reservation, terms: Terms) -> dict[str, str]:
-    """Return which nodes of which cluster it closes, where its hosts need not be known for that; else {}."""
+    """Return the nodes it closes by cluster, if they are known without the places of its hosts; else {}."""
     machine = terms.machine
     if machine.hosts is None and "ALL_NODES" in one.flags:
         return {machine.cluster("", one.where).name: ALL}

@@ -1,4 +1,4 @@
-"""What jobs of Slurm's wait for, and not before when: as columns of a workload, and what of it is not modelled."""
+"""Dependencies and earliest begins of Slurm's jobs as columns of a workload, and those that are not modelled."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _OF_AN_ARRAY = re.compile(r"(\d{1,15})_(\d{1,9})", re.ASCII)
 
 
 class Waits(NamedTuple):
-    """What the jobs of a dump wait for beside nodes; None where nobody does."""
+    """What the jobs of a dump wait for besides nodes; None if no job does."""
 
-    after: NDArray[Any] | None  # conditions in the words of a workload
+    after: NDArray[Any] | None  # dependencies, written as in a workload
     begin: Column | None  # seconds since 1970
-    lacking: NDArray[np.int64]  # the bits of what is not modelled
-    why: NDArray[np.bool_]  # who may thus be held until after the submit
+    lacking: NDArray[np.int64]  # `Demand` bits of what is not modelled
+    why: NDArray[np.bool_]  # jobs that these conditions may hold beyond their submit
 
 
 def arrays_of(texts: list[str] | None, jobs: int) -> dict[str, Column]:
-    """Return the number of each job's array and its own in it, by JobID: 17_3; -1 where it is of none."""
+    """Return the number of each job's array and its task number, from a JobID like 17_3; -1 if it is in no array."""
     array, task = np.full(jobs, -1.0), np.full(jobs, -1.0)
     if texts is not None and "_" in "".join(texts):
         for k, text in enumerate(texts):
@@ -45,18 +45,18 @@ def arrays_of(texts: list[str] | None, jobs: int) -> dict[str, Column]:
 
 
 def waits_of(read: Mapping[str, Column], texts: Texts, *, ids: Column, names_known: bool, local: bool) -> Waits:
-    """Return what the jobs wait for.
+    """Return what the jobs wait for besides nodes.
 
     Parameters
     ----------
     read, texts
-        The columns of numbers of the dump, and the texts that they stand for.
+        The numeric columns of the dump, and the texts that their codes stand for.
     ids
         The jobs' ids in the workload.
     names_known
-        Whether jobs' names are known, by which a singleton goes; it also goes by users.
+        Whether the dump has job names; a singleton dependency needs them, and users.
     local
-        Whether times are those of clocks on walls.
+        Whether times are local times.
     """
     jobs = len(ids)
     lacking, why = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""When a job of Slurm's may start at the earliest, by its --begin: a time of a clock and a calendar, or after now."""
+"""The earliest start of a Slurm job by its --begin: a date and time, or a delay after the submit."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _TIMES = [
 
 
 def begin_of(text: str, submit: float, *, local: bool) -> float:
-    """Return the seconds since 1970 at which a job may start; NaN for what is no time that Slurm knows.
+    """Return the earliest start of a job in seconds since 1970; NaN if the text cannot be read as a time.
 
     Parameters
     ----------
     text
-        What stands behind --begin.
+        The value of --begin.
     submit
-        When the command was given, in seconds since 1970.
+        When the job was submitted, in seconds since 1970.
     local
-        Whether that is what a clock on the wall showed; else it is the world's time, and no clock on the wall is known.
+        Whether `submit` is in local time; else it is UTC, and local times are unknown.
     """
     text = text.strip()
     if match := _NOW.fullmatch(text):
@@ -54,7 +54,7 @@ def begin_of(text: str, submit: float, *, local: bool) -> float:
 
 
 def _time(match: re.Match[str], now: datetime) -> datetime:
-    """Return the time that is meant: without a day, or without its year, the next such after now."""
+    """Return the time of a match; if the day or its year is missing, the next such time after now."""
     part = match.groupdict()
     hour, minute, second = _clock(part)
     month, day = (int(part[name] or part[f"{name}_"] or part[f"{name}__"] or 0) for name in ("month", "day"))

@@ -1,4 +1,4 @@
-"""What a job asks for, as far as its priority depends on it, and what its factors are that no clock changes."""
+"""The parts of a job's request that its priority depends on, and the priority factors that do not change with time."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ if TYPE_CHECKING:
     from fedsched.slurm.priority.associations import Associations
     from fedsched.slurm.priority.priority_parameters import PartitionPriority, PriorityParameters
 
-# What a node has one amount of: with MAX_TRES the dearest of them is paid, and all else beside.
+# Resources of nodes: with MAX_TRES the most expensive one of these and of the GRES is billed, plus all others.
 OF_NODES = ("cpu", "mem", "node")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A job: whose it is, where it may run, and what it asks for; `amounts` by resource, memory in MB."""
+    """A job's owner, partition, QOS and request; `amounts` by resource, memory in MB."""
 
     user: str = ""
-    account: str = ""  # without a name the user's default one
+    account: str = ""  # "": the user's default account
     partition: str = ""
-    qos: str = ""  # without a name the association's default one, else normal
+    qos: str = ""  # "": the association's default QOS, else normal
     nodes: int = 1
     cpus: int = 1
     limit: float = math.inf  # seconds
     amounts: Mapping[str, float] = field(default_factory=dict)
-    given: Mapping[str, float] | None = None  # what it has while it runs; None: what it asked for
+    given: Mapping[str, float] | None = None  # its allocation while it runs; None: as requested
     nice: int = 0
     site: int = 0
-    aged: float = 0.0  # seconds of its age as it comes to be eligible
+    aged: float = 0.0  # seconds, its age when it becomes eligible
 
 
 @dataclass(frozen=True, slots=True)
 class FixedFactors:
-    """The factors of a job that no clock changes, each with its weight; and what its use costs."""
+    """The priority factors of a job that do not change with time, each times its weight; and what its usage costs."""
 
-    association: int  # -1: it has none
+    association: int  # index; -1: none
     assoc: float
     size: float
     partition: float
     qos: float
     tres: Mapping[str, float]
-    billing: float  # a second
+    billing: float  # per second
     usage_factor: float
 
 
@@ -55,7 +55,7 @@ NO_FACTORS = FixedFactors(-1, 0.0, 0.0, 0.0, 0.0, {}, billing=0.0, usage_factor=
 
 
 class Scales:
-    """What weighs jobs of one configuration and its accounts, what is the same for all of them looked up once."""
+    """Computes the factors of jobs under one configuration and its accounts; looks up shared values once."""
 
     def __init__(self, parameters: PriorityParameters, associations: Associations | None) -> None:
         self.parameters, self.associations = parameters, associations
@@ -66,7 +66,7 @@ class Scales:
         self._places: dict[tuple[str, str, str], int] = {}
 
     def fixed_factors(self, job: Asked) -> FixedFactors:
-        """Return the factors of a job that no clock changes."""
+        """Return the factors of a job that do not change with time."""
         parameters, associations = self.parameters, self.associations
         partition = parameters.partitions.get(job.partition)
         if partition is None and parameters.partitions:
@@ -74,7 +74,7 @@ class Scales:
                 f"a job asks for the partition {job.partition!r}, which the slurm.conf does not have; "
                 f"it has {first_of(parameters.partitions)}."
             )
-        if not parameters.multifactor:  # the order of ids asks for none of them
+        if not parameters.multifactor:  # priority/basic uses no factors
             return NO_FACTORS if associations is None else replace(NO_FACTORS, association=self._place(job))
         place, assoc, qos, usage_factor, of_partition = -1, 0.0, 0.0, 1.0, 0.0
         if partition is not None:
@@ -112,7 +112,7 @@ def _part(value: float, highest: float, normal: bool) -> float:
 
 
 def size_factor(job: Asked, parameters: PriorityParameters) -> float:
-    """Return how large a job is, from 0 to 1; how small, where small jobs are favoured."""
+    """Return the size factor of a job, from 0 to 1; it grows with the job, or falls if small jobs are favoured."""
     nodes, cpus = float(parameters.nodes), float(parameters.cpus)
     if "SMALL_RELATIVE_TO_TIME" in parameters.flags:
         minutes = max(1.0, job.limit // 60) if math.isfinite(job.limit) else 4294967295.0
@@ -139,7 +139,7 @@ def _of_resources(
 
 
 def billing_of(job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
-    """Return what a second of a job costs: its CPUs, or by its partition's TRESBillingWeights."""
+    """Return what one second of a job costs: its CPUs, or the sum by its partition's TRESBillingWeights."""
     given = job.amounts if job.given is None else job.given
     if partition is None or partition.billing is None:
         return float(given.get("cpu", job.cpus))

@@ -1,4 +1,4 @@
-"""The memory of jobs on nodes that a slurm.conf shares: what is usual, and what may be asked [75]."""
+"""The memory of jobs on shared nodes: the defaults (DefMemPer...) and maxima (MaxMemPer...) of a slurm.conf [75]."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 MEMORY = "memory"
 NAMES = ("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode")
-FORMS = ("percpu", "pernode")  # a partition that sets either form takes neither from the conf
+FORMS = ("percpu", "pernode")  # a partition that sets either form inherits neither from the global settings
 
 
 def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
-    """Return the jobs with the memory that their partition gives to those that ask for none, a task.
+    """Return the jobs with their memory per task; jobs that request none get the default of their partition.
 
-    Beside them, 1 for each whose memory is asked of a node, as `--mem` does and not `--mem-per-cpu`: that of the tasks
-    that stand together there, so many as the job says.
+    The second array is 1 for each job that requests memory per node (`--mem`), not per CPU (`--mem-per-cpu`): the
+    memory is then split among the tasks that the job puts on one node.
     """
     columns = {} if workload.demand is None else dict(workload.demand.columns())
     none = np.zeros(len(workload), dtype=np.int64)
@@ -58,7 +58,7 @@ def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
 
 
 def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each: int) -> Ints:
-    """Return the memory of tasks whose nodes are given so much, whoever stands there."""
+    """Return the memory per task of jobs that get `each` MB on every node, split among the tasks on a node."""
     alone = np.where(workload.tasks[rows] == 1, 1, np.minimum(together[rows], workload.tasks[rows]))
     for row in rows[(alone == 0) | (each == 0)][:1].tolist():
         why = f"DefMemPerNode={each} is for each of its nodes" if each else "there is no DefMemPerCPU"
@@ -94,7 +94,7 @@ def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
 
 
 def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return how many nodes of each job count, one unless it is told how many, and its cores, memory and whole GPUs."""
+    """Return the nodes of each job (1 unless a number is known) and its total cores, memory and whole GPUs."""
     columns = {} if workload.demand is None else workload.demand.columns()
     none = np.zeros(len(workload), dtype=np.int64)
     nodes = np.maximum(nodes_asked(workload), 1)
@@ -104,7 +104,7 @@ def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
-    """Return what is assumed of the sizes of jobs, where these decide anything and nobody tells for how many nodes."""
+    """Return a note on jobs with an unknown number of nodes, which is assumed to be 1, if sizes count in priorities."""
     untold = (nodes_asked(workload) == 0) & (workload.tasks > 1)
     if not untold.any() or not slurm.priority.multifactor or slurm.priority.size == 0:
         return []
@@ -113,7 +113,7 @@ def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
 
 
 def told_of_partitions(use: NodeUse) -> list[str]:
-    """Return which partitions have jobs on more nodes than their MaxNodes, which is not asked as nodes are chosen."""
+    """Return a note for each partition with jobs on more nodes than its MaxNodes, which placement does not check."""
     nodes = np.bincount(use.job, minlength=len(use.workload))
     where, found = partition_of_jobs(use.workload, use.federation), []
     for k, one in enumerate(use.federation.partitions):
@@ -127,7 +127,7 @@ def told_of_partitions(use: NodeUse) -> list[str]:
 
 
 def refuse_other_sharing(slurm: Slurm) -> None:
-    """Refuse a conf whose nodes do not share cores and memory."""
+    """Refuse a slurm.conf under which jobs do not share the cores and memory of nodes."""
     if not slurm.parameters.shares_memory:
         asked = ",".join(slurm.parameters.selection)
         raise FederationError(

@@ -1,4 +1,4 @@
-"""Of select/linear, the nodes of as many NodeName lines as are enough for a job: it asks no further [75]."""
+"""How select/linear narrows the free nodes: it takes NodeName lines in turn until they are enough for a job [75]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @part
 def keep_first_lines(problem: Problem, state: State, job: int) -> None:
-    """Keep of the free nodes those of as many lines of the conf as are enough."""
+    """Keep only the free nodes of the first NodeName lines that together are enough for a job."""
     if problem.settings[Setting.CONS_TRES] == 1:
         return
     free, line = state.scratch.free, state.scratch.line
@@ -32,7 +32,7 @@ def keep_first_lines(problem: Problem, state: State, job: int) -> None:
 
 @part
 def choose_again(problem: Problem, state: State, job: int) -> None:
-    """Choose anew, of the usable nodes that nobody has, for a job that backfill starts: select/linear's start does."""
+    """Choose again among the usable idle nodes for a job that backfill starts, as select/linear does at a start."""
     scratch, settings = state.scratch, problem.settings
     several = problem.machine.lines.shape[0] > 1 or is_sized(problem.sizes, job)
     if settings[Setting.CONS_TRES] == 1 or not several:

@@ -1,4 +1,4 @@
-"""The parameters of Slurm's two schedulers, as a slurm.conf has them, and what of it is not modelled."""
+"""The parameters of Slurm's two schedulers in a slurm.conf, and those that are not modelled."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 BUILTIN, BACKFILL = "sched/builtin", "sched/backfill"
 LINEAR, CONS_TRES = "select/linear", "select/cons_tres"
 BASIC, MULTIFACTOR = "priority/basic", "priority/multifactor"
-OFF = -1  # of an interval: that scheduler makes no pass
+OFF = -1  # as an interval: that scheduler makes no passes
 
-# The words of SchedulerParameters that are numbers here: our name, Slurm's usual value, the least, seconds of its unit.
+# The numbers among SchedulerParameters: name, Slurm's default, least value, and the unit in seconds.
 NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "sched_interval": (60, OFF, 1),
     "batch_sched_delay": (3, 0, 1),
@@ -44,15 +44,15 @@ NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "sched_max_job_start": (0, 0, 1),
     "bf_max_time": (0, 0, 1),
 }
-OF_SCHEDULING = ("scheduler", "select", "preempt")  # so begin keys that later versions may have
+OF_SCHEDULING = ("scheduler", "select", "preempt")  # prefixes of keys that later versions may add
 SELECTION, OF_MEMORY = "SelectTypeParameters", ("CR_CORE_MEMORY", "CR_CPU_MEMORY")
 STOPS = "assoc_limit_stop"
-SWITCHES = (STOPS, "bf_continue")  # a pass here is never cut into pieces, after which others' changes could end it
+SWITCHES = (STOPS, "bf_continue")  # bf_continue changes nothing here: a pass never yields, so no change can end it
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What both schedulers go by; all times are seconds."""
+    """The parameters of both schedulers; all times are seconds."""
 
     backfill: bool
     cons_tres: bool
@@ -60,18 +60,18 @@ class Parameters:
     numbers: Mapping[str, int]  # by the words of SchedulerParameters
     kill_wait: int
     over_time_limit: int
-    limits_stop: bool  # whoever is over a limit of accounts holds up his partition
+    limits_stop: bool  # a job over a limit of accounts blocks its partition (assoc_limit_stop)
     selection: tuple[str, ...]  # the words of SelectTypeParameters
     not_modelled: tuple[str, ...]
-    threads: int = 1  # of a core, the most that a node has
+    threads: int = 1  # threads per core, the largest of all nodes
 
     @property
     def shares_memory(self) -> bool:
-        """Return whether nodes share cores and memory."""
+        """Return whether jobs share the cores and memory of nodes."""
         return self.cons_tres and any(word.upper() in OF_MEMORY for word in self.selection)
 
     def not_modelled_on(self, *, shared: bool) -> tuple[str, ...]:
-        """Return what is not modelled where nodes are shared, or given whole."""
+        """Return the settings that are not modelled on shared nodes, or on nodes that are allocated whole."""
         if not shared:
             return self.not_modelled
         others = [word for word in self.selection if word.upper() not in OF_MEMORY]
@@ -97,7 +97,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         multifactor=priority == MULTIFACTOR,
         numbers=numbers,
         kill_wait=_whole(conf, "KillWait", conf.parameters.get("killwait", "30"), 0),
-        # No limit at all is some four months, as long as Slurm itself takes it to be.
+        # Slurm itself takes UNLIMITED to be 65533 minutes.
         over_time_limit=65_533 * 60 if over.upper() == "UNLIMITED" else int(seconds_of(over, _where(conf))),
         limits_stop=STOPS in words,
         selection=tuple(_selection(conf)),
@@ -107,7 +107,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
 
 
 def tiers_of(conf: SlurmConf) -> dict[str, int]:
-    """Return the tier of each partition."""
+    """Return the priority tier of each partition."""
     found = {}
     for name, line in conf.partitions.items():
         text = line.words.get("prioritytier") or line.words.get("priority") or "1"
@@ -154,11 +154,11 @@ def _not_modelled(conf: SlurmConf) -> Iterator[str]:
     for key, value in not_modelled_of(GLOBAL, conf.parameters):
         if key.name == "SchedulerParameters":
             yield from value.split(",")
-        elif key.name != SELECTION and not key.name.startswith("Priority"):  # those of priorities name them
+        elif key.name != SELECTION and not key.name.startswith("Priority"):  # PriorityParameters.left_out has these
             yield f"{key.name}={value}"
     if selection := ",".join(_selection(conf)):
         yield f"{SELECTION}={selection}"
-    for name, value in conf.parameters.items():  # of what scontrol prints; of a file unread keys are said
+    for name, value in conf.parameters.items():  # only of scontrol's output: a file's unread keys are in `strange`
         if name.startswith(OF_SCHEDULING) and name not in KEYS[GLOBAL] and not conf.strange:
             yield f"{name}={value}"
 

@@ -1,4 +1,4 @@
-"""Slurm: a site's own scheduler as a policy."""
+"""The policy `Slurm`: the scheduler of a site, as its slurm.conf configures it."""
 
 from __future__ import annotations
 
@@ -32,43 +32,44 @@ TESTS_A_SECOND = 1000
 
 @dataclass(frozen=True, slots=True)
 class Slurm:
-    """The two schedulers of a slurm.conf, on nodes that have names; `simulate` runs it in an event loop of its own.
+    """Slurm's main and backfill schedulers by a slurm.conf; `simulate` runs them in an event loop of their own.
 
     Parameters
     ----------
     conf
         A slurm.conf, or its path.
     slurm_version
-        Of which Slurm the conf is, as "22.05": what it does not name has the defaults of that one. None: as the conf
-        tells, if it is `scontrol show config`; else the newest.
+        Slurm's version, as "22.05": parameters that the conf does not set have the defaults of this version. None: the
+        version in the conf, if it is the output of `scontrol show config`; else the newest.
     assoc
-        Its accounts: what `sacctmgr dump` or `sacctmgr -P show assoc,qos` prints, read or its path; several paths for
-        several files. Fair share needs them.
+        The accounts: the output of `sacctmgr dump` or `sacctmgr -P show assoc,qos`, as `Associations`, a path, or
+        several paths. Fair share needs them.
     clocks
-        A recording's clocks, or the path of their file: its backfill passes then take place when they did. None: passes
-        keep their own time.
+        A recording's clocks, or the path of their file: backfill passes then begin at the recorded times. None: passes
+        begin at the intervals of the conf.
     passes
-        "instant": a pass takes no time. "timed": it takes as long as its tests do, and the next one begins so much
-        later; one of bf_max_time looks at no more jobs.
+        "instant": a pass takes no time. "timed": a pass takes as long as its tests, and the next one begins that much
+        later; after bf_max_time a pass looks at no more jobs.
     rate
-        Tests a second, of timed passes.
+        Tests per second of a timed pass.
     completing
-        Seconds for which nodes stay busy after a job's end: one number, or one for each id.
+        Seconds for which nodes stay busy after a job's end: one number, or one by job id.
     phase
         Seconds from the first submission to the first backfill pass.
     epoch
-        Seconds since 1970 at second 0 of the jobs, by which passes round. None: that of the clocks, else what the log's
-        header says, else 0.
+        Seconds since 1970 at second 0 of the jobs: passes round times by it. None: that of the clocks, else that of the
+        log's header, else 0.
     aged
-        How many seconds jobs had been eligible before they are here, by id; None: nobody had.
+        Seconds for which jobs were eligible before they appear here, by id; None: 0 for all.
     cpus
-        How many CPUs jobs count for in limits and priorities, by id; of all others it is those of the nodes they have.
+        CPUs that jobs count for in limits and priorities, by id; other jobs count for the CPUs of their nodes.
     admitted
-        The ids of jobs that a Slurm let in: a limit does not bind one that is over it all by itself, which is an error
-        otherwise.
+        Ids of jobs that a real Slurm accepted. A job that alone is over a limit is an error; if its id is listed here,
+        that limit does not bind it.
     ensemble
-        How many runs; the first has the clocks as they are given, of the others it is drawn when passes and ticks begin
-        and how long passes and nodes take. The schedule is the first one's and knows all: `interval_of`, `spread_of`.
+        The number of runs. The first one has the given clocks. The others draw when passes and ticks begin, and how
+        long passes and the clearing of nodes take. The schedule is that of the first run; its `interval_of` and
+        `spread_of` cover all runs.
     """
 
     conf: SlurmConf
@@ -135,17 +136,17 @@ class Slurm:
             )
 
     def on_another(self, conf: SlurmConf) -> Slurm:
-        """Return the policy of another conf: no recorded clocks are that one's, and it runs once."""
+        """Return this policy with another conf, without recorded clocks and with a single run."""
         mine = None if TOLD in conf.parameters else self.conf.parameters.get(TOLD)
         return replace(self, conf=with_version(conf, mine), clocks=None, ensemble=1)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what the files say and this model does not have, a line each, where nodes are given whole."""
+        """Return what is assumed and what is not modelled of the files, a line each, if nodes are allocated whole."""
         return self.notes_on(shared=False)
 
     def notes_on(self, *, shared: bool) -> tuple[str, ...]:
-        """Return what the files say and this model does not have, on nodes that jobs share or that are given whole."""
+        """Return what is assumed and what is not modelled of the files, if nodes are shared or allocated whole."""
         facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
         said = list(filter(None, [assumed_of(self.conf)]))
         said += [f"assumed of {self.conf.path}: {one}" for one in self._assumed()]
@@ -168,7 +169,7 @@ class Slurm:
             yield f"{AT_ONCE} ({', '.join(names)})"
 
     def rules(self, workload: Workload, federation: Federation) -> NoReturn:
-        """Refuse to be a rule of the plain loop."""
+        """Raise ValueError: this policy does not run in the plain event loop."""
         raise ValueError(f"{self} is no rule of the plain loop: it runs by simulate(workload, federation, policy=...).")
 
     def __str__(self) -> str:

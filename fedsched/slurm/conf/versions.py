@@ -1,4 +1,4 @@
-"""What a parameter is that a slurm.conf does not name: Slurm's default, which is another one since some version."""
+"""The defaults of parameters that a slurm.conf does not set; some differ by Slurm's version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.io.slurm_files.slurm_conf import SlurmConf
 
 TOLD = "slurm_version"  # as `scontrol show config` names it
-# The defaults of what decides on starts, each with the version since which it is one, the newest last.
+# Defaults of parameters that affect starts, each with the version since which it holds, the newest last.
 DEFAULTS: Mapping[str, tuple[tuple[tuple[int, int], str], ...]] = {
     "SelectType": (((0, 0), "select/linear"), ((23, 11), "select/cons_tres")),
     "PriorityType": (((0, 0), "priority/basic"), ((23, 11), "priority/multifactor")),
@@ -23,12 +23,12 @@ _VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:[.-].*)?", re.ASCII)
 
 
 def with_version(conf: SlurmConf, version: str | None) -> SlurmConf:
-    """Return a conf of this version of Slurm; None: as it is."""
+    """Return the conf with Slurm's version set to this one; None: unchanged."""
     return conf if version is None else replace(conf, parameters={**conf.parameters, TOLD: version})
 
 
 def version_of(conf: SlurmConf) -> tuple[int, int] | None:
-    """Return which Slurm a conf is of, as (22, 5); None where nobody tells."""
+    """Return Slurm's version of a conf, as (22, 5); None if it is unknown."""
     said = conf.parameters.get(TOLD)
     if said is None:
         return None
@@ -39,14 +39,14 @@ def version_of(conf: SlurmConf) -> tuple[int, int] | None:
 
 
 def said_or_usual(conf: SlurmConf, name: str) -> str:
-    """Return a parameter in small letters, the default of the conf's version where it is not named."""
+    """Return a parameter in lower case; if the conf does not set it, the default of its version."""
     version = version_of(conf)
     usual = [value for since, value in DEFAULTS[name] if version is None or version >= since][-1]
     return conf.parameters.get(name.lower(), usual).lower()
 
 
 def assumed_of(conf: SlurmConf) -> str:
-    """Return which defaults are taken, and why those; "" where the conf names all that have changed."""
+    """Return a note on the defaults that are taken and why; "" if the conf sets all that differ by version."""
     taken = [f"{name}={said_or_usual(conf, name)}" for name in DEFAULTS if name.lower() not in conf.parameters]
     if not taken:
         return ""

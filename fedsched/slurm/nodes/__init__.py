@@ -1,4 +1,4 @@
 """Nodes as Slurm's passes see them: sets of nodes as bits, nodes of several sizes, and nodes that jobs share.
 
-Node sets and free resources come in. The sets that remain go out.
+Input: node sets and free resources. Output: the sets that remain.
 """

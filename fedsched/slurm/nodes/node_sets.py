@@ -1,6 +1,6 @@
-"""Sets of nodes as 64-bit words: how many there are, which come next, and whether sets meet.
+"""Sets of nodes as 64-bit words: sizes, next members, intersections, and runs of nodes.
 
-Nothing here overflows: uncompiled, numpy would say so.
+No operation here may overflow: uncompiled, numpy would warn.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def meet(one: Words, other: Words) -> bool:
 
 @inlined
 def lowest(word: np.uint64) -> int:
-    """Return the place of the lowest bit of a word that has one."""
+    """Return the place of the lowest set bit of a word that is not 0."""
     return ones(~word & (word - _1))
 
 
 @inlined
 def next_in(nodes: Words, first: int) -> int:
-    """Return the first node from `first` on that is in a set; beyond all of them where there is none."""
+    """Return the first node from `first` on that is in a set; a number beyond all nodes if there is none."""
     k = first // BITS
     if k >= nodes.size:
         return nodes.size * BITS
@@ -76,7 +76,7 @@ def next_in(nodes: Words, first: int) -> int:
 
 @inlined
 def next_out(nodes: Words, first: int) -> int:
-    """Return the first node from `first` on that is in no set; beyond all of them where there is none."""
+    """Return the first node from `first` on that is not in a set; a number beyond all nodes if there is none."""
     k = first // BITS
     if k >= nodes.size:
         return nodes.size * BITS
@@ -91,26 +91,26 @@ def next_out(nodes: Words, first: int) -> int:
 
 @inlined
 def add(nodes: Words, first: int, after: int) -> None:
-    """Put a run of nodes into a set."""
+    """Add the nodes from `first` to before `after` to a set."""
     for k in range(first // BITS, -(-after // BITS)):
         nodes[k] |= _between(first - k * BITS, after - k * BITS)
 
 
 @inlined
 def drop(nodes: Words, first: int, after: int) -> None:
-    """Take a run of nodes out of a set."""
+    """Remove the nodes from `first` to before `after` from a set."""
     for k in range(first // BITS, -(-after // BITS)):
         nodes[k] &= ~_between(first - k * BITS, after - k * BITS)
 
 
 @inlined
 def _between(first: int, after: int) -> np.uint64:
-    # The bits of a word from one place on to another, of which the word has at least one.
+    # A word with the bits from `first` to before `after` set; at least one of them is within the word.
     return (_ALL << np.uint64(max(first, 0))) & (_ALL >> np.uint64(BITS - min(after, BITS)))
 
 
 def words_of(members: NDArray[np.bool_]) -> Words:
-    """Return sets × words, of sets × nodes."""
+    """Return the sets of a table sets × nodes as a table sets × words."""
     many = -(-members.shape[1] // 64)
     wide = np.zeros((len(members), 64 * many), dtype=np.bool_)
     wide[:, : members.shape[1]] = members

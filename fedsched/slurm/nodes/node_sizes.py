@@ -1,6 +1,6 @@
-"""Nodes of several sizes, given whole to jobs that ask for no number of nodes: as many as their CPUs need [76].
+"""Nodes of several sizes, allocated whole to jobs that request CPUs and no number of nodes [76].
 
-Every function takes the sizes first. Where no job is so they are compiled to what numbers of nodes say.
+Every function takes `sizes` first. It is None if there are no such jobs: compiled code then only counts nodes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ FIRST, NONE, NOTHING = constant(0), constant(-1), constant(0)
 
 @by_reference
 class Sizes(NamedTuple):
-    """How many CPUs jobs need, and nodes count."""
+    """The CPUs that jobs request, and the CPUs of nodes."""
 
-    wanted: Ints  # by each job; 0: its tasks are its nodes
+    wanted: Ints  # of each job; 0: it is given one node per task
     cpus: Ints  # of each node
 
 
@@ -49,7 +49,7 @@ def enough(sizes: Sizes | None, problem: Problem, nodes: Words, job: int) -> boo
 
 @part
 def _cpus_of(sizes: Sizes, nodes: Words, most: int) -> int:
-    # The CPUs of these nodes, as soon as there are so many.
+    # Sums the CPUs of these nodes, and stops at `most`.
     total = NOTHING
     node = next_in(nodes, FIRST)
     while node < sizes.cpus.size and total < most:
@@ -60,9 +60,9 @@ def _cpus_of(sizes: Sizes, nodes: Words, most: int) -> int:
 
 @inlined
 def keep_no_spare(sizes: Sizes | None, nodes: Words, job: int) -> None:
-    """Keep of the nodes of such a job those without which they would not be enough, dropping the smallest first.
+    """Drop the nodes that a job by CPUs does not need, the smallest first.
 
-    So does select/linear where they are not all of one size.
+    select/linear does so if the nodes are not all of one size.
     """
     if sizes is not None and is_sized(sizes, job):
         _drop_the_smallest(sizes, nodes, sizes.wanted[job])
@@ -93,7 +93,7 @@ def _drop_the_smallest(sizes: Sizes, nodes: Words, wanted: int) -> None:
 def choose_for(
     sizes: Sizes | None, problem: Problem, free: Words, job: int, blocks: Words, chosen: Words
 ) -> None:
-    """Set the nodes that a job is given of the free ones, which are enough; `blocks` is a scratch."""
+    """Choose a job's nodes among the free ones; there are enough. `blocks` is a scratch array."""
     if sizes is None or not is_sized(sizes, job):
         choose(problem, free, problem.jobs.tasks[job], blocks, chosen)
     else:
@@ -102,7 +102,8 @@ def choose_for(
 
 @part
 def _choose_by_cpus(sizes: Sizes, problem: Problem, free: Words, left: int, blocks: Words, chosen: Words) -> None:
-    # As `choose`, blocks as long as they have CPUs; of select/cons_tres the smallest node takes alone what it can.
+    # As `choose`, but a block's length is its CPUs. Under select/cons_tres, if one node of the best block has enough
+    # CPUs for the rest, the smallest such node is taken alone.
     weighed = problem.settings[Setting.CONS_TRES] == 1
     weight = problem.machine.weight
     for k in range(free.size):

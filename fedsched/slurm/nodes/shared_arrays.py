@@ -1,4 +1,4 @@
-"""What Slurm's event loop works on beside its other arrays where jobs share nodes: free vectors, and who holds what."""
+"""More arrays for Slurm's event loop if jobs share nodes: the free resources of nodes, and what each job holds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @by_reference
 class Shared(NamedTuple):
-    """The nodes and what jobs ask of them, what is free there, how many jobs complete on each node.
+    """The nodes, the requests of jobs, the free resources, and how many jobs complete on each node.
 
-    `by_node` says whose memory is asked of a node: of its cores all that are free then count where nodes are chosen.
-    `for_gpus` has of each kind how many GPUs its tasks on a node ask for, and `with_gpus` the nodes that have any, both
-    of no size where that never matters; `weight` is that of each node as backfill looks ahead.
-    `refused` has of each kind of jobs the shortest limit that has found no room in the backfill pass at hand.
+    `by_node` is 1 for jobs that request memory per node: all free cores of a node then count in the choice of nodes.
+    `for_gpus` has for each kind of jobs the GPUs that its tasks on one node request, and `with_gpus` the nodes that
+    have GPUs; both are empty if GPUs do not affect the order of nodes. `weight` is each node's weight in backfill's
+    look ahead. `refused` has for each kind of jobs the shortest time limit that found no room in this backfill pass.
     """
 
     sharing: Sharing

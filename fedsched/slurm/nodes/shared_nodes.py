@@ -1,6 +1,6 @@
-"""Nodes that jobs share: a job fits where its tasks do, and takes cores, memory and GPUs of them [75].
+"""Shared nodes: a job fits if its tasks fit into the free cores, memory and GPUs of nodes, which it then takes [75].
 
-Every function takes what is shared first. Where nodes are given whole it is compiled to what sets of nodes say.
+Every function takes `shared` first. It is None if nodes are allocated whole: compiled code then only uses node sets.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 FIRST, NOTHING, NO_WEIGHT = constant(0), constant(0), constant(-1)
 NEVER = constant(2**62)
-CORES = constant(0)  # the first of what nodes have
+CORES = constant(0)  # index of cores among the resources of nodes
 
 
 @inlined
 def closed(shared: Shared | None, state: State, k: int) -> np.uint64:
-    """Return of a word of nodes those on which nobody can start now: shared ones only while a job there completes."""
+    """Return the nodes of word `k` on which no job can start now; shared nodes only while a job completes there."""
     if shared is None:
         return state.busy[k]
     return state.completing[k]
@@ -47,16 +47,17 @@ def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) ->
 
 @inlined
 def forget_refused(shared: Shared | None) -> None:
-    """Let any job be looked at again: a pass begins."""
+    """Reset what `note_refused` has noted, as a pass begins."""
     if shared is not None:
         shared.refused[:] = NEVER
 
 
 @inlined
 def note_refused(shared: Shared | None, job: int, limit: int) -> None:
-    """Note that a job would have no room with this limit, so that none of its kind has any with that or a longer one.
+    """Note that a job has no room with this time limit: neither has any job of its kind with that or a longer limit.
 
-    In a pass there is ever less room, and a longer job needs it in more records. No second turns after the first look.
+    During a pass room only shrinks, and a longer job needs it in more records. The clock does not advance after the
+    first such test.
     """
     if shared is not None:
         shared.refused[shared.sharing.kinds.of_job[job]] = limit
@@ -64,7 +65,7 @@ def note_refused(shared: Shared | None, job: int, limit: int) -> None:
 
 @inlined
 def may_have_room(shared: Shared | None, problem: Problem, state: State, job: int) -> bool:
-    """Return whether what the pass has seen of nodes leaves a job a chance: there is only less room as it goes on."""
+    """Return False if the pass already knows that a job has no room: during a pass room only shrinks."""
     if shared is not None:
         return problem.jobs.limit[job] < shared.refused[shared.sharing.kinds.of_job[job]]
     if is_sized(problem.sizes, job):
@@ -79,7 +80,7 @@ def may_have_room(shared: Shared | None, problem: Problem, state: State, job: in
 
 @inlined
 def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, job: int) -> bool:
-    """Return whether it fits there with what has been released; where nodes are given whole there are so many."""
+    """Return whether a job fits there with what has been released; `many` is the count of free nodes if not shared."""
     if shared is None:
         if is_sized(problem.sizes, job):
             return enough(problem.sizes, problem, nodes, job)
@@ -90,7 +91,7 @@ def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, 
 
 @inlined
 def may_fit(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
-    """Return whether it could fit there if nobody else ran."""
+    """Return whether a job might fit there if no other job ran; on shared nodes, whether there is any node."""
     if shared is None:
         return enough(problem.sizes, problem, nodes, job)
     return count(nodes) > 0
@@ -98,7 +99,7 @@ def may_fit(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> 
 
 @inlined
 def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose the nodes of a job among the free ones, where it fits now."""
+    """Choose the nodes of a job that fits on the free ones now."""
     scratch = state.scratch
     if shared is None:
         choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
@@ -108,7 +109,7 @@ def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -
 
 @inlined
 def place_then(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose them where it fits with what has been released."""
+    """Choose the nodes of a job that fits with what has been released."""
     scratch = state.scratch
     if shared is None:
         choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
@@ -118,7 +119,7 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
 
 @inlined
 def place_at_last(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose again, of the usable nodes on which nobody completes, for a job that starts: Slurm's start does."""
+    """Choose again for a job that starts, among the usable nodes without completing jobs, as Slurm does at a start."""
     if shared is None:
         choose_again(problem, state, job)
         return
@@ -131,7 +132,7 @@ def place_at_last(shared: Shared | None, problem: Problem, state: State, job: in
 
 @inlined
 def begin_release(shared: Shared | None, state: State) -> int:
-    """Let be free of the usable nodes what is free now, and what jobs hold that complete; return how many these are."""
+    """Begin with the usable nodes that are free now or have completing jobs; return their number (shared nodes: 0)."""
     usable, free = state.scratch.usable, state.scratch.free
     if shared is None:
         for k in range(usable.size):
@@ -145,7 +146,7 @@ def begin_release(shared: Shared | None, state: State) -> int:
 
 @inlined
 def release(shared: Shared | None, state: State, job: int) -> int:
-    """Let be free of the usable nodes what a running job holds, too; return how many more these are."""
+    """Free what a running job holds of the usable nodes, too; return how many nodes that adds (shared nodes: 0)."""
     usable, free, more = state.scratch.usable, state.scratch.free, NOTHING
     if shared is None:
         for k in range(state.span[job, 0], state.span[job, 1]):
@@ -159,7 +160,7 @@ def release(shared: Shared | None, state: State, job: int) -> int:
 
 @inlined
 def hold(shared: Shared | None, job: int) -> None:
-    """Let a job that starts take what has been chosen for it just before."""
+    """Allocate to a starting job what has been chosen for it just before."""
     if shared is None:
         return
     work, kind = shared.work, shared.sharing.kinds.of_job[job]
@@ -173,7 +174,7 @@ def hold(shared: Shared | None, job: int) -> None:
 
 @inlined
 def let_go(shared: Shared | None, job: int) -> None:
-    """Give back what a job held as it ends; its nodes complete from then on."""
+    """Release the resources of an ended job; its nodes are completing from then on."""
     if shared is None:
         return
     work = shared.work
@@ -184,7 +185,7 @@ def let_go(shared: Shared | None, job: int) -> None:
 
 @inlined
 def clear(shared: Shared | None, state: State, job: int) -> None:
-    """Let the nodes of a job be clear of it."""
+    """End the completing of a job on its nodes."""
     if shared is None:
         for k in range(state.span[job, 0], state.span[job, 1]):
             state.completing[k] &= ~state.held[job, k]
@@ -219,7 +220,7 @@ def _has_room(sharing: Sharing, stock: Stock, nodes: Words, job: int) -> bool:
 
 @part
 def _choose(weight: Ints, shared: Shared, stock: Stock, job: int, nodes: Words, chosen: Words) -> None:
-    # Nodes of the least weight first; a block has one weight, and as many cores as its nodes have for the job.
+    # Nodes of the least weight first. The nodes of a block have one weight; its size is their cores for the job.
     sharing, work = shared.sharing, shared.work
     kind = sharing.kinds.of_job[job]
     chunk, left, last = sharing.kinds.chunk[kind], sharing.kinds.tasks[kind], NO_WEIGHT

@@ -1,4 +1,4 @@
-"""Slurm's two schedulers: the main pass and the backfill pass, and what they ask of a job.
+"""Slurm's two schedulers, the main pass and the backfill pass, with their checks of limits, conditions and windows.
 
-The queue and the free nodes come in. Jobs that start now go out, and their nodes.
+Input: the queue and the free nodes. Output: the jobs that start now, and their nodes.
 """

@@ -1,4 +1,4 @@
-"""The backfill pass: by priority, each waiting job starts where that delays nobody before it, or has nodes reserved."""
+"""The backfill pass: in queue order, each job starts if it delays no reservation so far, or gets a reservation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOBODY = constant(0)
 
 @part
 def backfill_pass(problem: Problem, state: State, now: int) -> None:
-    """Make one pass over the queue, and note how many tests that took; a second may turn in its midst."""
+    """Make one pass over the queue and count its tests; the clock may advance by seconds during the pass."""
     settings, counter, scratch, turns = problem.settings, state.counter, state.scratch, problem.passes
     before, tested, started = counter[Counter.TESTS], NOBODY, NOBODY
     turn, last_turn, most = NOBODY, NOBODY, settings[Setting.BF_MAX_JOB_TEST]
@@ -55,7 +55,8 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
     scratch.reserved_in[:] = 0
     begin_table(problem, state, now)
     counter[Counter.PASSES] += 1
-    last = counter[Counter.WAITING] - 1  # who might start or leaves a note: nodes only become fewer in a pass
+    # The last place with a job that might start or leave a note; it only falls: free nodes only become fewer in a pass.
+    last = counter[Counter.WAITING] - 1
     for place in range(counter[Counter.WAITING]):
         while turn < last_turn and turns.tested[turn] <= tested:
             now, turn, last = now + 1, turn + 1, counter[Counter.WAITING] - 1
@@ -64,7 +65,7 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
                 last -= 1
             if last < place:
                 _note_limits(problem, state, place, now, tested, most)
-                break  # none of the others can, and reservations end with the pass
+                break  # no other job can start, and reservations end with the pass
         if tested >= most or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
@@ -74,7 +75,7 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
             continue
         tested += 1
         started = _test_tasks(problem, state, place, now, started)
-        if started > 0 and started == settings[Setting.BF_MAX_JOB_START]:  # 0: as many as can
+        if started > 0 and started == settings[Setting.BF_MAX_JOB_START]:  # 0: no maximum
             break
     if started > 0:
         drop_started(state)
@@ -87,7 +88,7 @@ def _matters(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _note_limits(problem: Problem, state: State, place: int, now: int, tested: int, most: int) -> None:
-    """Note who is over a limit of accounts of those whom the pass would look at from a place on."""
+    """Note which of the jobs that the pass would still test, from a place on, are over a limit of accounts."""
     if problem.limits.kind.size == 0:
         return
     for behind in range(place, state.counter[Counter.WAITING]):
@@ -103,7 +104,7 @@ def _note_limits(problem: Problem, state: State, place: int, now: int, tested: i
 
 @part
 def _has_too_much(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job is over a limit of what jobs of an account have, and note it."""
+    """Return whether a job is over a limit on the resources of an account, and note it."""
     over = is_over(problem, state, job, OF_AMOUNTS)
     state.waiting.limited[job] = over
     return over
@@ -111,7 +112,7 @@ def _has_too_much(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def _test_tasks(problem: Problem, state: State, place: int, now: int, started: int) -> int:
-    """Test a job, of an array task after task; return how many have started in the pass by then."""
+    """Test a job, or the tasks of an array one by one; return how many jobs the pass has started so far."""
     settings, job, reserved = problem.settings, state.queue[place], 0
     while job >= 0 and not is_over(problem, state, job, OTHERS):
         outcome = _test(problem, state, job, now)
@@ -132,7 +133,7 @@ def _test_tasks(problem: Problem, state: State, place: int, now: int, started: i
 
 @part
 def _waiting_tasks(problem: Problem, state: State, job: int, most: int) -> int:
-    """Return how many tasks of an array wait from this one on, of so many at the most."""
+    """Return how many tasks of an array wait from this one on, counted up to `most`."""
     found = 0
     while job >= 0 and found < most:
         found += state.waiting.open[job] == 0 and state.waiting.gone[job] == 0
@@ -148,7 +149,7 @@ def _is_out_of_time(problem: Problem, tests: int) -> bool:
 
 @part
 def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
-    """Count the job among its user's and its partition's, and return whether the pass looks at so many of them."""
+    """Count a job for its user, partition and association; return whether all are within bf_max_job_*."""
     jobs, scratch, settings = problem.jobs, state.scratch, problem.settings
     user, partition, association = jobs.user[job], jobs.partition[job], jobs.association[job]
     there = user * problem.machine.tier.size + partition
@@ -163,14 +164,14 @@ def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
 
 @inlined
 def _forget(counts: Ints, most: int) -> None:
-    """Count from nothing on, where anything is counted."""
+    """Reset counts to 0 if they have a maximum."""
     if most > 0:
         counts[:] = 0
 
 
 @inlined
 def _counts(counts: Ints, whose: int, most: int) -> bool:
-    """Count one more, unless there are as many as may be; 0: as many as there are."""
+    """Add one to a count unless it has reached `most` (0: no maximum); return whether it was below."""
     if most == 0:
         return True
     if counts[whose] >= most:
@@ -181,7 +182,7 @@ def _counts(counts: Ints, whose: int, most: int) -> bool:
 
 @part
 def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether nodes may be reserved for a job: it is old and important enough, and of its partition's first."""
+    """Return whether a job may get a reservation: its age, its priority and its partition's count allow it."""
     if problem.jobs.reserves[job] == 0 or not holds_others_up(problem, state, job, now):
         return False
     most = problem.settings[Setting.BF_JOB_PART_COUNT_RESERVE]
@@ -190,7 +191,7 @@ def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
-    """Start the job now, or reserve nodes for it, or neither."""
+    """Start a job now, or reserve nodes for it, or do neither; return STARTED, RESERVED or NOTHING."""
     jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
     limit, chosen = jobs.limit[job], scratch.chosen
     if _has_too_much(problem, state, job):
@@ -219,7 +220,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
             continue
         moment = max(moment, since)
         if moment <= now and meet(chosen, state.completing):
-            moment, later = now + 1, NONE_LATER  # it waits for those nodes
+            moment, later = now + 1, NONE_LATER  # it waits until those nodes are clear
         if moment <= now:
             if is_found_over(problem, state, job):
                 return NOTHING

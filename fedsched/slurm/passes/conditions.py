@@ -1,7 +1,7 @@
-"""What jobs wait for before they stand in the queue: their submit, other jobs, a time of their own [34 to 36].
+"""The conditions of jobs before they join the queue: submit, dependencies, and begin times [34 to 36].
 
-Whoever has met all conditions stands on the timer, by the second from which it may start. A job that can never start is
-gone, and so are those who wait for it.
+A job that has met all its conditions is on the timer, ordered by the second from which it may start. A job with
+conditions that cannot be met is gone, and so are the jobs that depend on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DOOMED = constant(2**40)  # open conditions of a job that can never start
 
 @part
 def submitted(problem: Problem, state: State, job: int) -> None:
-    """Note that a job is submitted."""
+    """Mark the submit condition of a job as met."""
     state.waiting.open[job] -= 1
     if state.waiting.open[job] == 0:
         wait_until(problem, state, job, state.waiting.moment[job])
@@ -30,9 +30,9 @@ def submitted(problem: Problem, state: State, job: int) -> None:
 
 @part
 def settle(problem: Problem, state: State, job: int, now: int, what: int) -> None:
-    """Tell those who wait for a job that it has started, ended, or left.
+    """Update the jobs that depend on a job after it has started, ended, or been cancelled.
 
-    Who waits for a start is looked at in the next second at the earliest: the pass that made it has its list.
+    A dependency on a start is met in the next second at the earliest: the pass that starts the job has a fixed list.
     """
     conditions, waiting = problem.conditions, state.waiting
     doomed = NOBODY
@@ -55,14 +55,14 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
 
 @part
 def wait_until(problem: Problem, state: State, job: int, moment: int) -> None:
-    """Put a job on the timer, to join the queue in a second, or when it is held no more that is held then [73]."""
+    """Put a job on the timer, to join the queue at `moment`, or at the end of its hold if it is held then [73]."""
     state.waiting.moment[job] = released(problem, job, moment)
     _push(state, job)
 
 
 @part
 def released(problem: Problem, job: int, moment: int) -> int:
-    """Return the first second from `moment` on in which a job is not held; where it is not before that, `moment`."""
+    """Return the first second from `moment` on in which a job is not held."""
     holds, found = problem.holds, moment
     if holds.first.size > 0:
         for h in range(holds.first[job], holds.first[job + 1]):
@@ -73,7 +73,7 @@ def released(problem: Problem, job: int, moment: int) -> int:
 
 @part
 def lose(problem: Problem, state: State, job: int) -> None:
-    """Let a job never start that waits for what cannot happen, and those who wait for it."""
+    """Mark a job with a condition that cannot be met, and all jobs that depend on it, as never starting."""
     _doom_followers(problem, state, _doom(problem, state, job, NOBODY))
 
 
@@ -89,7 +89,7 @@ def _doom_followers(problem: Problem, state: State, doomed: int) -> None:
 
 @inlined
 def _doom(problem: Problem, state: State, job: int, doomed: int) -> int:
-    # Returns how many such there are with it, but for those who are to be cancelled, which is an end as well.
+    # Returns the new number of doomed jobs. A job with a time of cancellation is not among them: that time ends it.
     waiting = state.waiting
     if waiting.open[job] > DOOMED // 2:
         return doomed
@@ -104,7 +104,7 @@ def _doom(problem: Problem, state: State, job: int, doomed: int) -> int:
 
 @part
 def next_moment(state: State) -> int:
-    """Return when the next job may start."""
+    """Return when the next job on the timer may start; NEVER if there is none."""
     if state.counter[Counter.TIMERS] == 0:
         return NEVER
     return state.waiting.moment[state.waiting.timer[0]]
@@ -133,7 +133,7 @@ def _push(state: State, job: int) -> None:
 
 @part
 def next_due(state: State) -> int:
-    """Take the job off the timer whose moment comes first."""
+    """Remove the first job from the timer and return it."""
     timer = state.waiting.timer
     first, many = timer[0], state.counter[Counter.TIMERS] - 1
     state.counter[Counter.TIMERS] = many

@@ -1,7 +1,8 @@
-"""Which nodes come first where backfill looks ahead: those where it looked last for a job for GPUs [75].
+"""The order of nodes in backfill's look ahead: nodes that were last tested for a GPU job come first [75].
 
-Slurm notes in a node's weight how many GPUs such a job would have there, and forgets it only as it looks for nodes for
-another job now that could have that node. Whom it starts it chooses nodes for anew, by the weights of the conf.
+Slurm notes in a node's weight how many GPUs the job would get there. It forgets the note only when it looks for nodes
+at a submit, or for a start now, of a job that may use that node. For a job that backfill starts, it chooses again by
+the weights of the conf.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 CORES = constant(0)
 ZERO, ONE = np.uint64(0), np.uint64(1)
-SPAN = constant(256)  # of each weight: the fewer GPUs, the heavier
+SPAN = constant(256)  # steps within each weight of the conf: the fewer GPUs, the heavier
 
 
 @inlined
 def look_for(shared: Shared | None, problem: Problem, job: int) -> None:
-    """Note that Slurm looks whether a job could run if nobody else did, as it is submitted."""
+    """Update the notes when Slurm checks at submit whether a job could run on an empty machine."""
     if shared is not None and shared.for_gpus.size > 0:
         _forget(shared, problem, job)
         _note_all(shared, problem, job)
@@ -33,7 +34,7 @@ def look_for(shared: Shared | None, problem: Problem, job: int) -> None:
 
 @inlined
 def look_for_now(shared: Shared | None, problem: Problem, job: int, free: Words) -> None:
-    """Note that it looks for nodes of a job to start it now."""
+    """Update the notes when Slurm looks for nodes to start a job now."""
     if shared is not None and shared.for_gpus.size > 0:
         _forget(shared, problem, job)
         _note(shared, shared.work.now, free, job)
@@ -41,21 +42,21 @@ def look_for_now(shared: Shared | None, problem: Problem, job: int, free: Words)
 
 @inlined
 def found_none(shared: Shared | None, problem: Problem, job: int) -> None:
-    """Note that there were too few, and that it looks whether there would be if nobody else ran."""
+    """Update the notes when there are too few nodes now, and Slurm checks whether an empty machine has enough."""
     if shared is not None and shared.for_gpus.size > 0:
         _note_all(shared, problem, job)
 
 
 @inlined
 def look_ahead(shared: Shared, nodes: Words, job: int) -> None:
-    """Note that backfill looks at these nodes for a job, as they will be."""
+    """Update the notes when backfill tests these nodes for a job at a later time."""
     if shared.for_gpus.size > 0:
         _note(shared, shared.work.later, nodes, job)
 
 
 @inlined
 def is_noted(shared: Shared | None, job: int) -> bool:
-    """Return whether a look at a job leaves something behind."""
+    """Return whether a test of a job leaves notes on nodes."""
     return shared is not None and shared.for_gpus.size > 0 and shared.for_gpus[shared.sharing.kinds.of_job[job]] > 0
 
 
@@ -69,7 +70,7 @@ def _forget(shared: Shared, problem: Problem, job: int) -> None:
 
 @part
 def _note(shared: Shared, stock: Stock, nodes: Words, job: int) -> None:
-    """Note the GPUs of a job on each of these nodes where its tasks, one of them or those together, have any now."""
+    """Note the GPUs of a job on each of these nodes that has enough free cores and GPUs for one task or one group."""
     kinds, gpu = shared.sharing.kinds, shared.sharing.gpu
     kind = kinds.of_job[job]
     asked = shared.for_gpus[kind]
@@ -84,7 +85,7 @@ def _note(shared: Shared, stock: Stock, nodes: Words, job: int) -> None:
 
 @part
 def _note_all(shared: Shared, problem: Problem, job: int) -> None:
-    """Note them on each of its nodes that has as many, whoever is there."""
+    """Note the GPUs of a job on each of its nodes that has as many cores and GPUs in all, free or not."""
     kinds, nodes, gpu = shared.sharing.kinds, shared.sharing.nodes, shared.sharing.gpu
     kind = kinds.of_job[job]
     asked = shared.for_gpus[kind]

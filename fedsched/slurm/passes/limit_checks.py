@@ -1,7 +1,8 @@
-"""Limits: who has as much as he may is not looked at, and holds up nobody [43].
+"""Limits: jobs over a limit are skipped and do not block others [43].
 
-Slurm's main scheduler looks at those of accounts as it looks for nodes. Only who was over one when he was last looked
-at, and still is over one of how many jobs run, is passed over before that; backfill passes over all who are.
+Slurm's main scheduler checks the limits of accounts only when it looks for a job's nodes. It skips a job earlier only
+if the job was over such a limit at its last check, and is still over one on the number of running jobs. Backfill skips
+all jobs that are over a limit.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from fedsched.core.jit import constant, inlined, part
 if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, State
 
-OTHERS, OF_JOBS, OF_AMOUNTS = (constant(k) for k in range(3))  # kinds of limits: the last two are of accounts
+# Kinds of limits: of arrays and the federation; of accounts on the number of running jobs, and on their resources.
+OTHERS, OF_JOBS, OF_AMOUNTS = (constant(k) for k in range(3))
 
 
 @part
 def is_over(problem: Problem, state: State, job: int, kind: int) -> bool:
-    """Return whether a job would take more than is left of some limit of a kind."""
+    """Return whether a job needs more than is left of some limit of this kind."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
         if limits.binds[i] == 1 and limits.kind[i] == kind and limits.weight[i] > state.left[limits.counter[i]]:
@@ -28,7 +30,7 @@ def is_over(problem: Problem, state: State, job: int, kind: int) -> bool:
 
 @part
 def is_still_over(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job waits for a limit that it was found to be over; of accounts those of jobs count."""
+    """Return whether the main scheduler skips a job for a limit before it looks for nodes, as the module says."""
     if is_over(problem, state, job, OTHERS):
         return True
     if state.waiting.limited[job] == 0:
@@ -39,7 +41,7 @@ def is_still_over(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def has_too_many_jobs(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job is over a limit of how many jobs run, and note it of those of accounts."""
+    """Return whether a job is over a limit of arrays or on the number of running jobs; note it for accounts' limits."""
     if is_over(problem, state, job, OTHERS):
         return True
     state.waiting.limited[job] = is_over(problem, state, job, OF_JOBS)
@@ -48,7 +50,7 @@ def has_too_many_jobs(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def is_found_over(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job is over a limit of accounts, and note it."""
+    """Return whether a job is over any limit of accounts, and note it."""
     over = is_over(problem, state, job, OF_JOBS) or is_over(problem, state, job, OF_AMOUNTS)
     state.waiting.limited[job] = over
     return over
@@ -56,7 +58,7 @@ def is_found_over(problem: Problem, state: State, job: int) -> bool:
 
 @inlined
 def take(problem: Problem, state: State, job: int) -> None:
-    """Count what a job has that starts."""
+    """Subtract a starting job's usage from what is left of its limits."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
         state.left[limits.counter[i]] -= limits.weight[i]
@@ -64,7 +66,7 @@ def take(problem: Problem, state: State, job: int) -> None:
 
 @inlined
 def give_back(problem: Problem, state: State, job: int) -> None:
-    """Count what a job had that ends."""
+    """Add an ended job's usage back to what is left of its limits."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
         state.left[limits.counter[i]] += limits.weight[i]

@@ -1,7 +1,7 @@
-"""The limits of QOS and of accounts: whose jobs count in which, and whom they bind [43].
+"""The limits of QOS and of accounts: which jobs count towards them, and which jobs they bind [43].
 
-A limit of a partition's QOS goes before that of the job's own (the other way round with OverPartQOS), and both before
-those of the association and of the accounts above it.
+A limit of the partition's QOS overrides that of the job's own QOS (with OverPartQOS, the other way round). Both
+override those of the association and of the accounts above it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from fedsched.slurm.priority.associations import Associations, Qos
 
 COUNTED = ("grpjobs", "maxjobspu", "maxjobspa", "maxjobs", "grptres", "maxtrespu", "maxtrespa", "maxtres", "maxwall")
-OF_THE_PAST = ("maxsubmit", "maxsubmitpu", "maxsubmitpa", "grpsubmit")  # whose jobs were refused are in no log
+OF_THE_PAST = ("maxsubmit", "maxsubmitpu", "maxsubmitpa", "grpsubmit")  # jobs that these refused are in no log
 OF_JOBS = {"grpjobs": "", "maxjobspu": "user", "maxjobspa": "account"}
 OF_AMOUNTS = {"grptres": "", "maxtrespu": "user", "maxtrespa": "account"}
-AMOUNTS = ("cpu", "node")  # what a job of whole nodes has
+AMOUNTS = ("cpu", "node")  # the resources of jobs on whole nodes
 
 
 class Part(NamedTuple):
-    """What a job takes of a limit, and whether that binds it."""
+    """A limit that a job counts towards, how much the job takes of it, and whether the limit binds the job."""
 
     of: str
     amount: float
     weight: float
-    binds: bool  # no other limit goes before it
-    kind: int = 2  # 1: it is of jobs, 2: of what they have
+    binds: bool  # no other limit overrides it
+    kind: int = 2  # 1: a limit on the number of jobs, 2: on their resources
 
     @property
     def is_over_alone(self) -> bool:
@@ -47,12 +47,12 @@ class Part(NamedTuple):
 
 
 def are_enforced(slurm: Slurm) -> bool:
-    """Return whether limits of accounts hold anybody."""
+    """Return whether limits of accounts are enforced."""
     return slurm.assoc is not None and slurm.priority.charges_ends
 
 
 def are_enforced_of(slurm: Slurm, resource: str) -> bool:
-    """Return whether limits of a resource hold anybody."""
+    """Return whether limits on this resource exist and are enforced."""
     if slurm.assoc is None or not are_enforced(slurm):
         return False
     said = [*(one.limits for one in slurm.assoc.members), *(one.limits for one in slurm.assoc.qos.values())]
@@ -60,7 +60,7 @@ def are_enforced_of(slurm: Slurm, resource: str) -> bool:
 
 
 def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Ints) -> Limits:
-    """Return the limits and those of accounts, as far as the conf has them enforced."""
+    """Return the limits, extended by those of accounts if the conf enforces them."""
     if slurm.assoc is None or not are_enforced(slurm):
         return limits
     parts = Parts.of_policy(slurm)
@@ -93,7 +93,7 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
 
 
 def over_alone(slurm: Slurm, asked: Sequence[Asked]) -> dict[int, str]:
-    """Return over which limit jobs are all by themselves, in words, by their places."""
+    """Return, by index, the jobs that alone are over a limit, with that limit in words."""
     if not are_enforced(slurm):
         return {}
     parts = Parts.of_policy(slurm)
@@ -102,7 +102,7 @@ def over_alone(slurm: Slurm, asked: Sequence[Asked]) -> dict[int, str]:
 
 
 def left_out(slurm: Slurm) -> Iterator[str]:
-    """Give what of the accounts' limits is not modelled, or holds nobody, a few words each."""
+    """Give the accounts' limits that are not modelled or not enforced, a few words each."""
     if slurm.assoc is None:
         return
     given: dict[str, None] = {}
@@ -126,7 +126,7 @@ def _ints(values: object) -> Ints:
 
 
 class Parts:
-    """What jobs take of limits, looked up once for those who ask alike."""
+    """Looks up the limits that a job counts towards, once for all jobs with the same request."""
 
     def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:
         self.accounts, self.of_partitions = accounts, of_partitions
@@ -134,12 +134,12 @@ class Parts:
 
     @classmethod
     def of_policy(cls, slurm: Slurm) -> Parts:
-        """Return those of a policy that has accounts."""
+        """Return the parts of a policy that has accounts."""
         assert slurm.assoc is not None
         return cls(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
 
     def of(self, job: Asked) -> list[Part]:
-        """Return the parts of a job."""
+        """Return the limits that a job counts towards."""
         amounts = tuple(job.amounts.get(name, 0.0) for name in AMOUNTS)
         whose = (job.user, job.account, job.partition, job.qos, job.limit, amounts)
         if whose not in self._known:
@@ -175,7 +175,7 @@ class Parts:
         yield from self._of_one_job(job, place, qualities)
 
     def _of_one_job(self, job: Asked, place: int, qualities: Sequence[Qos]) -> Iterator[Part]:
-        # A limit of single jobs: nobody who keeps to it takes anything of it.
+        # Limits on single jobs have no usage to sum: only a job over one yields a part.
         own = (one.limits["maxwall"] for one in qualities if "maxwall" in one.limits)
         longest: object | None = next(own, None)
         longest = self._inherited(place, "maxwall") if longest is None else longest

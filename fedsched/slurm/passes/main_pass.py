@@ -1,4 +1,4 @@
-"""The main scheduler's pass: whoever fits on idle nodes starts, and whoever does not keeps others off its partition."""
+"""The main scheduler's pass: a job that fits on idle nodes starts; one that does not fit blocks its partition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STARTED, FAILED, PASSED = (constant(k) for k in range(3))
 
 @part
 def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
-    """Look at the first waiting jobs, one more than so many. Nodes of jobs that complete are not idle here."""
+    """Test the first `depth` + 1 jobs of the queue. Nodes with completing jobs are not idle here."""
     machine, scratch = problem.machine, state.scratch
     scratch.withdrawn[:] = 0
     scratch.failed[:] = 0
@@ -44,7 +44,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
             continue
         scratch.of_partition[partition] += 1
         tested += 1
-        while job >= 0 and not is_over(problem, state, job, OTHERS):  # task after task of an array
+        while job >= 0 and not is_over(problem, state, job, OTHERS):  # the tasks of an array one by one
             outcome = _test(problem, state, job, now)
             if outcome != STARTED:
                 failed += outcome == FAILED
@@ -54,7 +54,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
             later = later or job >= 0
             if started == most:
                 break
-        if started > 0 and started == most:  # 0: as many as can
+        if started > 0 and started == most:  # 0: no maximum
             break
     if started > 0:
         drop_started(state)
@@ -64,7 +64,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
 
 @part
 def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether one of its partition or its reservation failed before, or it waits for a limit or its time."""
+    """Return whether a job is skipped: it is blocked, over a limit, or too long for the rest of its reservation."""
     reservation = problem.jobs.reservation[job]
     if reservation < 0:
         failed = state.scratch.failed[problem.jobs.partition[job]] == 1
@@ -75,9 +75,10 @@ def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
-    """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them.
+    """Start a job on idle nodes; return STARTED, FAILED (it blocks its partition) or PASSED (it does not).
 
-    Whoever is over a limit does where `assoc_limit_stop` is set, and who finds too few nodes that are not withdrawn.
+    A job over a limit of accounts blocks its partition only if `assoc_limit_stop` is set. A job without enough nodes
+    blocks its partition unless its usable nodes are too few in all and none of them is busy.
     """
     jobs, machine, scratch = problem.jobs, problem.machine, state.scratch
     reservation, mine = jobs.reservation[job], machine.sets[jobs.nodes[job]]
@@ -106,7 +107,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
 
 @part
 def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
-    """Return whether fewer nodes of a job's partition are left to the pass than it asks for."""
+    """Return whether earlier jobs have blocked so many nodes of a job's partition that too few are left for it."""
     if state.shared is not None or problem.sizes is not None:
         return False
     left, partition = 0, problem.machine.partitions[problem.jobs.partition[job]]
@@ -117,7 +118,7 @@ def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def _fail(problem: Problem, state: State, job: int, now: int) -> int:
-    """Keep others off the nodes of a job's partition, or of its reservation, if it may."""
+    """Block a job's partition or reservation for later jobs, if the job may do so."""
     reservation = problem.jobs.reservation[job]
     if reservation >= 0:
         state.scratch.failed_in[reservation] = 1
@@ -130,7 +131,7 @@ def _fail(problem: Problem, state: State, job: int, now: int) -> int:
 
 @part
 def _withdraw(problem: Problem, state: State, job: int) -> None:
-    """Keep all who come later off the nodes of a job's partition."""
+    """Block the nodes of a job's partition for all later jobs of the pass."""
     scratch, partition = state.scratch, problem.jobs.partition[job]
     scratch.failed[partition] = 1
     for k in range(scratch.withdrawn.size):

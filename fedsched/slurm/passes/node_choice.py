@@ -1,4 +1,4 @@
-"""Which of the free nodes a job is given: the smallest block of neighbours that is enough, else the largest ones."""
+"""Node choice: the smallest contiguous block of free nodes that is large enough, else the largest blocks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fedsched.slurm.nodes.node_sets import add, drop, next_in, next_out
 if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Ints, Problem, Words
 
-FIRST, NONE, EMPTY = constant(0), constant(-1), constant(0)  # of nodes, of blocks, and of lengths
+FIRST, NONE, EMPTY = constant(0), constant(-1), constant(0)  # the first node, no block, and length 0
 
 
 @part
 def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Words) -> None:
-    """Set the nodes that a job of so many tasks is given of the free ones, which are enough; `blocks` is a scratch.
+    """Choose as many of the free nodes as a job has tasks; there are enough. `blocks` is a scratch array.
 
-    Of select/cons_tres blocks of the least weight come first, and a block has one weight.
+    Under select/cons_tres the nodes of a block have one weight, and blocks of the least weight come first.
     """
     weighed = problem.settings[Setting.CONS_TRES] == 1
     weight = problem.machine.weight
@@ -42,7 +42,7 @@ def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Wor
 
 @part
 def end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int:
-    """Return the node behind the last one of a block."""
+    """Return the node after the last one of a block."""
     after = next_out(blocks, first)
     if not weighed:
         return after
@@ -54,7 +54,7 @@ def end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int:
 
 @part
 def is_better(weight: Ints, weighed: bool, left: int, first: int, length: int, best: int, best_length: int) -> bool:
-    """Return whether a block is taken rather than another one, where so much is left to take."""
+    """Return whether a block is a better choice than the best one so far, with `left` nodes still to choose."""
     if weighed and weight[first] != weight[best]:
         return weight[first] < weight[best]
     if length >= left:

@@ -1,4 +1,4 @@
-"""The table of a backfill pass: records of time, one after the other, with the nodes that are left in each."""
+"""The table of a backfill pass (Slurm's node_space): consecutive intervals of time, each with the nodes left in it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SOME_ROOM = constant(-1)
 
 @part
 def rounded(problem: Problem, time: int) -> int:
-    """Return a time rounded down by the clock on the wall: seconds of the epoch, not of the log."""
+    """Return a time rounded down to bf_resolution, counted in seconds since 1970, not seconds of the log."""
     resolution, epoch = problem.settings[Setting.BF_RESOLUTION], problem.settings[Setting.EPOCH]
     return time - (time + epoch) % resolution
 
 
 @part
 def begin_table(problem: Problem, state: State, now: int) -> None:
-    """Make the table one record, of all nodes."""
+    """Reset the table to one record with all nodes."""
     table = state.table
     table.begin[0] = rounded(problem, now)
     table.end[0] = rounded(problem, now + problem.settings[Setting.BF_WINDOW])
@@ -40,9 +40,9 @@ def begin_table(problem: Problem, state: State, now: int) -> None:
 
 @part
 def limit_to_records(state: State, after: int, until: int) -> int:
-    """Keep of the usable nodes those that every record between two times has.
+    """Keep only the usable nodes that are left in every record between two times.
 
-    Return when the first record begins that has others of the open nodes than there were; NONE_LATER where none has.
+    Return when the first later record begins that has open nodes not left before; NONE_LATER if there is none.
     """
     table, usable, many = state.table, state.scratch.usable, state.counter[Counter.RECORDS]
     within, left, later = state.scratch.within, state.scratch.line, NONE_LATER
@@ -66,7 +66,7 @@ def limit_to_records(state: State, after: int, until: int) -> int:
 
 @part
 def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job fits on the nodes that are free now, and left in all records within its limit."""
+    """Return whether a job fits on the nodes that are free now and left in all records within its time limit."""
     if not may_have_room(state.shared, problem, state, job):
         return False
     limit = _limit_without_room(problem, state, job, now)
@@ -78,7 +78,7 @@ def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _limit_without_room(problem: Problem, state: State, job: int, now: int) -> int:
-    """Return with which limit a job has no room, 0 being none at all; SOME_ROOM where it has with its own."""
+    """Return SOME_ROOM if a job fits within its own time limit, else the shortest limit known not to fit (0: any)."""
     jobs, table, free = problem.jobs, state.table, state.scratch.free
     mine, limit = problem.machine.sets[jobs.nodes[job]], jobs.limit[job]
     for k in range(free.size):
@@ -98,7 +98,7 @@ def _limit_without_room(problem: Problem, state: State, job: int, now: int) -> i
 
 @part
 def is_reserved(state: State, nodes: Words, begin: int, end: int) -> bool:
-    """Return whether some of the nodes are reserved between two times."""
+    """Return whether any of the nodes is reserved between two times."""
     table = state.table
     for record in range(state.counter[Counter.RECORDS]):
         if table.end[record] > begin and table.begin[record] < end:
@@ -110,7 +110,7 @@ def is_reserved(state: State, nodes: Words, begin: int, end: int) -> bool:
 
 @part
 def reserve(problem: Problem, state: State, nodes: Words, begin: int, end: int) -> None:
-    """Take the nodes out of the records between two times, for one resolution at least."""
+    """Remove the nodes from the records between two times, for at least bf_resolution seconds."""
     table, counter = state.table, state.counter
     begin = max(begin, table.begin[0])
     end = max(end, begin + problem.settings[Setting.BF_RESOLUTION])

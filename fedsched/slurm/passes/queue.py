@@ -1,6 +1,6 @@
-"""Who waits, in the order in which passes look at them: reservations, partition tier, priority, number.
+"""The queue, in the order in which passes test jobs: jobs of reservations, partition tier, priority, number.
 
-Of an array only the first task that waits stands there, for all of them.
+An array has one entry, its first waiting task, which stands for all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @inlined
 def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
-    """Return whether one of two waiting jobs is looked at first."""
+    """Return whether a waiting job is before another one in the queue."""
     tier, reservation = problem.machine.tier, problem.jobs.reservation
     if problem.settings[Setting.FIFO] == 1:
         since = state.waiting.since
@@ -37,7 +37,7 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
 
 @inlined
 def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether nodes are kept for a job that waits long enough and is important enough for that."""
+    """Return whether a job may block others: it is within bf_min_age_reserve and bf_min_prio_reserve."""
     settings = problem.settings
     if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
         return False
@@ -47,7 +47,7 @@ def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def join(problem: Problem, state: State, job: int) -> None:
-    """Put a job into the queue, unless a task before it stands there for its array."""
+    """Put a job into the queue, unless an earlier task stands there for its array."""
     queue, many = state.queue, state.counter[Counter.WAITING]
     if state.waiting.shown[problem.jobs.record[job]] >= 0:
         return
@@ -74,9 +74,9 @@ def _is_elsewhere(problem: Problem, state: State, task: int) -> bool:
 
 @part
 def give_place(problem: Problem, state: State, place: int, since: int) -> int:
-    """Let the next task of its array stand in the place of a job that waits no more; return it, -1 where none does.
+    """Replace a job that waits no more by the next waiting task of its array; return that task, or -1.
 
-    To a Slurm that goes by its list, what is left of an array is a record that came into it then.
+    Under FIFO the rest of the array then counts as a record that joined Slurm's list at `since`.
     """
     job, waiting = state.queue[place], state.waiting
     record, task = problem.jobs.record[job], problem.jobs.successor[job]
@@ -92,7 +92,7 @@ def give_place(problem: Problem, state: State, place: int, since: int) -> int:
 
 @part
 def leave(problem: Problem, state: State, job: int) -> None:
-    """Take a job out of the queue that is not to be started."""
+    """Remove a job that is not to be started from the queue."""
     left(state.priorities, job)
     queue, many = state.queue, state.counter[Counter.WAITING]
     if state.waiting.shown[problem.jobs.record[job]] != job:
@@ -109,7 +109,7 @@ def leave(problem: Problem, state: State, job: int) -> None:
 
 @part
 def drop_started(state: State) -> None:
-    """Take those out of the queue who have started."""
+    """Remove the started jobs from the queue."""
     queue, kept = state.queue, 0
     for place in range(state.counter[Counter.WAITING]):
         if np.isnan(state.start[queue[place]]):
@@ -120,7 +120,7 @@ def drop_started(state: State) -> None:
 
 @part
 def order(problem: Problem, state: State) -> None:
-    """Put the queue in order again, after priorities have changed: runs of growing length are merged."""
+    """Sort the queue again after priorities have changed: a merge sort."""
     many, queue, other = state.counter[Counter.WAITING], state.queue, state.scratch.queue
     width = 1
     while width < many:

@@ -1,4 +1,4 @@
-"""When and where a job could run if nobody else came: now, or after so many ends that are expected."""
+"""When and where a job could run if no other job started: now, or after the expected ends of running jobs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from fedsched.slurm.nodes.shared_nodes import begin_release, fits_then, place_th
 if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, State
 
-WINDOW = constant(30)  # seconds: of select/cons_tres's first group of ends
-CROWD = 200  # jobs after which a group is cut
+WINDOW = constant(30)  # seconds that select/cons_tres's first group of ends spans
+CROWD = 200  # a group is cut after more jobs than this
 UNKNOWN = -1  # no second of a run is below 0
 
 
 @part
 def will_run(problem: Problem, state: State, now: int, job: int) -> int:
-    """Return when a job fits on the usable nodes, and choose among them; UNKNOWN where it never does.
+    """Return when a job fits on the usable nodes, and choose its nodes; UNKNOWN if it never does.
 
-    Nodes of jobs that complete count as free: the caller looks at them.
+    Nodes with completing jobs count as free: the caller checks for them.
     """
     free = begin_release(state.shared, state)
     if fits_then(state.shared, problem, state.scratch.free, free, job):

@@ -1,4 +1,4 @@
-"""Nodes that are closed for a time: maintenance, reservations, nodes that are drained or down [38 to 40, 46]."""
+"""Windows: times in which nodes are closed by maintenance or reservations, or are drained or down [38 to 40, 46]."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def next_edge(problem: Problem, state: State) -> int:
 
 @part
 def take_edges(problem: Problem, state: State, now: int) -> bool:
-    """Note which windows are known of and not over; return whether nodes came up again."""
+    """Update the list of windows that are known and not over; return whether nodes came up again."""
     windows, counter = problem.windows, state.counter
     if next_edge(problem, state) > now:
         return False
@@ -44,7 +44,7 @@ def take_edges(problem: Problem, state: State, now: int) -> bool:
 
 @part
 def close(problem: Problem, state: State, job: int, since: int, usable: Words) -> bool:
-    """Take nodes away that are closed while a job would run from then on; return whether reservations took any."""
+    """Remove the nodes that are closed during a job's run from `since` on; return whether reservations removed any."""
     windows, taken = problem.windows, False
     until = since + problem.jobs.limit[job]
     for place in range(state.counter[Counter.VISIBLE]):
@@ -62,9 +62,9 @@ def close(problem: Problem, state: State, job: int, since: int, usable: Words) -
 
 @part
 def open_nodes(problem: Problem, state: State, job: int, since: int, found: Words) -> None:
-    """Find the nodes of a job's partition, within its reservation, that are not closed while it would run from then on.
+    """Find the nodes of a job's partition and reservation that are not closed during its run from `since` on.
 
-    Some of them it may not have, as they lack features or are too small.
+    They include nodes that the job cannot use, as they lack features or are too small.
     """
     windows, reservation = problem.windows, problem.jobs.reservation[job]
     partition = problem.machine.partitions[problem.jobs.partition[job]]
@@ -86,7 +86,7 @@ def ends_in_time(problem: Problem, job: int, now: int) -> bool:
 
 @part
 def next_end_of_reservations(problem: Problem, state: State, since: int) -> int:
-    """Return the first second behind the next end of a reservation, which is rounded up by the clock on the wall."""
+    """Return the second after the next end of a reservation, rounded up to bf_resolution in seconds since 1970."""
     windows, found = problem.windows, NEVER
     for place in range(state.counter[Counter.VISIBLE]):
         w = state.visible[place]

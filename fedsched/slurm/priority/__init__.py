@@ -1,4 +1,4 @@
 """Slurm's priorities: basic and multifactor, with fair share, ages and decay.
 
-Jobs, accounts and the clock come in. A priority for each job goes out.
+Input: jobs, accounts and the clock. Output: a priority for each job.
 """

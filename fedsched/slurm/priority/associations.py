@@ -1,4 +1,4 @@
-"""Slurm's accounts: who stands in which account with which shares, the qualities of service, and their limits."""
+"""Slurm's accounts: the tree of accounts and users with their shares, the qualities of service (QOS), and limits."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from fedsched.io.slurm_files.sacctmgr import Accounts, Entry
 
-PARENT = ("parent", "2147483647")  # a dump has the number
+PARENT = ("parent", "2147483647")  # `sacctmgr dump` writes the number
 NORMAL = "normal"
 WALLS = ("maxwall", "grpwall")
 COUNTS = ("grpjobs", "grpjobsaccrue", "grpsubmit", "maxjobs", "maxjobsaccrue", "maxsubmit", "maxjobspu", "maxjobspa",
           "maxsubmitpu", "maxsubmitpa", "maxjobsaccruepu", "maxjobsaccruepa", "minpriothresh")  # fmt: skip
 TABLES = ("grptres", "grptresmins", "grptresrunmins", "maxtres", "maxtrespernode", "maxtresmins", "maxtresrunmins",
           "maxtrespu", "maxtrespa", "maxtresrunminspu", "maxtresrunminspa", "maxtresminspj", "mintres")  # fmt: skip
-# What says nothing of scheduling.
+# Columns that are no limits: they are read elsewhere, or do not matter to scheduling.
 BESIDE = ("cluster", "account", "user", "partition", "parent", "name", "description", "descr", "organization", "org",
           "adminlevel", "admin", "defaultaccount", "defaultwckey", "id", "lft", "rgt", "comment", "coordinators",
           "withassoc", "email", "fairshare", "priority", "qos", "defaultqos", "usagefactor", "flags", "controlhost",
           "controlport", "rpc", "classification", "preempt", "preemptmode", "gracetime", "preemptexempttime",
           "usagethres", "usagethreshold", "limitfactor", "preempteligibletime", "parentid", "normshares",
           "rawusage", "normusage", "effectvusage", "levelfs", "tresrunmins")  # fmt: skip
-FLAGS = ("noreserve", "overpartqos")  # of QOS, that are modelled
-OF_ADMISSION = ("denyonlimit",)  # a job that is refused when it is submitted is in no log
+FLAGS = ("noreserve", "overpartqos")  # flags of a QOS that are modelled
+OF_ADMISSION = ("denyonlimit",)  # it refuses jobs at submit, and refused jobs are in no log
 _TRES = re.compile(r"([A-Za-z][\w/:.-]*)=(-?\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 Limits = dict[str, "float | Mapping[str, float]"]
@@ -41,13 +41,13 @@ Limits = dict[str, "float | Mapping[str, float]"]
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """An account, or a user in an account, of some partition or of all."""
+    """An account, or a user in an account, for one partition or for all of them."""
 
     account: str
     user: str = ""
     partition: str = ""
-    parent: int = -1  # the place of the account that it stands in; -1 for the root
-    shares: int | None = 1  # None: those of the account above
+    parent: int = -1  # index of the account above; -1 for the root
+    shares: int | None = 1  # None: it uses the shares of the account above
     priority: int = 0
     qos: tuple[str, ...] = ()
     default_qos: str = ""
@@ -69,26 +69,26 @@ class Qos:
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The accounts of a cluster: the root first, everybody after the account that he stands in."""
+    """The accounts and users of a cluster: the root first, each after the account above it."""
 
     members: tuple[Association, ...]
     qos: Mapping[str, Qos]  # by name in small letters
     default_accounts: Mapping[str, str] = field(default_factory=dict)  # by user
-    left_out: tuple[str, ...] = ()  # what the files say and is not modelled, a few words each
+    left_out: tuple[str, ...] = ()  # what the files contain but is not modelled, a few words each
     assumed: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, *paths: str | PathLike[str], cluster: str = "") -> Associations:
-        """Return what files of sacctmgr's say of the accounts of a cluster; name it where they are of several."""
+        """Return the accounts of a cluster from sacctmgr's output; name the cluster if the files have several."""
         return of_accounts(read_accounts(*paths), cluster=cluster)
 
     @property
     def users(self) -> int:
-        """Return how many associations are users'."""
+        """Return how many associations belong to users, not accounts."""
         return sum(bool(one.user) for one in self.members)
 
     def place(self, user: str, account: str = "", partition: str = "") -> int:
-        """Return whose association a job of a user's is: of its partition, else of all."""
+        """Return the index of the association that a job counts for: that of its partition, else that of all."""
         account = account or self.default_accounts.get(user, "")
         found = {one.partition: k for k, one in enumerate(self.members) if (one.user, one.account) == (user, account)}
         if partition in found or "" in found:
@@ -106,7 +106,7 @@ class Associations:
         raise TraceError(f"no file tells of the QOS {name!r}; give `sacctmgr -P show qos` too.{hint}")
 
     def notes(self) -> Iterator[str]:
-        """Give what is to be said of the reading, a line each."""
+        """Give what is not modelled and what is assumed, a line each."""
         if self.left_out:
             yield f"not modelled of the accounts: {', '.join(self.left_out)}"
         if self.assumed:
@@ -114,14 +114,14 @@ class Associations:
 
 
 def of_accounts(found: Accounts, *, cluster: str = "") -> Associations:
-    """Return the accounts of what files say."""
+    """Return the accounts of one cluster from the entries that were read."""
     said = ", ".join(found.paths)
     clusters = list(dict.fromkeys(key[0] for key in found.associations if key[0])) or [""]
     chosen = clusters[0] if len(clusters) == 1 else cluster
     if found.associations and chosen not in clusters:
         raise TraceError(f"{said}: it is of the clusters {first_of(clusters)}; name one of them: cluster=...")
     entries = {key[1:]: entry for key, entry in found.associations.items() if key[0] == chosen}
-    for key, entry in found.associations.items():  # sshare names no cluster, but says who stands where
+    for key, entry in found.associations.items():  # sshare names no cluster, but gives the parent of each account
         if not key[0] and chosen and key[1:] in entries:
             entries[key[1:]].words.setdefault("parent", entry.words.get("parent", ""))
     if not entries:
@@ -148,7 +148,7 @@ def _made_root(said: str) -> Entry:
 
 
 def _gather(entries: dict[tuple[str, str, str], Entry], members: list[Association]) -> None:
-    """Put everybody after the account that he stands in, in the order of the file otherwise."""
+    """Order the entries: each after the account above it, otherwise in the order of the file."""
     within: dict[str, list[tuple[str, str, str]]] = {}
     for key, entry in entries.items():
         if key == (ROOT, "", ""):
@@ -219,7 +219,7 @@ def _quality(entry: Entry) -> Qos:
 
 
 def limits_of(words: Mapping[str, str], where: str) -> Limits:
-    """Return the limits among words, by name in small letters: counts, seconds of walls, amounts by resource."""
+    """Return the limits by name in lower case: counts, run times in seconds, or amounts by resource."""
     found: Limits = {}
     for name, text in words.items():
         if not text or text == "-1":
@@ -235,7 +235,7 @@ def limits_of(words: Mapping[str, str], where: str) -> Limits:
 
 
 def amounts_of(text: str, where: str, *, unit: bool = True) -> dict[str, float]:
-    """Return resources by name in small letters, memory in MB: cpu=4,mem=2G,gres/gpu=1; -1 is none."""
+    """Return the amounts of a text like cpu=4,mem=2G,gres/gpu=1 by name in lower case, memory in MB; -1 is left out."""
     found = {}
     for part in filter(None, text.split(",")):
         match = _TRES.fullmatch(part.strip())
@@ -268,7 +268,7 @@ def _left_out(found: Accounts, entries: Mapping[tuple[str, str, str], Entry]) ->
 
 
 def _of_flags(qualities: Iterable[Entry]) -> Iterator[str]:
-    """Give the flags of QOS that decide on something and are not modelled."""
+    """Give the QOS flags that matter to scheduling and are not modelled."""
     having: dict[str, list[str]] = {}
     for entry in qualities:
         for flag in filter(None, entry.words.get("flags", "").split(",")):

@@ -1,4 +1,7 @@
-"""Fair share as it was before fair trees: 2 to the power of use over shares, use being drawn towards the account's."""
+"""Classic fair share, Slurm's rule before fair trees: the factor is 2 to the power of -(effective usage / shares).
+
+Effective usage mixes an association's own usage with that of its account.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 @part
 def look(tree: Tree) -> None:
-    """Note how much accounts use; of users that is looked at with one of their jobs, and kept until the next tick."""
+    """Compute the effective usage of accounts; that of a user is computed with the first job that asks after a tick."""
     for k in range(tree.parent.size):
         if k == 0:
             tree.effective[0] = 1.0
@@ -27,7 +30,8 @@ def look(tree: Tree) -> None:
 
 @inlined
 def _effective(tree: Tree, k: int) -> float:
-    # Use as a part of all use, and of the account's as much as of its shares; the root's is nobody's.
+    # Usage as a fraction of all usage, moved towards the account's by the fraction of the account's shares. Only its
+    # own usage counts directly below the root.
     own = min(1.0, tree.usage[k] / tree.usage[0]) if tree.usage[0] != 0.0 else 0.0
     if tree.of_parent[k] or tree.above[k] == 0:
         return own
@@ -39,7 +43,7 @@ def _effective(tree: Tree, k: int) -> float:
 
 @part
 def share(priorities: Priorities, association: int) -> float:
-    """Return the factor of an association."""
+    """Return the fair-share factor of an association, from 0 to 1."""
     tree = priorities.tree
     k = tree.above[association] if tree.of_parent[association] else association
     if np.isnan(tree.effective[k]):

@@ -1,4 +1,7 @@
-"""The fair tree: users ranked level by level, by their shares over what they used of their account's use."""
+"""Fair tree: users are ranked level by level of the account tree, by shares over usage.
+
+Both are fractions of the level: shares among siblings, usage within the account above.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,21 @@ from fedsched.slurm.priority.priorities import Count
 if TYPE_CHECKING:
     from fedsched.slurm.priority.priorities import Priorities, Tree
 
-# Where an account stands that has no shares of its own: below whoever used nothing, above all others. Those in it are
+# The value of an account without shares of its own: below all that used nothing, above all others. Its members are
 # compared in the account above.
 BESIDE = 4294967294.0
-FIRST, END, AT, TIED = range(4)  # of a level that is ranked
+FIRST, END, AT, TIED = range(4)  # columns of the stack frame of a level
 ROOT, UNTIED = constant(0), constant(0)
 
 
 @part
 def rank(priorities: Priorities) -> None:
-    """Rank all users: who ties has one rank, and so have the users of accounts that tie, as if they were of one."""
+    """Rank all users. Tied users share a rank; the members of tied accounts are ranked together as one level."""
     tree, users = priorities.tree, priorities.counts[Count.USERS]
     if tree.parent.size == 0:
         return
     _level(tree)
-    depth, place, free = ROOT, users, users  # the rank of the last one, and the one that is free next
+    depth, place, free = ROOT, users, users  # the rank given last, and the next free one
     _open(tree, ROOT, ROOT, _listed(tree, ROOT, ROOT), UNTIED)
     while depth >= 0:
         f = 4 * depth
@@ -48,7 +51,7 @@ def rank(priorities: Priorities) -> None:
         end = tree.frame[f + END]
         filled = _listed(tree, one, end)
         at += 1
-        while at < end and tree.level_fs[tree.line[at]] == tree.level_fs[one]:  # users stand before accounts
+        while at < end and tree.level_fs[tree.line[at]] == tree.level_fs[one]:  # only accounts follow: users come first
             filled = _listed(tree, tree.line[at], filled)
             at += 1
         tree.frame[f + AT] = at
@@ -58,7 +61,7 @@ def rank(priorities: Priorities) -> None:
 
 @inlined
 def _level(tree: Tree) -> None:
-    # Shares over use, each as a part of the level's; infinite where somebody used nothing.
+    # Shares over usage, each as a fraction of the level's; infinite without usage.
     for k in range(1, tree.parent.size):
         whole = tree.usage[tree.above[k]]
         used = tree.usage[k] / whole if whole != 0.0 else 0.0
@@ -72,7 +75,7 @@ def _level(tree: Tree) -> None:
 
 @inlined
 def _listed(tree: Tree, account: int, filled: int) -> int:
-    # Appends who is compared in an account; returns where the line ends.
+    # Appends the members that are compared in an account; returns the new end of the list.
     for i in range(tree.first[account], tree.first[account + 1]):
         tree.line[filled] = tree.below[i]
         filled += 1
@@ -81,7 +84,7 @@ def _listed(tree: Tree, account: int, filled: int) -> int:
 
 @inlined
 def _open(tree: Tree, depth: int, first: int, end: int, tied: int) -> None:
-    # Begins with a level: whoever stands in the line from first to end.
+    # Starts a level: the members in `line` from first to end, which it sorts.
     tree.frame[4 * depth + FIRST], tree.frame[4 * depth + END] = first, end
     tree.frame[4 * depth + AT], tree.frame[4 * depth + TIED] = first, tied
     tree.seen[depth] = BESIDE
@@ -97,7 +100,7 @@ def _before(tree: Tree, one: int, other: int) -> bool:
 
 @part
 def _sort(tree: Tree, first: int, end: int) -> None:
-    # A heap sort: the highest first, users before accounts. Whoever ties may stand in any order.
+    # A heap sort: the highest value first, users before accounts. Ties may come in any order.
     line, count = tree.line, end - first
     for done in range(count // 2 + count):
         if done < count // 2:

@@ -1,6 +1,6 @@
-"""The numbers of `priority/basic`: one for each record as it is submitted, a new one whenever it is released [73].
+"""The sequence numbers of `priority/basic`: each job record gets one at submit, and a new one at each release [73].
 
-A job that is submitted held has none until then; the tasks of an array that wait as one record share theirs.
+A job that is submitted held gets its number at release. The tasks of an array that wait as one record share a number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @part
 def give_number(problem: Problem, state: State, job: int) -> None:
-    """Give a job its number that is submitted, and before that one to those who are released no later."""
+    """Number a submitted job, after the jobs that are released by then."""
     submit = problem.jobs.submit[job]
     if problem.holds.first.size > 0:
         give_released_numbers(problem, state, submit)
@@ -30,7 +30,7 @@ def give_number(problem: Problem, state: State, job: int) -> None:
 
 @part
 def give_released_numbers(problem: Problem, state: State, now: int) -> None:
-    """Give those their new numbers whose holds are over by a second."""
+    """Give a new number to each waiting job with a hold that has ended by `now`."""
     counter, holds, jobs = state.counter, problem.holds, problem.jobs
     while counter[Counter.RELEASED] < holds.by_end.size:
         hold = holds.by_end[counter[Counter.RELEASED]]
@@ -47,7 +47,7 @@ def give_released_numbers(problem: Problem, state: State, now: int) -> None:
 
 @inlined
 def _give(problem: Problem, state: State, job: int, first: int) -> None:
-    # The first of a record that waits has the number, the others have its.
+    # The first waiting task of a record takes a new number; the other tasks copy it.
     number, counter = state.priorities.number, state.counter
     if first != job:
         number[job] = number[first]

@@ -1,4 +1,7 @@
-"""What priorities are computed from, as arrays for compiled code: jobs, accounts, and the clock of the decay."""
+"""The input of priorities as arrays for compiled code: jobs, accounts, and the times of ticks.
+
+At a tick, usage decays and all priorities are computed again (PriorityCalcPeriod).
+"""
 
 from __future__ import annotations
 
@@ -27,38 +30,41 @@ if TYPE_CHECKING:
 
 
 class Weight(IntEnum):
-    """Settings that are numbers."""
+    """Settings that are numbers, as indices of `Priorities.weight`."""
 
     AGE, MAX_AGE, FAIRSHARE, DECAY, PERIOD, DAMPING = range(6)
 
 
 class Switch(IntEnum):
-    """Settings that are on or off."""
+    """Settings that are on or off, as indices of `Priorities.switch`."""
 
     MULTIFACTOR, FAIR_TREE, CHARGES_ENDS, ONLY_UP = range(4)
 
 
 class Moment(IntEnum):
-    """Moments of the decay: NaN where there was none."""
+    """Times of the last tick (NaN: there was none) and the next one, as indices of `Priorities.moment`."""
 
     LAST, NEXT = range(2)
 
 
 class Count(IntEnum):
-    """What is counted."""
+    """Counters, as indices of `Priorities.counts`: waiting jobs, resets of usage so far, users."""
 
     WAITING, RESETS, USERS = range(3)
 
 
 class Factor(IntEnum):
-    """The columns of what a priority is the sum of, in the order in which Slurm adds them."""
+    """The summands of a priority, in the order in which Slurm adds them."""
 
     AGE, ASSOC, FAIRSHARE, SIZE, PARTITION, QOS, TRES, SITE, NICE = range(9)
 
 
 @by_reference
 class Tree(NamedTuple):
-    """The accounts: who stands where, with which shares; what they used, and how they are ranked for it."""
+    """The tree of accounts and users as arrays: shares, usage, and the fair-share factors that follow.
+
+    `parent` to `level` are those of `Shares`.
+    """
 
     parent: Ints
     above: Ints
@@ -68,23 +74,23 @@ class Tree(NamedTuple):
     of_parent: Ints
     raw: Floats
     level: Floats
-    part: Floats  # of the shares that one is compared with: of a level's in a fair tree, of all in the classic way
+    part: Floats  # its fraction of shares: of its level's in a fair tree, of the whole machine's in classic fair share
     usage: Floats
     level_fs: Floats
-    effective: Floats  # use, as the classic way sees it; NaN: nobody asked since the last tick
+    effective: Floats  # effective usage of classic fair share; NaN: not computed since the last tick
     factor: Floats
-    line: Ints  # room for who is ranked
-    frame: Ints  # and for where that goes on, three numbers for each depth
-    seen: Floats
+    line: Ints  # scratch: the associations that are being ranked
+    frame: Ints  # scratch: the stack of the ranking, four numbers for each depth
+    seen: Floats  # scratch: the value ranked last at each depth
 
 
 @by_reference
 class Priorities(NamedTuple):
-    """All that priorities depend on, and what they are; jobs are in the order of their ids.
+    """The priorities of jobs and all that they depend on; jobs are in the order of their ids.
 
-    `fixed` has a job's factors that no clock changes, by `Factor`; `accrue` the moment from which on its age counts:
-    NaN until it is submitted, infinite as long as it may not; `aged` how many seconds that lies before the one at which
-    it is first eligible; `number` which one it is to `priority/basic`.
+    `fixed` has the factors of a job that do not change with time, by `Factor`. `accrue` is the time from which a job's
+    age counts: NaN until it is submitted, infinite while its age may not grow. `aged` is how many seconds before its
+    first eligible second that time lies. `number` is its sequence number for `priority/basic`.
     """
 
     association: Ints
@@ -97,7 +103,7 @@ class Priorities(NamedTuple):
     number: Ints
     waiting: Ints
     is_waiting: Ints
-    order: Ints  # room to sort who runs
+    order: Ints  # scratch: the running jobs, sorted
     tree: Tree
     moment: Floats
     counts: Ints
@@ -116,18 +122,18 @@ def pack(
     usage: Floats | None = None,
     last_tick: float = math.nan,
 ) -> Priorities:
-    """Return what priorities are computed from.
+    """Return the arrays that priorities are computed from.
 
     Parameters
     ----------
     phase
-        When the first tick is: the moment at which slurmctld came up.
+        Second of the first tick: when slurmctld came up.
     origin
-        Seconds from 1970 on at second 0, by the clock on the wall: when use is forgotten as a day or month begins.
+        Seconds since 1970 at second 0, in local time: usage is reset at the begin of a local day or month.
     usage
-        What everybody had used by then, in the order of the associations.
+        Usage of each association so far, in their order.
     last_tick
-        When that was computed; NaN: never.
+        When `usage` was computed; NaN: never.
     """
     scales = Scales(parameters, associations)
     facts = [scales.fixed_factors(job) for job in jobs]
@@ -173,7 +179,7 @@ def pack(
 
 
 def tree_of(associations: Associations | None, *, fair_tree: bool) -> Tree:
-    """Return the accounts as arrays, nothing used yet and everybody ranked highest."""
+    """Return the accounts as arrays, with no usage yet."""
     members = () if associations is None else associations.members
     shares = shares_of(members)
     n = len(members)

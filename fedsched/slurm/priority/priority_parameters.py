@@ -1,4 +1,4 @@
-"""What a slurm.conf says of priorities: weights, ages, how use is forgotten, and what partitions add."""
+"""The priority settings of a slurm.conf: weights, the longest age, the decay of usage, and each partition's part."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _MEGABYTES = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P"
 
 @dataclass(frozen=True, slots=True)
 class PartitionPriority:
-    """What a partition adds to the priorities of its jobs, and what they pay there."""
+    """A partition's tier, its factor in priorities, and its billing weights."""
 
     name: str
     tier: int = 1
     job_factor: int = 1
     billing: Mapping[str, float] | None = None  # by resource; None: its CPUs
-    amounts: Mapping[str, float] = field(default_factory=dict)  # of each resource, that of all of its nodes
+    amounts: Mapping[str, float] = field(default_factory=dict)  # by resource, the total over its nodes
     default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PriorityParameters:
-    """How priorities are computed: seconds, weights by name, flags in large letters."""
+    """The parameters of priorities: times in seconds, weights by name, flags in upper case."""
 
     multifactor: bool = False
     age: int = 0
@@ -58,15 +58,15 @@ class PriorityParameters:
     favor_small: bool = False
     damping: float = 1.0
     flags: frozenset[str] = frozenset()
-    charges_ends: bool = False  # what runs after the last tick is charged when a job ends
+    charges_ends: bool = False  # usage since the last tick is charged when a job ends
     partitions: Mapping[str, PartitionPriority] = field(default_factory=dict)
     nodes: int = 1
     cpus: int = 1
-    left_out: tuple[str, ...] = ()  # what the file says and is not modelled, a few words each
+    left_out: tuple[str, ...] = ()  # what the file contains but is not modelled, a few words each
 
     @classmethod
     def of(cls, conf: SlurmConf) -> PriorityParameters:
-        """Return what a slurm.conf says of priorities."""
+        """Return the priority parameters of a slurm.conf."""
         said, where = conf.parameters, conf.path
         kind = said_or_usual(conf, "PriorityType")
         if kind not in (BASIC, MULTIFACTOR):
@@ -106,21 +106,21 @@ class PriorityParameters:
 
     @property
     def fair_tree(self) -> bool:
-        """Return whether users are ranked in a tree, as they are where nothing else is said."""
+        """Return whether fair share is a fair tree, which is the default."""
         return "NO_FAIR_TREE" not in self.flags
 
     def normal(self, what: str) -> bool:
-        """Return whether a factor, ASSOC, PART, QOS or TRES, is the share of the highest there is."""
+        """Return whether a factor (ASSOC, PART, QOS or TRES) is normalised: divided by the largest value there is."""
         return not self.flags & {f"NO_NORMAL_{what}", "NO_NORMAL_ALL"}
 
     @property
     def decay(self) -> float:
-        """Return what is left of a use a second later."""
+        """Return the factor by which usage decays in one second."""
         return 1.0 - 0.693 / self.half_life if self.half_life > 0.0 else 1.0
 
 
 def weights_of(text: str, where: str, name: str) -> dict[str, float]:
-    """Return weights by resource in small letters, of memory for each MB: CPU=1.0,Mem=0.25G,GRES/gpu=2."""
+    """Return the weights of a text like CPU=1.0,Mem=0.25G,GRES/gpu=2, by resource in lower case; memory per MB."""
     found = {}
     for part in filter(None, text.strip('"').split(",")):
         resource, mark, value = part.strip().partition("=")
@@ -137,7 +137,7 @@ def weights_of(text: str, where: str, name: str) -> dict[str, float]:
 def _flags(text: str) -> frozenset[str]:
     words = [word.strip().upper() for word in text.split(",")]
     known = {word for word in words if word in FLAGS}
-    if "DEPTH_OBLIVIOUS" in words:  # switches the tree off, too
+    if "DEPTH_OBLIVIOUS" in words:  # it switches the fair tree off, too
         known.add("NO_FAIR_TREE")
     return frozenset(known)
 
@@ -158,7 +158,7 @@ def _damping(text: str, where: str) -> float:
 
 def _partition(conf: SlurmConf, name: str, line: Line) -> PartitionPriority:
     words, where = line.words, line.where
-    both = words.get("priority", "1")  # an old word for both
+    both = words.get("priority", "1")  # an old name that sets both
     billing = words.get("tresbillingweights", "")
     amounts: dict[str, float] = {}
     for host in conf.hosts_of_partition(name):

@@ -1,4 +1,4 @@
-"""When all use is forgotten: PriorityUsageResetPeriod, by the clock on the wall."""
+"""When all usage is reset to 0: PriorityUsageResetPeriod, in local time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-YEARS = 20  # that a run may last
-_ZERO = datetime(1970, 1, 1)  # without a zone: times as they stand
+YEARS = 20  # resets are listed for so many years
+_ZERO = datetime(1970, 1, 1)  # without a time zone: all times are local
 
 
 def resets_from(period: str, origin: float, phase: float) -> NDArray[np.float64]:
-    """Return the seconds of the log at which use is forgotten, for years from the first tick on, and an endless one."""
+    """Return the seconds of the log at which usage is reset, for `YEARS` years from the first tick on, then inf."""
     begin = _ZERO + timedelta(seconds=origin + phase)
     times = [(one - _ZERO).total_seconds() - origin for one in _moments(period, begin)]
     return np.array([*times, np.inf])

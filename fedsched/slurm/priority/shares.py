@@ -1,4 +1,4 @@
-"""Who stands below whom when shares are compared, and which part of a level's shares everybody has."""
+"""The tree in which shares are compared, and the fraction of shares that each association has."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ NOWHERE = -1
 
 
 class Shares(NamedTuple):
-    """The tree of accounts as arrays; whoever has the shares of the account above stands for it.
+    """The tree of accounts as arrays.
 
-    `above` is the account that somebody is compared in: the nearest one that has shares of its own. `first` and `below`
-    list who is compared in an account.
+    `above` is the account in which an association is compared: the nearest one above it with shares of its own.
+    `first` and `below` list the associations that are compared in each account. `of_parent` marks those that use the
+    shares of the account above.
     """
 
     parent: NDArray[np.int64]
@@ -30,11 +31,11 @@ class Shares(NamedTuple):
     is_user: NDArray[np.bool_]
     of_parent: NDArray[np.bool_]
     raw: NDArray[np.float64]
-    level: NDArray[np.float64]  # of all that are compared with one
+    level: NDArray[np.float64]  # the sum of `raw` over all that are compared in the same account
 
 
 def shares_of(members: Sequence[Association]) -> Shares:
-    """Return the tree of accounts, the root first and everybody after the account that he stands in."""
+    """Return the tree of accounts as arrays; `members` has the root first, and each after the account above it."""
     count = len(members)
     parent = np.array([one.parent for one in members], np.int64)
     of_parent = np.array([one.shares is None for one in members], np.bool_)
@@ -62,14 +63,14 @@ def _below(above: NDArray[np.int64]) -> list[list[int]]:
 
 
 def in_level(shares: Shares) -> NDArray[np.float64]:
-    """Return everybody's part of the shares that he is compared with, as fair trees have it."""
+    """Return each association's fraction of the shares of its level, as fair trees compare it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(shares.level > 0.0, shares.raw / shares.level, 0.0)
     return np.where(shares.of_parent & (shares.above >= 0), own[shares.above], own)
 
 
 def in_all(shares: Shares) -> NDArray[np.float64]:
-    """Return everybody's part of the whole machine, as classic fair share has it."""
+    """Return each association's fraction of the whole machine, as classic fair share compares it."""
     part = np.ones(shares.parent.size)
     for k in range(1, shares.parent.size):
         if shares.of_parent[k]:

@@ -1,4 +1,4 @@
-"""The priorities of a queue as `sprio -l` prints them: each factor with its weight."""
+"""The priorities of a queue as `sprio -l` prints them: each factor times its weight."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIRST_RESOURCES = ("cpu", "mem", "energy", "node", "billing")  # as Slurm number
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A job that waits, and what its priority is the sum of."""
+    """A waiting job, its priority and the summands of that."""
 
     job: str
     partition: str
@@ -46,7 +46,7 @@ class Weighed:
     qos: float
     nice: int
     tres: Mapping[str, float]
-    told: int  # the priority that the dump has
+    told: int  # the priority in the dump
 
 
 def weigh(
@@ -56,15 +56,15 @@ def weigh(
     queue: Sequence[QueuedJob],
     at: float | None = None,
 ) -> tuple[list[Weighed], float]:
-    """Return the jobs that wait and may start, and when their priorities are of.
+    """Return the waiting jobs that may start with their priorities, and the time at which these are computed.
 
     Parameters
     ----------
     usage
-        What everybody has used, by account and user.
+        Usage, by account and user.
     at
-        When priorities were last computed, in seconds from 1970 on by the clock on the wall. Left out, it is the moment
-        at which the most priorities are those that the queue's dump tells of.
+        When Slurm last computed priorities, in seconds since 1970 in local time. None: the time at which the most
+        priorities equal those in the dump of the queue.
     """
     if not parameters.multifactor:
         raise TraceError("PriorityType is priority/basic: jobs have no factors, the order is that of their ids.")
@@ -74,7 +74,7 @@ def weigh(
     packed = pack(parameters, associations, [job.asked for job in waiting], usage=raw)
     packed.accrue[:] = [math.inf if math.isnan(job.accrue) else job.accrue for job in waiting]
     nobody, none = np.zeros(len(waiting), np.int64), np.full(len(waiting), math.nan)
-    tick(packed, 0.0, nobody, 0, none)  # ranks everybody
+    tick(packed, 0.0, nobody, 0, none)  # ranks all associations
     packed.tree.effective[:] = effective
     if at is None:
         at = _found(packed, waiting, _newest(queue), parameters.calc_period)
@@ -95,12 +95,12 @@ def notes_of(
 
 
 def is_shown(job: QueuedJob) -> bool:
-    """Return whether sprio lists a job: it waits, is not held, and may start."""
+    """Return whether sprio lists a job: it is pending, not held, and past its begin time."""
     return job.state == PENDING and job.priority > 0 and job.reason != "BeginTime"
 
 
 def _newest(queue: Sequence[QueuedJob]) -> float:
-    """Return the latest moment that a dump tells of, in which expected starts and ends are none."""
+    """Return the latest time in a dump, expected starts and ends excluded."""
     told = [job.submit for job in queue]
     told += [job.start for job in queue if job.state != PENDING and not math.isnan(job.start)]
     told += [job.end for job in queue if job.state not in (PENDING, "RUNNING") and not math.isnan(job.end)]
@@ -108,7 +108,7 @@ def _newest(queue: Sequence[QueuedJob]) -> float:
 
 
 def _found(packed: Priorities, waiting: Sequence[QueuedJob], newest: float, period: float) -> float:
-    """Return the moment at which the most priorities are those that are told of, the last one of several."""
+    """Return the time at which the most priorities equal those in the dump; the latest one if there are several."""
     if not waiting:
         return math.nan
     moments = [newest + second for second in range(-math.ceil(period), math.ceil(period) + 1)]

@@ -1,4 +1,4 @@
-"""What happens to priorities: jobs are submitted, use decays and grows at ticks, all priorities are taken anew."""
+"""The events that change priorities: jobs are submitted, and at ticks usage decays, grows, and all are recomputed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from fedsched.slurm.priority.priorities import Count, Factor, Moment, Switch, We
 if TYPE_CHECKING:
     from fedsched.slurm.priority.priorities import Floats, Ints, Priorities
 
-HIGHEST = 4294967295.0  # of 32 bits
-OF_FIRST = 4294901759.0  # what priority/basic gives the first job that is not nice; each later one has one less
-LEAST_LEFT = 2.2250738585072014e-308  # of a use, whatever its age
+HIGHEST = 4294967295.0  # 32 bits
+OF_FIRST = 4294901759.0  # the priority of the first job with nice 0 under priority/basic; each later one has one less
+LEAST_LEFT = 2.2250738585072014e-308  # the least decay factor, however long ago the last tick was
 NOBODY = constant(0)
 
 
 @kernel
 def first_priority(priorities: Priorities, job: int, now: float) -> float:
-    """Let a job wait that is submitted, and return its priority.
+    """Add a submitted job to the waiting jobs, and return its priority.
 
-    Its age counts from now on, unless `accrue` says since when, or that it does not yet: infinite.
+    Its age counts from now on unless `accrue` is set: to another time, or to infinity if its age does not count yet.
     """
     if np.isnan(priorities.accrue[job]):
         priorities.accrue[job] = now
@@ -39,7 +39,7 @@ def first_priority(priorities: Priorities, job: int, now: float) -> float:
 
 @kernel
 def next_tick(priorities: Priorities) -> float:
-    """Return when the next tick is due; never, where priorities are the order of ids."""
+    """Return the time of the next tick; infinity under priority/basic."""
     if priorities.switch[Switch.MULTIFACTOR] == 0:
         return np.inf
     return priorities.moment[Moment.NEXT]
@@ -47,9 +47,9 @@ def next_tick(priorities: Priorities) -> float:
 
 @kernel
 def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Floats) -> int:
-    """Let use decay, add that of the first `many` jobs of `running`, and compute the priorities of all who wait.
+    """Let usage decay, charge the first `many` jobs of `running`, recompute all priorities; return how many jobs wait.
 
-    Whoever has a start, or has left, waits no more. Completing jobs are not among those that run.
+    Jobs that have a start or have left are dropped from the waiting ones. Completing jobs are not among the running.
     """
     if priorities.switch[Switch.MULTIFACTOR] == 0:
         return 0
@@ -72,7 +72,7 @@ def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Fl
         rank(priorities)
         for i in range(waiting):
             _value(priorities, priorities.waiting[i], now)
-    elif not np.isnan(last):  # in one turn: who stands before somebody has been charged when that one is looked at
+    elif not np.isnan(last):  # one loop by id: running jobs with lower ids are charged before a priority is computed
         i = 0
         for w in range(waiting):
             while i < many and priorities.order[i] < priorities.waiting[w]:
@@ -89,7 +89,7 @@ def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Fl
 
 @kernel
 def ended(priorities: Priorities, job: int, now: float, start: Floats) -> int:
-    """Charge what a job ran after the last tick, where ends are charged; return whether they are."""
+    """Charge an ended job for its run time since the last tick, if ends are charged; return whether they are."""
     if priorities.switch[Switch.CHARGES_ENDS] == 0 or priorities.switch[Switch.MULTIFACTOR] == 0:
         return 0
     _charge(priorities, job, priorities.moment[Moment.LAST], now, start)
@@ -98,7 +98,7 @@ def ended(priorities: Priorities, job: int, now: float, start: Floats) -> int:
 
 @kernel
 def left(priorities: Priorities, job: int) -> int:
-    """Let a job wait no more that is cancelled before it starts; return how many still do."""
+    """Remove a job that is cancelled before its start from the waiting ones; return how many still wait."""
     if priorities.is_waiting[job] == 1:
         kept = 0
         for i in range(priorities.counts[Count.WAITING]):
@@ -111,7 +111,7 @@ def left(priorities: Priorities, job: int) -> int:
 
 @kernel
 def follows(priorities: Priorities, job: int, other: int) -> float:
-    """Let a task wait in the place of another one of its array, and return its priority."""
+    """Add an array task to the waiting jobs with the age and priority of another task; return that priority."""
     priorities.accrue[job], priorities.value[job] = priorities.accrue[other], priorities.value[other]
     if priorities.is_waiting[job] == 0:
         priorities.is_waiting[job] = 1
@@ -122,7 +122,7 @@ def follows(priorities: Priorities, job: int, other: int) -> float:
 
 @kernel
 def factors(priorities: Priorities, job: int, now: float, row: Floats) -> float:
-    """Write what a job's priority is the sum of, by `Factor`; return the sum."""
+    """Write the summands of a job's priority into `row`, by `Factor`; return their sum."""
     for k in range(row.size):
         row[k] = priorities.fixed[job, k]
     row[Factor.AGE], row[Factor.FAIRSHARE] = _age(priorities, job, now), _fairshare(priorities, job)
@@ -158,7 +158,7 @@ def _fairshare(priorities: Priorities, job: int) -> float:
 
 @part
 def _value(priorities: Priorities, job: int, now: float) -> None:
-    # Takes a job's priority anew: a whole number from 1 to the highest of 32 bits.
+    # Recomputes a job's priority: a whole number from 1 to the highest of 32 bits.
     if priorities.switch[Switch.MULTIFACTOR] == 0:
         value = OF_FIRST - priorities.number[job] + priorities.fixed[job, Factor.NICE]
         priorities.value[job] = min(max(value, 1.0), HIGHEST)
@@ -178,7 +178,7 @@ def _value(priorities: Priorities, job: int, now: float) -> None:
 
 @part
 def _charge(priorities: Priorities, job: int, last: float, now: float, start: Floats) -> None:
-    # Adds what a job used since the last tick, or its start, to its association and all above; no more than its limit.
+    # Charges a job's usage since the last tick or its start, up to its time limit, to its association and all above.
     association = priorities.association[job]
     if association < 0:
         return
@@ -204,7 +204,7 @@ def _forget(priorities: Priorities, now: float) -> None:
 
 @inlined
 def _still_waiting(priorities: Priorities, start: Floats) -> int:
-    # Keeps those who wait, in the order of their ids; returns how many they are.
+    # Keeps the jobs that still wait, in the order of their ids; returns how many they are.
     kept = NOBODY
     for i in range(priorities.counts[Count.WAITING]):
         job = priorities.waiting[i]
@@ -220,7 +220,7 @@ def _still_waiting(priorities: Priorities, start: Floats) -> int:
 
 @part
 def _sort(line: Ints, many: int) -> None:
-    # By insertion: who waits or runs stands almost in order.
+    # Insertion sort: the lists are almost in order.
     for i in range(1, many):
         one, at = line[i], i
         while at > 0 and line[at - 1] > one:

@@ -1,4 +1,4 @@
-"""What Slurm's scheduler makes of a workload: a schedule that says which pass started each job.
+"""The schedules of Slurm's scheduler, with the pass that started each job; recorded and drawn clocks; queue dumps.
 
-Starts and clocks come in. Schedules go out.
+Input: starts and clocks. Output: schedules.
 """

@@ -1,4 +1,4 @@
-"""Runs with other clocks: when passes and ticks began, how long passes and nodes take, none of which a conf says."""
+"""Runs with drawn clocks: the times of passes and ticks, and how long passes and clearing take, which no conf gives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from fedsched.slurm.loop.pack import Packed
 
 T = TypeVar("T", bound=tuple[Any, ...])
-LONGER = 2  # seconds that a pass may take and a node may clear later or sooner
-PACE = 2.0  # times as many tests a second, or as few
+LONGER = 2  # most seconds that are added to the interval of passes, or added to or taken from the clearing of nodes
+PACE = 2.0  # largest factor by which tests per second are multiplied or divided
 
 
 def drawn(packed: Packed, member: int) -> tuple[Packed, int]:
-    """Return the problem with drawn clocks, and by how many seconds its first main pass of all comes sooner.
+    """Return the problem with drawn clocks, and how many seconds earlier its first main pass over all jobs is.
 
-    The member 0 is the problem as it is; every other one is drawn by its number.
+    Member 0 is the problem unchanged; each other member is drawn with its number as the seed.
     """
     if member == 0:
         return packed._replace(priorities=copied(packed.priorities)), 0
@@ -40,6 +40,6 @@ def drawn(packed: Packed, member: int) -> tuple[Packed, int]:
 
 
 def copied(arrays: T) -> T:
-    """Return the same named arrays, of which a run may change each."""
+    """Return a deep copy of named arrays, which a run may change."""
     made = (one.copy() if isinstance(one, np.ndarray) else copied(one) for one in arrays)
     return type(arrays)(*made)

@@ -1,4 +1,4 @@
-"""What a recording of a real Slurm tells of its clocks: when it made its passes, and how long nodes took to clear."""
+"""The clocks of a recorded real Slurm: when it made its passes, and how long its nodes took to clear."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ KNOWN = ("epoch", PASSES, TICKS, TURNS, BROKE_OFF, FULL)
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The clocks of a recording; all but the epoch are seconds of its jobs.
+    """The clocks of a recording; all but the epoch are in the seconds of its jobs.
 
     Parameters
     ----------
     epoch
-        The seconds since 1970 at second 0: passes round by them.
+        Seconds since 1970 at second 0: passes round times by it.
     passes
-        When backfill passes began; None = they keep their own time.
+        When backfill passes began; None = they begin at the intervals of the conf.
     ticks
-        When the thread began that ages usage; None = not recorded.
+        When the thread began that lets usage decay; None = not recorded.
     turns
-        Of each pass, how many jobs it had tested whenever the next second began: those behind are tested in that.
-        None = passes take no time.
+        For each pass, how many jobs it had tested at the begin of each further second; later jobs are tested in that
+        second. None = passes take no time.
     broke_off
-        Of each pass, after how many jobs it broke off, as one does that has yielded its locks while something changed;
-        None = that one did not, or no pass did.
+        For each pass, after how many jobs it broke off, because something changed while it had yielded its locks;
+        None = that pass did not, or no pass did.
     full
-        When the main scheduler's passes over all jobs began; after the last one they keep their own time, as they do
-        where this is None.
+        When the main scheduler's passes over all jobs began. After the last one, or if this is None, they begin at the
+        intervals of the conf.
     """
 
     epoch: int = 0
@@ -75,7 +75,7 @@ class Clocks:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Clocks:
-        """Return the clocks that a JSON file has."""
+        """Return the clocks of a JSON file."""
         try:
             words = json.loads(read_text(path))
         except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and too many brackets
@@ -107,17 +107,17 @@ class Clocks:
 
     @property
     def seconds_of_passes(self) -> list[int]:
-        """Return the seconds that the passes take for now: Slurm's clock has whole ones."""
+        """Return the begins of backfill passes in whole seconds, as Slurm's clock has them."""
         return [math.floor(one) for one in self.passes or ()]
 
     @property
     def seconds_of_full(self) -> list[int]:
-        """Return those of the main passes over all jobs."""
+        """Return the begins of main passes over all jobs in whole seconds."""
         return [math.floor(one) for one in self.full or ()]
 
 
 def _check_counts(name: str, of_passes: Sequence[object], counts: Iterable[object], passes: int) -> None:
-    """Refuse what is not given for each pass, or is no number of jobs."""
+    """Raise an error unless there is one entry for each pass, and all entries are numbers of jobs."""
     if of_passes and len(of_passes) != passes:
         raise TraceError(f"Clocks: {name} has {len(of_passes)} passes, but there are {passes}; give one for each.")
     for one in counts:
@@ -128,14 +128,14 @@ def _check_counts(name: str, of_passes: Sequence[object], counts: Iterable[objec
 def seconds_to_clear(
     start: Sequence[float], end: Sequence[float], nodes: Iterable[Iterable[int]], *, most: int
 ) -> list[int]:
-    """Return how long the nodes of recorded jobs took to clear: `most`, or less where another job came sooner.
+    """Return how many seconds the nodes of recorded jobs took to clear: `most`, or less if another job started sooner.
 
     Parameters
     ----------
     start, end, nodes
         Of each job, as recorded.
     most
-        What it took as a rule; what is over the requested run time in jobs that nobody cut says that.
+        The usual seconds, as in the run time over the requested one of jobs that were not cut.
     """
     found = [most] * len(start)
     on: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Jobs as Slurm tells of them: `scontrol -o show job`."""
+"""Reads the jobs of the queue from the output of `scontrol -o show job`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MISSING = ("n/a", "(null)", "unknown", "none", "")
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job of the queue; times in seconds from 1970 on by the clock on the wall, NaN where there is none yet."""
+    """A job of the queue; times in seconds since 1970 in local time, NaN if there is none yet."""
 
     number: int
-    name: str  # with the task of an array: 17_3
+    name: str  # the id, with the task of an array: 17_3
     state: str
     reason: str
     asked: Asked

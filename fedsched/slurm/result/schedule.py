@@ -1,4 +1,4 @@
-"""The schedule that Slurm makes: one like any other, and who started each job on which nodes."""
+"""The schedule that Slurm makes: like any other, and also which pass started each job on which nodes."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ NAMES = {By.NOBODY: "", By.MAIN: "main", By.BACKFILL: "backfill"}
 
 
 class Played(NamedTuple):
-    """What there is of a run of Slurm beside starts and counts of nodes."""
+    """The results of a run of Slurm besides starts and counts of nodes."""
 
-    by: NDArray[np.int64]  # who started each job
-    held: Words  # on which nodes
-    passes: int  # of backfill
-    tests: int  # of jobs in those
+    by: NDArray[np.int64]  # which pass started each job, as `By`
+    held: Words  # the nodes of each job
+    passes: int  # number of backfill passes
+    tests: int  # number of tests of jobs in backfill passes
 
 
 class Spread(NamedTuple):
-    """What the runs of an ensemble make of a metric."""
+    """The distribution of a metric over the runs of an ensemble."""
 
     mean: float
-    deviation: float  # the standard one, of single runs
+    deviation: float  # standard deviation of single runs
     least: float
     most: float
 
 
 class OfRuns(Schedule):
-    """What the runs of an ensemble make of jobs and metrics; `runs` are all of them, the schedule itself first."""
+    """A schedule that has all `runs` of an ensemble, itself first, and gives intervals of starts and metrics."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class OfRuns(Schedule):
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        """Return what is in the jobs' log but not in the model or the federation, a few words each."""
         return tuple(fact for fact in super().unmodelled if not fact.endswith(SLURM_ALONE))
 
     def interval_of(self, row: int) -> tuple[float, float]:
@@ -61,7 +61,7 @@ class OfRuns(Schedule):
         return min(starts), max(starts)
 
     def spread_of(self, metric: str) -> Spread:
-        """Return the mean of a metric over the runs of an ensemble, and how far they are from each other."""
+        """Return the mean, standard deviation, least and largest value of a metric over the runs of an ensemble."""
         rows = [run.metrics(users=False) for run in self._all()]
         if metric not in (names := [field.name for field in fields(rows[0])]):
             raise unknown_name("metric", metric, names)
@@ -73,9 +73,9 @@ class OfRuns(Schedule):
 
 
 class SlurmSchedule(OfRuns):
-    """A schedule of Slurm's own scheduler; `played` is lost where a schedule is made anew from its columns.
+    """A schedule of Slurm's own scheduler; `played` is None if the schedule is made again from its columns.
 
-    Of an ensemble it is the run with the clocks as they are given, and `runs` are all of them, this one first.
+    In an ensemble it is the run with the given clocks, and `runs` are all runs, this one first.
     """
 
     __slots__ = ("played", "runs")
@@ -94,7 +94,7 @@ class SlurmSchedule(OfRuns):
         return tuple(NAMES[By(one)] for one in self._known().by.tolist())
 
     def nodes_of(self, row: int) -> tuple[int, ...]:
-        """Return the numbers of a job's own nodes, from 0 on through the federation's clusters."""
+        """Return the numbers of a job's nodes; nodes are numbered from 0 on through the federation's clusters."""
         words = self._known().held[row].astype("<u8").tobytes()
         return tuple(np.flatnonzero(np.unpackbits(np.frombuffer(words, dtype=np.uint8), bitorder="little")).tolist())
 
@@ -105,7 +105,7 @@ class SlurmSchedule(OfRuns):
 
 
 class SharedSlurmSchedule(OfRuns, SharedSchedule):
-    """A schedule of Slurm's own scheduler on nodes that jobs share; of an ensemble `runs` are all of them."""
+    """A schedule of Slurm's own scheduler on shared nodes; in an ensemble, `runs` are all runs."""
 
     __slots__ = ("by", "runs")
 
@@ -126,7 +126,7 @@ class SharedSlurmSchedule(OfRuns, SharedSchedule):
 
 
 def together(runs: Sequence[SlurmSchedule | SharedSlurmSchedule]) -> SlurmSchedule | SharedSlurmSchedule:
-    """Return the first run of an ensemble, which knows all of them."""
+    """Return the first run of an ensemble, with all runs and a note on their spread added to it."""
     first = runs[0]
     object.__setattr__(first, "runs", tuple(runs))
     starts = np.array([run.start for run in runs])
