@@ -1,4 +1,4 @@
-"""The lines of a slurm.conf as Slurm reads them: comments removed, lines joined after a backslash, blanks around `=`."""
+"""The lines of a slurm.conf as Slurm reads them: no comments, lines joined after a backslash, blanks around `=`."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _left_out(one: Reservation, terms: Terms) -> str:
 
 
 def _reserved(one: Reservation, terms: Terms) -> list[Downtime]:
-    """Return the nodes that a reservation keeps for its jobs, as downtimes with the users and accounts that may use it."""
+    """Return the nodes that a reservation keeps for its jobs, as downtimes with its users and accounts."""
     (begin, end), *_ = one.times(terms)
     until = math.inf if end is None else terms.second(end, one.where)
     stretches = terms.kept([Stretch(terms.second(begin, one.where), until, RESERVATION, name_of([one.name]))])

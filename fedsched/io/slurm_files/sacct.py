@@ -1,4 +1,4 @@
-"""What Slurm's `sacct` prints, into workloads: job lines under a line of column names, in any order."""
+"""Reads the output of Slurm's `sacct` into workloads: a line of column names in any order, then one line per job."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ _CHUNK = 20_000
 
 
 def watts_of(read: Mapping[str, Floats], table: Floats) -> dict[str, Floats]:
-    """Return the watts of each task of the jobs, by the column's name; nothing where no energy was measured."""
+    """Return the watts of each task of the jobs, by the column's name; {} if no energy was measured."""
     joules = read.get("energy", np.zeros(0))
     if not joules.size:
         return {}
     seconds, tasks = table[3], table[4]
-    known = (joules > 0.0) & (seconds > 0.0) & (tasks > 0.0)  # who has no plugin says 0
+    known = (joules > 0.0) & (seconds > 0.0) & (tasks > 0.0)  # 0 J: the site has no energy plugin
     if not known.any():
         return {}
     taken = np.where(known, seconds * tasks, 1.0)
@@ -98,10 +98,10 @@ def read_sacct(
     name: str | None = None,
     unit: Unit = "cpus",
 ) -> Workload:
-    """Return the jobs of an `sacct` dump and, as `cleaning`, what was left out or altered.
+    """Return the jobs of an `sacct` dump; its `cleaning` says what was left out or altered.
 
-    Times are read as they stand, local ones (a change of the clock shifts submits by an hour; run times come from
-    `ElapsedRaw` and do not suffer) or seconds since 1970 (`SLURM_TIME_FORMAT=%s`). Submits count from the dump's first.
+    Times are read as written: local times (a change of the clock shifts submits by an hour, but not run times, which
+    come from `ElapsedRaw`) or seconds since 1970 (`SLURM_TIME_FORMAT=%s`). Submits count from the first in the dump.
 
     Parameters
     ----------
@@ -109,22 +109,23 @@ def read_sacct(
         A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are also
         `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
-        `Timelimit`, `State`, `AllocNodes`, `ConsumedEnergyRaw`; `ReqNodes` or `ReqTRES` for how many nodes a job asked
-        (in its layout); licences, from `Licenses`, `AllocTRES` or `ReqTRES`, are needs of pools. `Partition`,
+        `Timelimit`, `State`, `AllocNodes`, `ConsumedEnergyRaw`. `ReqNodes` or `ReqTRES` give the requested number of
+        nodes (in the layout). Licences, from `Licenses`, `AllocTRES` or `ReqTRES`, are needs of pools. `Partition`,
         `User`, `Account`, `QOS`, `JobName`, `Constraints` ("features"), `Reservation`, `Reason`, `Restarts`,
-        `Priority`, `NodeList` ("nodes") and, of `Flags`, which scheduler started a job ("started_by") become labels;
-        `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how
-        many tasks of an array run together (label "array"); energy over elapsed time and tasks is what each draws
-        (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended`
-        say is counted, not modelled. Others may be there.
+        `Priority`, `NodeList` ("nodes") and the scheduler that started a job, in `Flags` ("started_by"), become
+        labels. `SubmitLine`, or `Dependency`, gives dependencies and earliest begins, and `SubmitLine` with `JobID`
+        how many tasks of an array may run together (label "array"). Energy over elapsed time and tasks is the power of
+        a task (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation` and
+        `Suspended` request is counted, not modelled. Other columns may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
-        As in `fedsched.io.swf.log.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted
-        and requeued runs cancelled ones (status 5).
+        As in `fedsched.io.swf.log.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0); preempted
+        and requeued runs are cancelled (status 5).
     sites
-        "auto": the clusters are the jobs' sites where there are several; "partition": Slurm's partitions are, those of
-        several clusters apart ("north/batch"); None: there are no sites. The label "partition" stays the same.
+        "auto": if there are several clusters, they are the jobs' sites; "partition": Slurm's partitions are the sites,
+        with the cluster in their name if there are several ("north/batch"); None: no sites. The label "partition" does
+        not change.
     unit
-        Whether a job's tasks are its "cpus" or, on a machine that gives nodes whole, its "nodes".
+        Whether a job's tasks are its "cpus" or its "nodes"; the latter for a machine that allocates nodes whole.
     """
     how = Cleaning(
         clean=clean,
@@ -150,7 +151,7 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
 
 
 def parsed(path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False, texts: Texts | None = None) -> Parser:
-    """Return a parser that has read a dump; `texts` says which texts of jobs are kept beside those of labels."""
+    """Return a parser that has read a dump; `texts` says which text columns are kept besides those of labels."""
     lines = barred(read_text(path), str(path))
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -163,7 +164,7 @@ def parsed(path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A quantity: the columns that may tell it, the best first, and how their texts are read."""
+    """A quantity: the columns that it can be read from, the best first, and how their texts are read."""
 
     columns: tuple[str, ...]
     value: Callable[[str], float]
@@ -189,7 +190,7 @@ KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name i
 
 
 class Parser:
-    """Columns of numbers gathered chunk by chunk; each distinct text is read once."""
+    """Collects numeric columns chunk by chunk; each distinct text is converted once."""
 
     def __init__(self, path: str, header: str, line: int, unit: Unit, *, skip: bool, texts: Texts) -> None:
         self.path = path
@@ -223,7 +224,7 @@ class Parser:
                 raise TraceError(f"{self.path}, line {line}: column {name} stands there twice.")
 
     def feed(self, lines: list[str], first: int) -> None:
-        """Read some lines, the first of which has that number in the file."""
+        """Read some lines; `first` is the number of their first line in the file."""
         lines = self._without_headers(lines, first)
         bars = len(self.named) - 1 + self.trailing
         at = [k for k, line in enumerate(lines) if line.count("|") == bars and (bars or line.strip())]
@@ -262,7 +263,7 @@ class Parser:
         table |= self.texts.read(texts, nodes=self.unit == "nodes")
         told = {name: texts[name] for name in ("licenses", "alloctres", "reqtres") if name in texts}
         table |= named(PoolNeeds, licences_of((told | self.texts.licences(table)).values()))
-        if self.unit == "nodes":  # which jobs have whole
+        if self.unit == "nodes":  # nodes are then allocated whole
             nodes = table.get("nodes", table.get("requested_nodes"))
             cpus = table.get("cpus", table.get("requested_cpus"))
             table |= {} if nodes is None else named(NodeDemands, resources_of(texts, nodes, cpus))
@@ -274,7 +275,7 @@ class Parser:
         self.parts.append({name: column[sound] for name, column in table.items()})
 
     def _mended(self, lines: list[str], at: list[int], bars: int, first: int) -> tuple[list[str], list[int]]:
-        """Return the lines, the bars inside of texts put aside, and which of them are whole; others are malformed."""
+        """Return the lines with bars inside texts replaced, and which lines are well-formed; others are malformed."""
         good, mended = set(at), lines.copy()
         for k, line in enumerate(lines):
             if k in good or not line.strip():
@@ -288,20 +289,20 @@ class Parser:
         return mended, sorted(good)
 
     def _means_something(self, row: Mapping[str, str]) -> bool:
-        """Return whether all that should be numbers, times and states is."""
+        """Return whether all numbers, times and states of a row can be read."""
         read = [way for ways in FIELDS_READ.values() for way in ways]
         values = [way.value(row[column]) for way in read for column in way.columns if column in row]
         values += [times_of([row[name]])[0] for name in TIMES if name in row]
         return not np.isnan(values).any()
 
     def _without_headers(self, lines: list[str], first: int) -> list[str]:
-        """Return the lines, empty where dumps were joined and their line of column names stands there again."""
+        """Return the lines; repeated lines of column names, from dumps that were joined, are emptied."""
         marks = [k for k, line in enumerate(lines) if "ubmit" in line.lower() and is_dump(line)]
         if not marks:
             return lines
         kept = lines.copy()
         for k in marks:
-            if lines[k].strip() != self.header:  # what follows would be read under the wrong names
+            if lines[k].strip() != self.header:  # the next lines would be read under the wrong names
                 raise TraceError(
                     f"{self.path}, line {first + k}: other columns begin here than the first line names; join dumps "
                     "of one --format only."
@@ -311,11 +312,11 @@ class Parser:
         return kept
 
     def _repeated(self, lines: list[str], ids: list[str]) -> set[int]:
-        """Return which lines stood there before, sign by sign: one job in the dumps of two months."""
+        """Return which lines equal an earlier line exactly: one job in the dumps of two months."""
         again = set()
         for k, line in enumerate(lines):
             if not ids[k].strip():
-                continue  # without its number, a job like another is another
+                continue  # without ids, equal lines may be different jobs
             if line in self.seen:
                 again.add(k)
             self.seen.add(line)
@@ -324,7 +325,7 @@ class Parser:
     def _checked(
         self, column: str, texts: Mapping[str, list[str]], values: Column, at: list[int], first: int
     ) -> Column:
-        """Return the values, having raised for the first text that means nothing unless such lines are skipped."""
+        """Return the values; raise an error for the first unreadable text unless such lines are skipped."""
         wrong = np.isnan(values)
         if wrong.any() and not self.skip:
             k = int(np.argmax(wrong))
@@ -342,20 +343,20 @@ class Parser:
         self.malformed += 1
 
     def columns(self) -> dict[str, Column]:
-        """Return everything that was read, a number for each job; of texts those that `texts` has for them."""
+        """Return all columns that were read, a number for each job; texts are the codes that `texts` has for them."""
         names = dict.fromkeys(name for part in self.parts for name in part)
         return {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
 
     def demands(self, read: Mapping[str, Column], waits: Waits) -> NDArray[np.int64]:
-        """Return the bits of what every job asks for and the model does not have."""
+        """Return the `Demand` bits of what every job requests that is not modelled."""
         partitions = list(self.numbers["partition"])
         bits = read["demands"].astype(np.int64) | self.texts.demands(read, partitions) | waits.lacking
         if TOLD in read:
-            bits[read[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
+            bits[read[TOLD] == 1] &= ~int(Demand.ARRAY)  # the command line tells the array's limit
         return bits & ~known_demands(read, NodeDemands.PREFIX)
 
     def log(self) -> RawLog:
-        """Return everything that was read, as the fields of the Standard Workload Format."""
+        """Return all finished jobs that were read, as the fields of the Standard Workload Format."""
         read = self.columns()
         rows = len(read["submit"]) if read else 0
         unfinished = np.zeros(rows, dtype=np.bool_)
@@ -381,7 +382,7 @@ class Parser:
         waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
         demands = self.demands(kept, waits)
         extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | nodes_asked(kept, table[4])
-        if self.unit == "cpus" and ALONE in kept and kept[ALONE].any():  # nodes that count are whole as they are
+        if self.unit == "cpus" and ALONE in kept and kept[ALONE].any():  # with unit="nodes" all nodes are whole anyway
             extra |= named(NodeLayout, {EXCLUSIVE: kept[ALONE].astype(np.float64)})
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)
@@ -412,7 +413,7 @@ class Parser:
         )
 
     def _fill(self, table: NDArray[np.float64], read: Mapping[str, Column], origin: float) -> int:
-        """Fill the fields; return how many jobs had no number of their own."""
+        """Fill the fields; return how many jobs got a new id, because they had none or not one of their own."""
         used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
         counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
         table[0], renumbered = distinct_ids(own_ids(read["id"]))
@@ -420,7 +421,7 @@ class Parser:
         if "start" in read:
             wait = read["start"] - read["submit"]
             table[2] = np.where(np.isfinite(wait) & (wait >= 0), wait, -1.0)
-        if "end" in read:  # of who was cancelled in the queue: a wait without a start
+        if "end" in read:  # a job that was cancelled in the queue has a wait, but no start
             wait = read["end"] - read["submit"]
             unseen = (table[2] < 0) & (read["elapsed"] <= 0) & np.isfinite(wait) & (wait >= 0)
             table[2] = np.where(unseen & (read.get("state", table[10]) == CANCELLED), wait, table[2])
@@ -450,6 +451,6 @@ class Parser:
 
 
 def _numbered(numbers: dict[str, float], text: str) -> float:
-    """Return the number of a name: a number that it is itself (a user's id), else one from 1."""
+    """Return the number of a name, counted from 1 in order of appearance; -1 if there is none."""
     name = text.replace(BAR, " ").strip()
     return -1.0 if not name or name.lower() in WORDS else numbers.setdefault(name, float(len(numbers) + 1))

@@ -1,4 +1,4 @@
-"""What jobs of Slurm's wait for, --dependency in its words, as conditions on the jobs of a dump by their ids."""
+"""Dependencies of Slurm's jobs (--dependency), as conditions on the jobs of a dump by their ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# The words of Slurm's, and of a workload.
+# Slurm's kinds of dependency, and those of a workload.
 _WORDS = {word: word for word in ("after", "afterany", "afterok", "afternotok")} | {"aftercorr": "afterok"}
 _NOT_MODELLED = {"afterburstbuffer": Demand.BURST_BUFFER, "expand": Demand.EXPANSION}
 _STATE = re.compile(r"\((?:un)?fulfilled\)|\(failed\)", re.IGNORECASE)  # as squeue shows them
@@ -25,26 +25,26 @@ _PARTS = re.compile(r",(?![^\[]*\])")
 _JOBS = re.compile(r":(?![^\[]*\])")
 _JOB = re.compile(r"(\d{1,15})(?:_(\*|\d{1,9}|\[[\d,%:-]+\]))?(?:\+(\d{1,9}))?", re.ASCII)
 _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
-# From here on a number is of a job of a federation of Slurm's, and names its cluster.
+# From this number on an id is that of a job in a federation of Slurm clusters, and contains its cluster.
 _OF_A_FEDERATION = 1 << 26
 _MOST_TASKS = 100_000
 
 
 class Wanted(NamedTuple):
-    """A condition as it is written: on a job, on a task of an array, or (task None) on all that has a number."""
+    """A dependency as written: on a job, on one task of an array, or (task None) on all jobs with this number."""
 
     word: str
     job: int
     task: int | None
     lag: str
-    corresponding: bool  # each task of an array waits for that of its own number
+    corresponding: bool  # each task of an array waits for the task with the same number
 
 
 SINGLETON = Wanted("singleton", -1, None, "", False)
 
 
 def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
-    """Return the conditions of a text, all of which must hold, and which are there that are not modelled."""
+    """Return the dependencies in a text, all of which must hold, and the `Demand` bits of those not modelled."""
     text = _STATE.sub("", text).strip()
     if text.lower() in WORDS or text in ("0", "(null)"):
         return [], Demand(0)
@@ -57,7 +57,7 @@ def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
         word = word.lower()
         if word == "singleton" and not colon:
             found.append(SINGLETON)
-        elif not colon and (match := _JOB.fullmatch(word)) and not match[3]:  # as of old: a number alone
+        elif not colon and (match := _JOB.fullmatch(word)) and not match[3]:  # an old form: only a number
             found += _on("afterany", match, corresponding=False)
         elif word in _WORDS and all(matches := [_JOB.fullmatch(one) for one in _JOBS.split(jobs)]):
             each = [_on(_WORDS[word], match, corresponding=word == "aftercorr") for match in matches if match]
@@ -75,7 +75,7 @@ def _on(word: str, match: re.Match[str], *, corresponding: bool) -> list[Wanted]
 
 
 def _tasks(text: str) -> list[int | None]:
-    """Return the tasks of 3, of [1-5,8] or of [0-9:2]."""
+    """Return the task numbers in a text like 3, [1-5,8] or [0-9:2]."""
     found: list[int | None] = []
     for part in text.strip("[]").split("%")[0].split(","):
         if (match := _TASKS.fullmatch(part)) and len(found) < _MOST_TASKS:
@@ -86,18 +86,18 @@ def _tasks(text: str) -> list[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The jobs of a dump, a row a record; several records are of one job where it was requeued."""
+    """The records of a dump, one per row; a requeued job has several records."""
 
-    id: NDArray[np.float64]  # the one that it has in the workload
-    raw: NDArray[np.float64]  # JobIDRaw: of an array each task has its own
-    master: NDArray[np.float64]  # of an array the number before the _, else that of the job
-    task: NDArray[np.float64]  # the number after it, else -1
+    id: NDArray[np.float64]  # the id in the workload
+    raw: NDArray[np.float64]  # JobIDRaw: each task of an array has its own
+    master: NDArray[np.float64]  # for an array the number before the _, else that of the job
+    task: NDArray[np.float64]  # the number after the _, else -1
     cluster: NDArray[np.float64]
     submit: NDArray[np.float64]
     status: NDArray[np.float64]
 
     def first_submits(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return when the jobs of these rows were first submitted: a requeue counts as a submit of its own there."""
+        """Return when the jobs of these rows were first submitted; each requeue has a record with its own submit."""
         same = np.flatnonzero(np.isin(self.raw, self.raw[rows]))
         first: dict[tuple[float, float], float] = {}
         for key, submit in zip(_pairs(self.cluster, self.raw, same), self.submit[same].tolist(), strict=True):
@@ -109,23 +109,23 @@ class Jobs:
 def conditions_on(
     jobs: Jobs, rows: NDArray[np.int64], texts: Sequence[str], *, names_known: bool
 ) -> tuple[dict[int, str], dict[int, Demand]]:
-    """Return what the jobs of these rows wait for, in the words of a workload, and what of it is not modelled.
+    """Return the dependencies of the jobs of these rows, as a workload writes them, and what of them is not modelled.
 
     Parameters
     ----------
     jobs
         All records.
     rows, texts
-        Who waits, and for what, in Slurm's words.
+        The rows of jobs with dependencies, and the dependencies as Slurm writes them.
     names_known
-        Whether it is known whose a job is and how it is called: a singleton goes by that.
+        Whether users and names of jobs are known, which a singleton needs.
     """
     read = {text: wanted_in(text) for text in dict.fromkeys(texts)}
     known = _Known(jobs, {one.job for wanted, _ in read.values() for one in wanted})
     after: dict[int, str] = {}
     lacking: dict[int, Demand] = {}
     listed = 0
-    alike: dict[tuple[object, ...], tuple[str, int]] = {}  # the tasks of an array wait for the same
+    alike: dict[tuple[object, ...], tuple[str, int]] = {}  # the tasks of an array have the same dependencies
     columns = (jobs.cluster[rows], jobs.master[rows], jobs.task[rows], jobs.first_submits(rows))
     own = zip(rows.tolist(), *(column.tolist() for column in columns), texts, strict=True)
     for row, cluster, master, task, first, text in own:
@@ -149,7 +149,7 @@ def conditions_on(
 
 
 class _Waiting(NamedTuple):
-    """Who waits: of which cluster, with which number, as which task, and first submitted when."""
+    """A job with dependencies: its cluster, number, task, and first submit."""
 
     cluster: float
     master: float
@@ -158,7 +158,7 @@ class _Waiting(NamedTuple):
 
 
 class _Known:
-    """The jobs of some numbers, by what a condition calls them: the row of the last record, and the first submit."""
+    """The jobs that dependencies name, by number: the row of the last record, and the first submit."""
 
     def __init__(self, jobs: Jobs, numbers: set[int]) -> None:
         self.id = jobs.id
@@ -185,7 +185,7 @@ class _Known:
         self.cluster_of = {number: cluster for cluster, number in (*self.single, *self.arrays)}
 
     def conditions(self, wanted: Wanted, who: _Waiting) -> list[str]:
-        """Return one of a job's conditions, which may be on many others."""
+        """Return one dependency of a job as conditions on single jobs."""
         if wanted is SINGLETON:
             return [wanted.word]
         key = self._key(wanted.job, who.cluster)
@@ -194,14 +194,14 @@ class _Known:
         targets = counterparts(who.task, tasks, named) if wanted.corresponding else list(named.values())
         if not targets and wanted.task is None and key in self.single:
             targets = [self.single[key]]
-        # Whoever came later is not meant: its number was used again.
+        # A job that was submitted later is not meant: the number was used again.
         before = (who.first, who.master)
         there = [row for row, first in targets if (first, wanted.job) < before]
         if not there:
-            # An id that nobody has: its own, unless another cluster's job, or a later one, has it.
+            # The job is not in the dump: keep its number if no job of the workload has that id, else use a free id.
             return [f"{wanted.word}:{self.nobody if wanted.job in self.taken else wanted.job}{wanted.lag}"]
         words = [wanted.word] * len(there)
-        if wanted.word == "afternotok" and len(there) > 1:  # all of an array have ended, and one of them badly
+        if wanted.word == "afternotok" and len(there) > 1:  # for an array: all tasks have ended, and one of them failed
             bad = next((k for k, row in enumerate(there) if self.status[row] == FAILED), 0)
             words = ["afternotok" if k == bad else "afterany" for k in range(len(there))]
         return [f"{word}:{int(self.id[row])}{wanted.lag}" for word, row in zip(words, there, strict=True)]

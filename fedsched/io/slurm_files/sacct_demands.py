@@ -1,4 +1,4 @@
-"""What a job of Slurm's asks for beside nodes and time: licences as pools, the rest as bits, lest it is dropped."""
+"""Requests of Slurm's jobs besides nodes and time: licences as pools, all others as `Demand` bits, to be counted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_MEMORY = re.compile(r"0*(?:\.0*)?[KMGTP]?[cn]?", re.ASCII)
 
 
 def _resources(text: str) -> float:
-    """Return the bits of a list of resources: cpu=4,mem=8G,gres/gpu:a100=2,license/matlab=1; or, as GRES, gpu:2."""
+    """Return the bits of a list of TRES like cpu=4,mem=8G,gres/gpu:a100=2,license/matlab=1, or of GRES like gpu:2."""
     found = Demand(0)
     for resource in text.lower().split(","):
         name, _, amount = resource.partition("=")
@@ -37,14 +37,15 @@ def _resources(text: str) -> float:
         elif kind == "mem":
             found |= Demand.MEMORY
         elif kind == "license":
-            found |= Demand(0) if _OF_TRES.fullmatch(resource.strip()) else Demand.OTHER  # else they are of pools
-        elif kind not in ("energy", "fs", "ic", "pages", "vmem"):  # what Slurm only measures
+            # Licences that can be read are needs of pools instead.
+            found |= Demand(0) if _OF_TRES.fullmatch(resource.strip()) else Demand.OTHER
+        elif kind not in ("energy", "fs", "ic", "pages", "vmem"):  # these are only measured
             found |= Demand.OTHER
     return float(found)
 
 
 def licences_in(text: str) -> dict[str, int] | None:
-    """Return the licences of a list, matlab:2,ansys@server or cpu=4,license/matlab=2; None where it offers a choice."""
+    """Return the licences of a list like matlab:2,ansys@server or cpu=4,license/matlab=2; None if it is a choice."""
     found: dict[str, int] = {}
     if text.strip().lower() in NOTHING:
         return found
@@ -59,7 +60,7 @@ def licences_in(text: str) -> dict[str, int] | None:
 
 
 def licences_of(columns: Iterable[list[str]]) -> dict[str, NDArray[np.float64]]:
-    """Return how many licences of each kind every job has, of the first of these columns that tells of any."""
+    """Return each job's number of licences by kind, from the first of these columns that has any."""
     for column in columns:
         known = {text: licences_in(text) or {} for text in set(column)}
         if names := sorted({name for licences in known.values() for name in licences}):
@@ -68,19 +69,19 @@ def licences_of(columns: Iterable[list[str]]) -> dict[str, NDArray[np.float64]]:
 
 
 def part_of(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
-    """Return a column of a part of a dump; licences that nobody asks for there are in none."""
+    """Return a column of a part of a dump; if the part lacks it, as no job there requests the licence, its default."""
     if name in part or not (field := field_of(name)):
         return part[name]
     return np.full(len(part["submit"]), OPTIONAL[field].NOTHING)
 
 
 def choice_of_licences(text: str) -> float:
-    """Return the bit of licences of which one will do."""
+    """Return the bit of a choice among licences, 0 if there is no choice."""
     return float(Demand.OTHER) if licences_in(text) is None else 0.0
 
 
 def _said(demand: Demand, *usual: str) -> Callable[[str], float]:
-    """Return what reads a text that demands something unless it is empty or one of the usual words."""
+    """Return a function of a text: the bits of `demand`, or 0 if the text is empty or one of the usual words."""
     return lambda text: 0.0 if text.strip().lower() in {*NOTHING, *usual} else float(demand)
 
 
@@ -103,7 +104,7 @@ def _unread_features(text: str) -> float:
 
 
 def _kind_of_job(text: str) -> int:
-    """Return the bits of a job's name: 17_3 is of an array, 17+1 a part of a heterogeneous job."""
+    """Return the bits of a JobID: 17_3 is a task of an array, 17+1 a part of a heterogeneous job."""
     return Demand.ARRAY * ("_" in text) | Demand.HETEROGENEOUS * ("+" in text)
 
 
@@ -114,7 +115,7 @@ DEMANDS: dict[str, Callable[[str], float]] = {
     "licenses": choice_of_licences,
     "suspended": _suspended,
 }
-# Those of columns that labels are made of: the parser keeps each of their texts once.
+# The same for columns that become labels; the parser keeps each of their texts once.
 OF_TEXTS: dict[str, Callable[[str], float]] = {
     "qos": _said(Demand.QOS, "normal"),
     "reservation": _said(Demand.RESERVATION),
@@ -123,7 +124,7 @@ OF_TEXTS: dict[str, Callable[[str], float]] = {
 
 
 def demands_of(texts: Mapping[str, list[str]], jobs: int) -> NDArray[np.float64]:
-    """Return the bits of every job, of all columns that say something about them."""
+    """Return the `Demand` bits of every job, from all columns of `DEMANDS`."""
     bits = np.zeros(jobs, dtype=np.int64)
     for column, value in DEMANDS.items():
         if column == "jobid" and column in texts:

@@ -1,4 +1,4 @@
-"""What `sacct --json` prints, older layouts and newer ones, as the lines that `sacct -P` would print."""
+"""Converts the output of `sacct --json`, in older and newer layouts, to the lines that `sacct -P` would print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BAR = "\x1f"  # stands for a bar inside a text
-LONGEST = 1 << 16  # a command line may be long
+LONGEST = 1 << 16  # characters of a text; a command line may be long
 HEADER = (
     "JobIDRaw|Cluster|Partition|User|Account|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqCPUS|"
     "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended|JobName|"
@@ -21,11 +21,11 @@ HEADER = (
 
 
 def lines_of(data: Any, path: str) -> Iterator[str]:
-    """Return a line of column names, and a line for each job of a parsed document.
+    """Give a line of column names, and a line for each job of a parsed document.
 
     The older layouts (openapi/dbv0.0.36 to 38) have plain numbers and one state; from data_parser v0.0.39 on a number
-    may be `{"set": true, "infinite": false, "number": 60}`, and from v0.0.40 on a job has a list of states. Times not
-    yet known are 0.
+    may be `{"set": true, "infinite": false, "number": 60}`, and from v0.0.40 on a job has a list of states. Times that
+    are not yet known are 0.
     """
     jobs = data.get("jobs") if isinstance(data, dict) else None
     if not isinstance(jobs, list):
@@ -47,7 +47,7 @@ def _texts(job: dict[str, Any]) -> Iterator[str]:
     start, suspended = times.get("start"), count(times.get("suspended"))
     elapsed, end, began, eligible = (number(times.get(key)) for key in ("elapsed", "end", "start", "eligible"))
     if elapsed is not None and end and began is not None and began == eligible:
-        start = max(began, end - elapsed - suspended)  # older layouts say the eligible time in its place
+        start = max(began, end - elapsed - suspended)  # older layouts give the eligible time as the start
     yield _number(job.get("job_id"))
     yield _name(job.get("cluster"))
     yield _name(job.get("partition"))
@@ -85,7 +85,7 @@ def _printed(text: str) -> str:
 
 
 def _counts(resources: Any) -> dict[str, str]:
-    """Return how much of each resource a list of them says: "cpu", "gres/gpu"."""
+    """Return the amounts in a list of resources, by name: "cpu", "gres/gpu"."""
     found = {}
     for one in resources if isinstance(resources, list) else []:
         if isinstance(one, dict):
@@ -95,7 +95,7 @@ def _counts(resources: Any) -> dict[str, str]:
 
 
 def _kind(job: dict[str, Any]) -> str:
-    """Return a job's name as sacct -P has it: 17_3 of an array, 17+1 of a heterogeneous job."""
+    """Return the JobID as sacct -P prints it: 17_3 for a task of an array, 17+1 for a part of a heterogeneous job."""
     for kind, key, mark in (("array", "task_id", "_"), ("het", "job_offset", "+")):
         group = table(job.get(kind))
         if (several := count(group.get("job_id"))) and (part := _number(group.get(key))):
@@ -108,7 +108,7 @@ def _name(value: Any) -> str:
 
 
 def _number(value: Any, infinite: str = "") -> str:
-    """Return a number as text, however it is wrapped; nothing if it is not set. What is none stays, to be refused."""
+    """Return a number as text, wrapped or not; "" if it is not set. Other values stay as they are, to be refused."""
     found = number(value)
     if found is None:
         return "" if value is None or value in NONE or isinstance(value, dict) else str(value)

@@ -1,4 +1,4 @@
-"""The lines of a dump of Slurm's, whatever parts their fields and whatever stands in its texts: fields between bars."""
+"""The lines of an sacct dump with bars between the fields, for any separator, JSON, and bars inside texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMAND = (
 SEPARATORS = "|;\t,"
 MOST_WAYS = 100
 _PROGRAMS = re.compile(r"\S*\b(?:sbatch|srun|salloc)\b")
-# Columns in whose texts Slurm leaves bars as they are, the likeliest first, and what such a text looks like.
+# Columns of texts in which Slurm does not escape bars, the likeliest first, and a test for such a text.
 _WITH_BARS: dict[str, Callable[[str], object]] = {
     "constraints": re.compile(r"[^\s,]*|\(null\)").fullmatch,
     "submitline": lambda text: not text or _PROGRAMS.match(text),
@@ -34,7 +34,7 @@ _WITH_BARS: dict[str, Callable[[str], object]] = {
 
 
 def barred(text: str, path: str) -> list[str]:
-    """Return the lines of a dump, their fields between bars: of JSON, and of what another separator parts."""
+    """Return the lines of a dump with bars between fields; JSON and other separators are converted."""
     if text.lstrip().startswith("{"):
         return list(lines_of(parse_json(text, path), path))
     lines = text.replace("\r\n", "\n").split("\n")
@@ -50,7 +50,7 @@ def barred(text: str, path: str) -> list[str]:
 
 
 def is_dump(header: str) -> bool:
-    """Return whether a line names columns of sacct's, whatever parts them: when, how long and how much."""
+    """Return whether a line names sacct's columns, with any separator: a submit, a run time and a size."""
     mark = next((mark for mark in SEPARATORS if mark in header), "|")
     named = {name.strip().strip('"').lower() for name in header.split(mark)}
     return (
@@ -61,11 +61,11 @@ def is_dump(header: str) -> bool:
 
 
 def with_bars_in_texts(line: str, names: list[str], bars: int, sound: Callable[[dict[str, str]], bool]) -> str | None:
-    """Return a line of too many bars with those of its texts put aside; None where it is no line with such texts.
+    """Return a line with too many bars after replacing those inside texts; None if no way to do so makes sense.
 
-    Slurm leaves bars in texts as they are: those of `--constraint="a|b"`, or of a pipe in a command. They are taken for
-    those of the texts for which all other fields mean something, which `sound` tells of some fields by their columns;
-    of several such ways the likeliest.
+    Slurm does not escape bars in texts, as in `--constraint="a|b"` or a pipe in a command. Bars are assigned to texts
+    such that all other fields can be read, which `sound` tests for fields by their columns. If there are several ways,
+    the likeliest is taken.
     """
     fields = line.split("|")
     more = len(fields) - 1 - bars
@@ -80,7 +80,7 @@ def with_bars_in_texts(line: str, names: list[str], bars: int, sound: Callable[[
 def _ways(
     fields: list[str], names: list[str], more: int, sound: Callable[[dict[str, str]], bool]
 ) -> Iterator[list[str]]:
-    """Return the ways to give these columns the fields, so many more than they are."""
+    """Give the ways to assign the fields to these columns, if there are `more` fields than columns."""
     k = next((k for k, name in enumerate(names) if name in _WITH_BARS), len(names))
     if not sound(dict(zip(names[:k], fields[:k], strict=False))):
         return

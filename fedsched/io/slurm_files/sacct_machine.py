@@ -1,4 +1,4 @@
-"""The machine that the jobs of a dump of Slurm's ran on, as far as they show it."""
+"""The machine of an sacct dump, estimated from its jobs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federation:
-    """Return the clusters of a dump, each as large as its jobs ever were at once: the machine is no smaller."""
+    """Return the clusters of a dump, each as large as its peak use by jobs: a lower bound of the real size."""
     jobs = read_sacct(path, sites="auto", unit=unit)
     wait = np.full(len(jobs), -1.0) if jobs.log is None else jobs.log.wait
     if (wait < 0).all():
         raise FederationError(f"{path}: without Start no job says when it ran; dump with: {COMMAND}")
     start, site = jobs.submit + wait, jobs.origin if jobs.sites else np.zeros(len(jobs), dtype=np.int64)
     clusters = []
-    named = [text.partition(" ")[2] for label, text in jobs.header if label == "Partition"]  # of its column
+    named = [text.partition(" ")[2] for label, text in jobs.header if label == "Partition"]  # the column's clusters
     for k, name in enumerate(jobs.sites or named or (jobs.name,)):
         here = (site == k) & (wait >= 0)
         if here.any():
@@ -43,5 +43,5 @@ def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federa
 def _most_at_once(start: NDArray[np.float64], end: NDArray[np.float64], tasks: NDArray[np.int64]) -> int:
     times = np.concatenate([end, start])
     change = np.concatenate([-tasks, tasks])
-    # What ends at an instant is free for what starts then: ends come first.
+    # Ends come before starts at the same time: the tasks of ended jobs are free for jobs that start then.
     return int(np.cumsum(change[np.argsort(times, kind="stable")]).max())

@@ -1,4 +1,4 @@
-"""What each node of a job of Slurm's must have, where jobs have nodes whole: cores, MiB of memory, GPUs [50]."""
+"""Resources that each node of a Slurm job must have, if nodes are allocated whole: cores, MiB of memory, GPUs [50]."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ MEBIBYTES = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([KMGTP]?)([cn]?)", re.ASCII | re.IGNORECASE)
 _NODES = re.compile(r"(?:^|,)\s*node=(\d{1,9})\s*(?:,|$)", re.ASCII)
 _DEVICES = re.compile(r"(?:gres[:/])?(gpu(?::[^:=,()\s]+)?)[:=](\d{1,6})(?:\([^)]*\))?", re.ASCII)
-# The bits of what is known by then, as the model has it.
+# The `Demand` bits of resources that are modelled once their amounts are known.
 KNOWN_AS = {"memory": Demand.MEMORY, "gpu": Demand.GPU}
 
 
 def resources_of(texts: Mapping[str, list[str]], nodes: Column, cpus: Column | None) -> dict[str, Column]:
-    """Return what each node of every job must have, by name, of the columns that tell; nothing that no job demands.
+    """Return the amount that each node of every job must have, by resource; without resources that no job requests.
 
-    `ReqTRES`, else `AllocTRES`, counts over all nodes of a job; `ReqGRES`, else `AllocGRES`, of old versions over one.
-    `ReqMem` ends in n for one node or in c for one CPU there, and has no such letter where it is over all nodes.
+    `ReqTRES`, else `AllocTRES`, is the total over all nodes of a job; `ReqGRES`, else `AllocGRES`, of old versions is
+    per node. `ReqMem` ends in n if it is per node, in c if it is per CPU; without a letter it is the total.
     """
     jobs = len(nodes)
     share = np.where(np.isfinite(nodes) & (nodes > 0), nodes, 1.0)
@@ -53,20 +53,20 @@ def resources_of(texts: Mapping[str, list[str]], nodes: Column, cpus: Column | N
 
 
 def nodes_of_trace(text: str) -> float:
-    """Return for how many nodes a job asked at least, of cpu=8,mem=32G,node=2: one unless it gave a number."""
+    """Return the requested number of nodes in a text like cpu=8,mem=32G,node=2; Slurm writes 1 if none was given."""
     told = _NODES.search(text)
     return float(told[1]) if told else UNKNOWN
 
 
 def nodes_asked(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
-    """Return for how many nodes each job of several tasks asked, 0 where nobody tells, as a column of a layout."""
+    """Return the requested nodes of each job of several tasks, 0 if unknown, as a column of a layout."""
     asked = read.get("asked_nodes", np.zeros(tasks.size))
     told = np.where(np.isfinite(asked) & (asked > 0) & (tasks > 1), asked, 0.0)
     return named(NodeLayout, {NODES: told}) if told.any() else {}
 
 
 def known_demands(read: Mapping[str, Column], prefix: str) -> NDArray[np.int64]:
-    """Return the bits of what every job demands of its nodes and is known of it, in a column under this prefix."""
+    """Return the `Demand` bits of the resources of every job with known amounts, in columns with this prefix."""
     bits = np.zeros(len(read["submit"]), dtype=np.int64)
     for name, bit in KNOWN_AS.items():
         if prefix + name in read:
@@ -75,14 +75,14 @@ def known_demands(read: Mapping[str, Column], prefix: str) -> NDArray[np.int64]:
 
 
 def _table(texts: list[str], amounts: Callable[[str], dict[str, float]]) -> dict[str, Column]:
-    """Return a column for each name that some text has a number of."""
+    """Return a column of amounts for each resource in the texts."""
     known = {text: amounts(text) for text in set(texts)}
     names = sorted({name for one in known.values() for name in one})
     return {name: np.array([known[text].get(name, 0.0) for text in texts]) for name in names}
 
 
 def _of_trace(text: str) -> dict[str, float]:
-    """Return the amounts of billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=32G,node=2."""
+    """Return the CPUs, memory and GPUs in a text like billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=32G,node=2."""
     found: dict[str, float] = {}
     for one in text.split(","):
         name, _, amount = one.strip().partition("=")
@@ -94,7 +94,7 @@ def _of_trace(text: str) -> dict[str, float]:
 
 
 def _devices(text: str) -> dict[str, float]:
-    """Return the GPUs of gpu:2, gpu:a100:2, gres/gpu:a100=2: all of them, and those of each kind."""
+    """Return the GPUs in a text like gpu:2, gpu:a100:2 or gres/gpu:a100=2: the total, and by kind."""
     found: dict[str, float] = {}
     for one in text.lower().split(","):
         if device := _DEVICES.fullmatch(one.strip()):
@@ -104,7 +104,7 @@ def _devices(text: str) -> dict[str, float]:
 
 
 def _memory(text: str) -> dict[str, float]:
-    """Return the memory of 4000Mc, 16Gn, 32G, by what it is counted over."""
+    """Return the MiB in a text like 4000Mc, 16Gn or 32G, under "cpu", "node" or "all"."""
     size = _AMOUNT.fullmatch(text)
     if not size:
         return {}

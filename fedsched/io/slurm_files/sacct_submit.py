@@ -1,7 +1,7 @@
-"""What the command line of a job of Slurm's asks for: what no field of sacct tells, among the options of sbatch.
+"""Requests in the command line of a Slurm job (sbatch, srun, salloc) that no field of sacct contains.
 
-Slurm joins the words of the line by blanks and drops their quotes, so that the end of a text of several words is not
-known: what then looks like one of these options is told apart from what surely is one.
+Slurm joins the words of the line by blanks and drops their quotes. The end of a text of several words is then unknown,
+so that words which only look like an option are kept apart from certain options.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAMS = ("sbatch", "srun", "salloc")
-# Letters of the options that take a word, and of those that take none; all others may have one joined to them.
+# Letters of options that take a value, and of those that take none; all other letters may have one joined to them.
 _LETTERS_WITH_A_WORD = frozenset("aABbcCdDeFGiJLmMnNopqrStTwx")
 _LETTERS_ALONE = frozenset("hHlOQsuvVXZE")
-_WAIT = "W"  # of srun with a word, of the others without
+_WAIT = "W"  # takes a value for srun, none for the others
 _DEPENDENCY, _BEGIN, _ARRAY, _NICE, _WRAP = "dependency", "begin", "array", "nice", "wrap"
 _NODES, _EXCLUSIVE, _LICENSES, _PARTITION = "nodes", "exclusive", "licenses", "partition"
-_ALONE = ("", "exclusive")  # what --exclusive says of whole nodes
+_ALONE = ("", "exclusive")  # values of --exclusive that mean whole nodes
 _RANGE = re.compile(r"(\d+[kKmM]?)(?:-(\d+[kKmM]?)|[-,:].*)")
-# How many tasks of an array may run together: the last number of --array=1-100%5.
+# How many tasks of an array may run at once: the last number in --array=1-100%5.
 _TOGETHER = re.compile(r"[\d,:-]+%(\d{1,9})", re.ASCII)
-# How a time of several words goes on: now + 1 hour, tomorrow 16:00.
 _WHOLE = re.compile(r"[+-]?\d{1,10}", re.ASCII)
+# A time of several words: now + 1 hour, tomorrow 16:00.
 _MORE_OF_A_TIME = re.compile(
     r".*\+ \d+[a-z]*|.*\d (?:second|minute|hour|day|week)s?|.*\d [ap]m|now \+\d*[a-z]*|"
     r"(?:to(?:day|morrow)|[\d./-]+) (?:\d\d?:\d\d(?::\d\d)?|midnight|noon|fika|teatime|elevenses)",
     re.IGNORECASE,
 )
-# What looks like one of them where the options may be over: a script has words of its own.
+# Words that look like these options after the options may have ended: a script may have such words of its own.
 _LIKE_A_DEPENDENCY = re.compile(
     r"(?:^| )(?:--depend[a-z]*[= ]|-d ?)(?:after[a-z]*:|expand:|singleton\b|[0-9]+(?:_[0-9*]+)?,)", re.IGNORECASE
 )
@@ -47,20 +47,20 @@ _LIKE_A_BEGIN = re.compile(
 
 
 class Asked(NamedTuple):
-    """What a command line asks for, '' where it does not; and whether words that are not sure look like it.
+    """The requests of a command line, "" if there is none, and whether uncertain words look like one.
 
-    `beyond` holds the options that are not modelled, by their names, parted by blanks.
+    `beyond` has the names of options that are not modelled.
     """
 
     dependency: str = ""
     begin: str = ""
-    together: str = ""  # tasks of its array
+    together: str = ""  # how many tasks of its array may run at once
     nice: int = 0
     maybe_dependency: bool = False
     maybe_begin: bool = False
     licenses: str = ""
     exclusive: bool = False
-    partitions: bool = False  # one of several
+    partitions: bool = False  # it names several partitions, any of which will do
     beyond: tuple[str, ...] = ()
 
 
@@ -68,14 +68,14 @@ NOTHING = Asked()
 
 
 def worth_reading(lines: list[str], untold: frozenset[str] = frozenset()) -> list[int]:
-    """Return which of many command lines may ask for anything; `untold` as in `asked_in`."""
+    """Return the indices of command lines that may have requests; `untold` as in `asked_in`."""
     may_ask = _may_ask(untold).search
     return [k for k, line in enumerate(lines) if may_ask(line) or "'-" in line or '"-' in line]
 
 
 @lru_cache
 def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
-    """Return what a line holds that asks for anything: nearly no line does, and lines are many."""
+    """Return a pattern for lines that may have requests: few of many lines do, and only these are parsed."""
     wanted = {_DEPENDENCY, _BEGIN, _NICE, _EXCLUSIVE, _LICENSES, *COUNTED, *untold}
     names = "|".join(sorted(_shortest(name) for name in wanted))
     letters = "".join(letter for letter, name in LETTERS.items() if name in wanted)
@@ -87,13 +87,13 @@ def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
 
 
 def _shortest(name: str) -> str:
-    """Return the shortest begin of an option that no other one has; of what is itself another's begin all of it."""
+    """Return the shortest unique prefix of an option; all of it if it is a prefix of another option."""
     ends = (k for k in range(1, len(name)) if sum(one.startswith(name[:k]) for one in OPTIONS) == 1)
     return name[: next(ends, len(name))]
 
 
 def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
-    """Return what a command line asks for; `untold`: the options of which the dump has no field, which are counted."""
+    """Return the requests of a command line; `untold` are the options without a field in the dump: they are counted."""
     words = _words(line)
     program = words[0].rpartition("/")[2] if words else ""
     if program not in PROGRAMS:
@@ -101,10 +101,10 @@ def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
     found: dict[str, str] = {}
     rest: list[str] = []
     for option, value, left in options_of(words[1:], alone=program != "srun"):
-        found[option] = value  # the last of several holds
+        found[option] = value  # the last one of several holds
         rest = left
         if option == _WRAP and left and " " not in value:
-            break  # the command's words may go on: where they end is not known
+            break  # where the words of the command end is not known
     unsure = _maybe(rest)
     limit = _TOGETHER.fullmatch(found.get(_ARRAY, "").strip())
     return unsure._replace(
@@ -120,7 +120,7 @@ def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
 
 
 def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
-    """Return how an option is called that is not modelled, "" for others."""
+    """Return the name under which an option that is not modelled is counted, "" for other options."""
     if name in COUNTED or name in untold:
         return f"--{name}"
     if name == _EXCLUSIVE and value not in _ALONE:
@@ -131,7 +131,7 @@ def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
 
 
 def _nice(text: str) -> int:
-    """Return what --nice takes off a priority; of itself it is 100, and one that Slurm refuses takes nothing."""
+    """Return the nice value of --nice: 100 without a value, and 0 for one that Slurm refuses."""
     if not text:
         return BY_ITSELF
     return int(text) if _WHOLE.fullmatch(text) and abs(int(text)) <= MOST else 0
@@ -142,7 +142,7 @@ def _words(line: str) -> list[str]:
         try:
             return shlex.split(line)
         except ValueError:
-            pass  # an apostrophe whose like was no quote
+            pass  # an apostrophe, not a quote
     return line.split()
 
 
@@ -154,9 +154,9 @@ def _maybe(words: list[str]) -> Asked:
 
 
 def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:
-    """Return the options by name, each with its word and the words behind it; at last '' with those that are left.
+    """Give each option's name, its value and the words after it; at last "" and the words that are no options.
 
-    `alone`: whether --wait has no word.
+    `alone`: whether --wait has no value.
     """
     k = 0
     while k < len(words):
@@ -185,7 +185,7 @@ def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, lis
 
 
 def _whole(name: str) -> str:
-    """Return the option that a name, or the begin of only one, is."""
+    """Return the full name of an option from its name or a unique prefix; other names unchanged."""
     if name in OPTIONS:
         return name
     begun = [one for one in OPTIONS if one.startswith(name)] if name else []
@@ -193,7 +193,7 @@ def _whole(name: str) -> str:
 
 
 def _of_letters(letters: str, *, alone: bool) -> Iterator[tuple[str, str, str, bool]]:
-    """Give the options of a bundle as -Hd is: its name, its word, what is joined to it, whether it has a word."""
+    """Give the options in a bundle of letters like -Hd: name, value, text joined to it, whether it takes a value."""
     for k, letter in enumerate(letters):
         rest, name = letters[k + 1 :], LETTERS.get(letter, letter)
         if letter in _LETTERS_WITH_A_WORD or (letter == _WAIT and not alone):

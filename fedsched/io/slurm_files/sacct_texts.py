@@ -1,4 +1,4 @@
-"""The texts of a dump of Slurm's: kept as numbers while it is read, each distinct one once; then jobs' labels."""
+"""The texts of an sacct dump: kept as codes while it is read, each distinct text once; then made into jobs' labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# The label that each column becomes; Partition, which also is a queue, has numbers of its own.
+# The label that each column becomes. Partition, which is also a queue, has codes of its own.
 LABELS = {
     "user": "user",
     "account": "account",
@@ -36,9 +36,9 @@ LABELS = {
     "priority": "priority",
     "nodelist": "nodes",
 }
-RECORDED = frozenset({"reason", "restarts", "flags", "priority", "nodelist"})  # of what came, not of what jobs ask for
-UNSAID = {"restarts": ("0",), "priority": ("0",), "nodelist": ("none assigned",)}  # what says nothing there
-SCHEDULERS = {  # among a job's flags, as sacct prints them and as its JSON has them
+RECORDED = frozenset({"reason", "restarts", "flags", "priority", "nodelist"})  # results, not requests of jobs
+UNSAID = {"restarts": ("0",), "priority": ("0",), "nodelist": ("none assigned",)}  # values that stand for none
+SCHEDULERS = {  # a job's flags that name the scheduler, as sacct prints them and as its JSON has them
     **{"schedmain": "main", "schedbackfill": "backfill", "schedsubmit": "submit"},
     **{"started_on_schedule": "main", "started_on_backfill": "backfill", "started_on_submit": "submit"},
 }
@@ -46,14 +46,14 @@ ASKED = ("submitline", "dependency")
 MAY_ASK = {*ASKED, *OF_FIELDS}
 COLUMNS = {*LABELS, *MAY_ASK}
 PREFIX = "text."
-BEYOND, LICENSES = "beyond", "licences asked"  # of the command line: what is not modelled, and licences
+BEYOND, LICENSES = "beyond", "licences asked"  # from the command line: options that are not modelled, and licences
 OF_NODES = frozenset({"--ntasks-per-node", "--tasks-per-node"})  # not counted as unread if a job's size is its nodes
-ALONE = PREFIX + "exclusive"  # whether a job asks for whole nodes
+ALONE = PREFIX + "exclusive"  # whether a job requests whole nodes
 TOLD = PREFIX + "told"  # whether a job's command line is known
 
 
 class _Codes(dict[str, int]):
-    """Numbers of texts by appearance; 0 is the empty one's."""
+    """Codes of texts in order of appearance; 0 is that of the empty text."""
 
     def __init__(self) -> None:
         self[""] = 0
@@ -64,16 +64,16 @@ class _Codes(dict[str, int]):
 
 
 class Texts:
-    """The texts that were read, and their numbers; those of `kept` columns beside those that mean something here."""
+    """The texts that were read and their codes: of columns that are used, and of the `kept` columns."""
 
     def __init__(self, kept: Iterable[str] = ()) -> None:
         self.kept = frozenset(kept)
         self.codes: dict[str, _Codes] = defaultdict(_Codes)
 
     def read(self, texts: Mapping[str, list[str]], *, nodes: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for.
+        """Return the codes of the texts of some lines, by column; for command lines, those of their requests.
 
-        `nodes`: whether a job's size is its number of nodes, which settles how many of its tasks run on each.
+        `nodes`: whether a job's size is its number of nodes; --ntasks-per-node then decides nothing.
         """
         columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
         found = {column: self._coded(column, texts[column]) for column in columns if column in texts}
@@ -111,13 +111,13 @@ class Texts:
         for k, options in beyond.items():
             found[BEYOND][k] = self.codes[BEYOND][SEPARATOR.join(sorted(options))]
         for k, text in enumerate(texts.get("dependency", ())):
-            if text.strip().lower() not in NOTHING:  # what Slurm came to know later holds
+            if text.strip().lower() not in NOTHING:  # this field holds over the command line: it is newer
                 found["dependency"][k] = self.codes["dependency"][text]
         found["told"][: len(lines)] = [bool(line) for line in lines]
         return found
 
     def licences(self, read: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
-        """Return the licences that command lines ask for, as a column of texts; none where no line does."""
+        """Return the licences that command lines request, as a column of texts; {} if there are none."""
         codes = read.get(PREFIX + LICENSES)
         if codes is None or not codes.any():
             return {}
@@ -125,16 +125,16 @@ class Texts:
         return {LICENSES: [words[code] for code in codes.tolist()]}
 
     def texts(self, column: str) -> list[str]:
-        """Return a column's distinct texts, in the order of their numbers."""
+        """Return a column's distinct texts, in the order of their codes."""
         return list(self.codes[column])
 
     def labels(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> dict[str, NDArray[Any]]:
-        """Return the labels of the jobs, and their nice values, under the names that they have in tables.
+        """Return the labels of the jobs, and their nice values, under their names in tables.
 
         Parameters
         ----------
         read
-            The columns of numbers.
+            The columns of codes and numbers.
         partitions
             The names of the partitions, in the order of their numbers from 1.
         """
@@ -155,7 +155,7 @@ class Texts:
         return dict(named(Labels, found)) | ({"nice": nice.astype(np.float64)} if nice.any() else {})
 
     def demands(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> NDArray[np.int64]:
-        """Return the bits of what the texts ask for and the model does not have."""
+        """Return the `Demand` bits of what the texts request that is not modelled."""
         bits = np.zeros(len(read["submit"]), dtype=np.int64)
         for column, value in (OF_TEXTS | {LICENSES: choice_of_licences}).items():
             if PREFIX + column in read:
@@ -170,18 +170,18 @@ class Texts:
 
 
 def _arrays(read: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return of which array each job is a task, where its command line says how many of those may run together."""
+    """Return the array label of each job, if its command line says how many tasks of the array may run at once."""
     together = read[PREFIX + "together"]
     said = np.full(together.size, "", dtype=object)
     cluster = read.get("cluster", np.zeros(together.size))
     for row in np.flatnonzero((together > 0) & (read["task"] >= 0)).tolist():
-        apart = f".{int(cluster[row])}" if cluster[row] > 1 else ""  # each cluster has numbers of its own
+        apart = f".{int(cluster[row])}" if cluster[row] > 1 else ""  # clusters may use the same numbers
         said[row] = f"{int(read['array'][row])}{apart}%{together[row]}"
     return said
 
 
 def _label(column: str, text: str) -> str:
-    """Return what a label says; a job may be called by one of the words that stand for nothing."""
+    """Return the text of a label, "" for words that mean none; a job's name may be such a word."""
     if column == "flags":
         return next((by for flag in text.lower().split(",") if (by := SCHEDULERS.get(flag.strip()))), "")
     if (column != "jobname" and text.lower() in NOTHING) or text.lower() in UNSAID.get(column, ()):

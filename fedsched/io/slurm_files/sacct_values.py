@@ -1,4 +1,4 @@
-"""What the texts of Slurm's sacct mean: numbers, durations, times and states, and the words that stand for none."""
+"""Converts texts of sacct to numbers: amounts, durations, times and states, and words that stand for none."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-# What stands for a number: NaN is text that means nothing, infinity no limit, minus infinity not known (yet).
+# Special values of numbers: NaN is an unreadable text, infinity no limit, minus infinity not known (yet).
 UNKNOWN = -math.inf
 UNLIMITED = math.inf
 WORDS = dict.fromkeys(("", "unknown", "none", "n/a", "invalid", "not_set"), UNKNOWN)
 WORDS |= dict.fromkeys(("unlimited", "partition_limit", "infinite"), UNLIMITED)
 WORDS |= {str(2**bits - 2): UNKNOWN for bits in (32, 64)}  # Slurm's NO_VAL and NO_VAL64
 
-# The status that the Standard Workload Format has for each of Slurm's final states.
+# The status in the Standard Workload Format for each state of Slurm; UNKNOWN: the job has not ended.
 STATES = {
     "COMPLETED": DONE, "COMPLETING": DONE,
     "FAILED": FAILED, "TIMEOUT": FAILED, "NODE_FAIL": FAILED, "OUT_OF_MEMORY": FAILED, "BOOT_FAIL": FAILED,
@@ -35,7 +35,7 @@ STATES = {
     "RUNNING": UNKNOWN, "PENDING": UNKNOWN, "SUSPENDED": UNKNOWN, "RESIZING": UNKNOWN, "CONFIGURING": UNKNOWN,
     "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
 }  # fmt: skip
-# Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus; other programs cut without one.
+# Without -P `sacct` cuts states to ten characters, the last of which is a plus; other programs cut without a plus.
 _WHOLE = {name[:length]: name for name in STATES for length in (9, 10)} | {name: name for name in STATES}
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d)(?::(\d\d))?(?:\.\d+)?)?", re.ASCII)
 _CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
@@ -47,17 +47,17 @@ _SEPARATORS = [4, 7, 10, 13, 16]
 
 
 def number_of(text: str) -> float:
-    """Return a plain number, or what a word stands for; NaN for what means nothing."""
+    """Return a plain number, or the value of a word in `WORDS`; NaN for other texts."""
     return WORDS.get(text.lower(), float(text) if _NUMBER.fullmatch(text) else math.nan)
 
 
 def minutes_of(text: str) -> float:
-    """Return the seconds of a number of minutes."""
+    """Return the seconds of a text with a number of minutes."""
     return 60.0 * number_of(text)
 
 
 def duration_of(text: str) -> float:
-    """Return the seconds of [days-]hours:minutes:seconds; with less of it, minutes:seconds."""
+    """Return the seconds of a text [days-]hours:minutes:seconds, or minutes:seconds."""
     match = _DURATION.fullmatch(text)
     if match is None:
         return WORDS.get(text.lower(), math.nan)
@@ -68,18 +68,18 @@ def duration_of(text: str) -> float:
 
 
 def state_of(text: str) -> float:
-    """Return the status of a state: `CANCELLED by 1000` and `CANCELLED+` are cancelled."""
+    """Return the status of a state; `CANCELLED by 1000` and `CANCELLED+` are cancelled."""
     return STATES.get(whole_state(text), math.nan)
 
 
 def whole_state(text: str) -> str:
-    """Return a state as Slurm has it, without who cancelled, and not cut; what is none as it is."""
+    """Return a state in full, as `CANCELLED` for `CANCELLED by 1000`; of other texts the first word in upper case."""
     word = text.split(" ")[0].rstrip("+").upper()
     return _WHOLE.get(word, word)
 
 
 def day_of(text: str) -> float:
-    """Return the seconds from 1970 to a day's begin, or a whole time as `SLURM_TIME_FORMAT=%s` prints it."""
+    """Return the seconds from 1970 to the begin of a day, or a number as it is (`SLURM_TIME_FORMAT=%s`)."""
     if not _DAY.fullmatch(text):
         return number_of(text)
     try:
@@ -89,7 +89,7 @@ def day_of(text: str) -> float:
 
 
 def clock_of(text: str) -> float:
-    """Return the seconds from midnight; 0 where no clock time follows the day."""
+    """Return the seconds since midnight; 0 if no time of day is given."""
     if not text:
         return 0.0
     match = _CLOCK.fullmatch(text)
@@ -98,7 +98,7 @@ def clock_of(text: str) -> float:
 
 
 def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
-    """Return the value of every text; most columns hold few different ones, the others whole numbers."""
+    """Return the value of every text; fast for columns with few distinct texts or of whole numbers."""
     whole = value is number_of and (joined := "".join(texts)).isdigit() and joined.isascii()
     if whole and max(map(len, texts)) < 19 and WORDS.keys().isdisjoint(texts):
         return np.array(list(map(int, texts)), dtype=np.float64)
@@ -109,7 +109,7 @@ def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
 
 
 def times_of(texts: list[str]) -> Column:
-    """Return the seconds since 1970 of every time, as it stands."""
+    """Return the seconds since 1970 of every time, without time zones."""
     if set(map(len, texts)) == {19} and (joined := "".join(texts)).isascii():
         signs = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, 19).astype(np.int64)
         digits = signs[:, _DIGITS] - ord("0")
@@ -134,16 +134,16 @@ def _whole(digits: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def known_or_none(values: Column) -> Column:
-    """Return the values, and -1, as the Standard Workload Format has it, for those that are not known or endless."""
+    """Return the values, with -1, as in the Standard Workload Format, for those that are unknown or infinite."""
     return np.where(np.isfinite(values), values, -1.0)
 
 
 def nodes_differ(read: Mapping[str, Column]) -> bool:
-    """Return whether some job had more CPUs than nodes, as far as the dump says both."""
+    """Return whether any job had more CPUs than nodes, if the dump has both."""
     cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
     return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
 
 
 def own_ids(ids: Column) -> Column:
-    """Return the ids that are numbers of jobs, and NaN for the others."""
+    """Return the ids that are whole numbers from 0 on, and NaN for the others."""
     return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)

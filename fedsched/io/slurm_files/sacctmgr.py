@@ -1,6 +1,6 @@
-"""Accounts of Slurm's as tables: what `sacctmgr dump`, `sacctmgr -P show assoc tree`, `show qos` and scripts say.
+"""Reads Slurm's accounts from `sacctmgr dump`, `sacctmgr -P show assoc tree`, `show qos`, or sacctmgr scripts.
 
-Several files of one cluster are read as one: a dump says nothing of what a QOS is, and `show qos` nothing of accounts.
+Several files of one cluster are read as one: a dump has no definitions of QOS, and `show qos` has no accounts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = "root"
 VERBS = ("add", "create", "modify", "remove", "delete")
 SHOWN = ("list", "show", "exit", "quit", "dump")
 OPTIONS = ("-i", "--immediate", "-q", "--quiet", "-Q")
-# What a word is called in dumps, tables and commands; the first is how it is called here.
+# The names of a column in dumps, tables and commands; the first one is used here.
 CALLED = (
     ("fairshare", "share", "shares", "rawshares"),
     ("parent", "parentname", "par name"),
@@ -51,13 +51,13 @@ _SAME = {other: names[0] for names in CALLED for other in names}
 _LINE = re.compile(r"\s*(Cluster|Parent|Account|User|Coordinators?)\s*-\s*'?([^':]*)'?\s*(?::(.*))?")
 _TABLES = {
     "assoc": ("cluster", "account", "user"),
-    "shares": ("account", "user", "fairshare", "rawusage"),  # of sshare, which names no cluster
+    "shares": ("account", "user", "fairshare", "rawusage"),  # of sshare, which has no column for the cluster
     "qos": ("name", "priority"),
 }
 
 
 class Entry(NamedTuple):
-    """An association, an account's or a user's, or a QOS: where it stands, and its words by name in small letters."""
+    """An association (of an account or a user) or a QOS: its place in a file, and its values by name in lower case."""
 
     where: str
     words: dict[str, str]
@@ -65,17 +65,17 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Accounts:
-    """What files say: associations by cluster, account, user and partition, each after its parent; QOS by name."""
+    """The content of files: associations by cluster, account, user and partition, parents first; QOS by name."""
 
     paths: tuple[str, ...] = ()
     associations: dict[tuple[str, str, str, str], Entry] = field(default_factory=dict)
     qos: dict[str, Entry] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)  # QOS
-    left_out: dict[str, str] = field(default_factory=dict)  # what is not understood, and where that stands first
+    left_out: dict[str, str] = field(default_factory=dict)  # what is not understood, and its first place
 
 
 def read_accounts(*paths: str | PathLike[str]) -> Accounts:
-    """Return what files say of the accounts of one cluster."""
+    """Return the accounts and QOS in files of one cluster."""
     found = Accounts(tuple(map(str, paths)))
     for path in map(str, paths):
         lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
@@ -94,13 +94,13 @@ def read_accounts(*paths: str | PathLike[str]) -> Accounts:
 
 
 def named(word: str) -> str:
-    """Return what a word is called here, however a file writes it."""
+    """Return the name that is used here for a name in a file."""
     small = word.strip().lower()
     return _SAME.get(small, small)
 
 
 def _words_of(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """Give the names and values of a line of a dump; a colon in quotes parts nothing."""
+    """Give the names and values of a line of a dump; a colon in quotes is no separator."""
     for part in re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^:'\"])+", text):
         name, mark, value = part.partition("=")
         if not mark:
@@ -115,7 +115,7 @@ def _table_of(header: str) -> str | None:
 
 def _read_table(found: Accounts, lines: list[tuple[int, str]], path: str, kind: str) -> None:
     names = [named(name) for name in lines[0][1].split("|")]
-    above = [""]  # the accounts that the last one stands in, where spaces tell of it
+    above = [""]  # the accounts above the last row, if indentation shows the tree
     indented = any(line.split("|")[names.index("account")].startswith(" ") for _, line in lines if "account" in names)
     for k, line in lines[1:]:
         where, cells = f"{path}, line {k}", line.split("|")
@@ -164,7 +164,7 @@ def _read_dump(found: Accounts, lines: list[tuple[int, str]], path: str) -> None
 
 
 def add_association(found: Accounts, entry: Entry) -> None:
-    """Add an association; what stands in two files or lines is what the later one says beside the first."""
+    """Add an association; if it is there already, merge both, with the values of the later one."""
     words = entry.words
     key = (words.get("cluster", ""), words["account"], words.get("user", ""), words.get("partition", ""))
     before = found.associations.get(key)
@@ -172,7 +172,7 @@ def add_association(found: Accounts, entry: Entry) -> None:
 
 
 def _follow(found: Accounts, lines: list[tuple[int, str]], path: str) -> None:
-    """Do the lines of a script to the accounts."""
+    """Apply the commands of a script to the accounts."""
     for k, line in lines:
         where = f"{path}, line {k}"
         words = [word for word in _split(line, where) if word not in OPTIONS]
@@ -200,7 +200,7 @@ def _split(line: str, where: str) -> list[str]:
 
 
 def _said(words: list[str], where: str, bare: str) -> dict[str, str]:
-    """Return the words of a command by name; one without a sign is the name of what it is about."""
+    """Return the values in a command by name; a word without = is the value of `bare`."""
     said: dict[str, str] = {}
     for word in words:
         if word.lower() in ("where", "set"):
@@ -238,7 +238,7 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
                     own = {**said, "cluster": cluster, "account": name, "parent": parent}
                     add_association(found, Entry(where, own))
         case "user":
-            accounts = [*said.pop("account", "").split(","), said.get("defaultaccount", "")]  # which he is in, too
+            accounts = [*said.pop("account", "").split(","), said.get("defaultaccount", "")]  # a user is in both
             accounts = [account for account in dict.fromkeys(accounts) if account]
             if not accounts:
                 raise TraceError(f"{where}: user {names[0]!r} is of no account; say account=ACCOUNT.")
@@ -254,7 +254,7 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
 
 
 def _drop_nameless(found: Accounts, name: str) -> None:
-    """Give what was added before any cluster to the first one that is."""
+    """Move the associations that were added before any cluster to this first one."""
     for key in [key for key in found.associations if not key[0]]:
         entry = found.associations.pop(key)
         entry.words["cluster"] = name
@@ -273,9 +273,9 @@ def _asked_clusters(found: Accounts, said: dict[str, str]) -> list[str]:
 
 
 def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
-    """Change what is named before `set` (all, where nothing is) into what stands after it.
+    """Set the values after `set` in the entries that are named before it (all entries if none is named).
 
-    `set` may be without a `where` before, and ub's scripts say `set NAME ...` of a QOS.
+    The `where` before may be missing, and ub's scripts write `set NAME ...` for a QOS.
     """
     small = [word.lower() for word in words]
     if "set" not in small:
@@ -311,7 +311,7 @@ def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
 
 
 def _changed(words: dict[str, str], what: dict[str, str]) -> dict[str, str]:
-    """Return words with others set; of a list, NAME+=VALUE adds to it, and NAME-=VALUE takes away."""
+    """Return the values with others set; NAME+=VALUE adds to a list, and NAME-=VALUE removes from it."""
     after = dict(words)
     for name, value in what.items():
         bare, sign = name.rstrip("+-"), name[-1:]

@@ -1,6 +1,6 @@
-"""A slurm.conf as tables: its parameters, nodes and partitions, with the line that each of them stands on.
+"""Reads a slurm.conf into tables: its parameters, nodes and partitions, each with its line number.
 
-What `scontrol show node` and `scontrol show partition` print are records of the same words and read the same way.
+The output of `scontrol show node` and `scontrol show partition` has the same names and is read the same way.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from os import PathLike
 
 DOWN = "downnodes"
-RENAMED = {"shared": "oversubscribe"}  # words of partitions that older files spell otherwise
+RENAMED = {"shared": "oversubscribe"}  # older names of partition parameters
 KINDS = ("nodename", "partitionname", "nodeset")
-DEEPEST = 8  # files that include files
+DEEPEST = 8  # most levels of files that include files
 _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*(?:#.*)?", re.IGNORECASE)
 
 
 class Line(NamedTuple):
-    """A record's words, by name in small letters, with those of the DEFAULT lines before it; and where it stands."""
+    """A record's values, by name in lower case, with the defaults of DEFAULT lines before it; and its place."""
 
     where: str
     words: Mapping[str, str]
@@ -39,10 +39,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SlurmConf:
-    """What a slurm.conf says."""
+    """The content of a slurm.conf."""
 
     path: str
-    parameters: Mapping[str, str]  # by name in small letters
+    parameters: Mapping[str, str]  # by name in lower case
     nodes: Mapping[str, Line]  # by host, in the order of the file
     partitions: Mapping[str, Line]
     sets: Mapping[str, Line]
@@ -50,16 +50,16 @@ class SlurmConf:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> SlurmConf:
-        """Return what a slurm.conf says, and the files that it includes."""
+        """Return the content of a slurm.conf and of the files that it includes."""
         return read_slurm_conf(path)
 
     @property
     def name(self) -> str:
-        """Return what the cluster is called."""
+        """Return the cluster's name."""
         return self.parameters.get("clustername", "cluster")
 
     def hosts_of_partition(self, name: str) -> list[str]:
-        """Return the hosts of a partition, in the order of the machine's."""
+        """Return the hosts of a partition, in the order of the file's nodes."""
         line = self.partitions[name]
         named: dict[str, None] = {}
         for word in _split(line.words.get("nodes", "")):
@@ -83,9 +83,9 @@ class SlurmConf:
 
 
 def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
-    """Return what a slurm.conf and the files that it includes say, or what a dump's folder says of the same.
+    """Return the content of a slurm.conf and of the files that it includes, or the same from a dump's folder.
 
-    Such a folder, that of `fedsched twin dump`, is also named by its config.txt.
+    `fedsched twin dump` writes such a folder; the path may be that of the folder or of its config.txt.
     """
     if (folder := dump_of(path)) is not None:
         return _of_dump(folder)
@@ -98,7 +98,7 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
     for where, words in _records(Path(path), strange, depth=0):
         kind = next((kind for kind in KINDS if kind in words), None)
         if kind is None and (own := next((one for one in SECTION_OF if one in words), None)):
-            # The other words of its line are its own, of those nodes.
+            # The other values on this line only hold for the nodes that it names.
             parameters[own] = ",".join(filter(None, (parameters.get(own, ""), words[own])))
             continue
         if kind == "partitionname":
@@ -109,7 +109,7 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
             parameters |= words
             continue
         name = words[kind]
-        if name.upper() == "DEFAULT":  # adds to the ones before
+        if name.upper() == "DEFAULT":  # it adds to earlier DEFAULT lines
             usual[kind] |= {word: value for word, value in words.items() if word != kind}
             continue
         line = Line(where, usual[kind] | words)
@@ -151,7 +151,7 @@ def _text(path: Path) -> str:
 
 
 def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
-    """Return the texts of a slurm.conf and of the files that it includes, by their paths, itself first."""
+    """Return the texts of a slurm.conf and of the files that it includes, by path, the slurm.conf first."""
     found: dict[str, str] = {}
     coming = [Path(path)]
     while coming:
@@ -167,7 +167,7 @@ def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
 def _records(
     path: Path, strangers: Mapping[str, dict[str, None]], *, depth: int
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give the records of a file, those of the files that it includes in their place; keep what Slurm does not have."""
+    """Give the records of a file and of the files that it includes, in order; note keys that Slurm does not have."""
     text = _text(path)
     if text.startswith(CONFIGURATION):
         raise FederationError(
@@ -205,5 +205,5 @@ def features_of(line: Line) -> tuple[str, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts of a list; commas in brackets are none of its."""
+    """Return the parts of a list; commas in brackets do not separate."""
     return [part for part in re.split(r",(?![^\[]*\])", text) if part]

@@ -1,6 +1,6 @@
-"""Submissions to a Slurm as its simulator's event files tell of them: `-dt 10.5 -e submit_batch_job | -N 1 -n 32 ...`.
+"""Reads the event files of Slurm's simulator: submissions like `-dt 10.5 -e submit_batch_job | -N 1 -n 32 ...`.
 
-What stands behind the bar are options of sbatch, and `-sim-walltime`, how long the job runs.
+After the bar are options of sbatch, and `-sim-walltime`, the run time of the job.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", re.ASCII | re.IGNOR
 
 
 class Sent(NamedTuple):
-    """A job as it was submitted; memory in MiB. One task may stand for all that the job has of a node."""
+    """A job as it was submitted; memory in MiB. One task may stand for everything that the job has on a node."""
 
     submit: float
     runtime: float
@@ -55,11 +55,11 @@ class Sent(NamedTuple):
 
 
 def read_events(path: str | PathLike[str]) -> Workload:
-    """Return the jobs that such a file submits; lines are numbered, and so are their jobs.
+    """Return the jobs that an event file submits, numbered in the order of their lines.
 
-    A job that asks for memory of a node (`--mem`) or for GPUs is read as one task on each of its nodes, which has all
-    that the job has there; of other jobs the tasks are their own. Users go by name, as the label "user". Who would
-    outrun its limit, or is given no run time or one below 0, runs until then; a run takes a second at least.
+    A job that requests memory per node (`--mem`) or GPUs is read as one task on each of its nodes, with all that the
+    job has there; other jobs keep their tasks. Names of users become the label "user". A job runs until its time limit
+    if its run time is longer, missing or below 0; a run takes at least one second.
     """
     from fedsched.model.jobs.workload import Workload
 
@@ -101,7 +101,7 @@ def read_events(path: str | PathLike[str]) -> Workload:
 
 
 def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
-    """Return the job of a line, what of it is not read, and whether its limit ends it."""
+    """Return the job of a line, the options that are not read, and whether its limit ends it."""
     event, bar, command = line.partition("|")
     told = dict(zip(words := event.split(), words[1:], strict=False))
     if told.get("-e") != SUBMIT or not bar:
@@ -155,7 +155,7 @@ def _limit(said: Mapping[str, str], where: str) -> float:
 
 
 def _room(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]:
-    """Return tasks, and cores, memory and GPUs of each, and how many stand together."""
+    """Return the number of tasks, the cores, memory and GPUs of each, and the tasks per node."""
     nodes, each = _count(said, "nodes", where), _count(said, "ntasks-per-node", where)
     cores = _count(said, "cpus-per-task", where) or 1
     tasks = _count(said, "ntasks", where) or max(1, nodes) * max(1, each)

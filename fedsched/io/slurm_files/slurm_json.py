@@ -1,8 +1,8 @@
-"""Values of Slurm's JSON, whichever of its versions wrote it.
+"""Reads values of Slurm's JSON, of any version.
 
-Up to 22.05 a number is bare, and of 32 or 64 bits without a sign: one below 0 is 2**32 more than it is, "infinite" and
-"none" are the two largest ones, or null. From 23.02 on it may be `{"set": true, "infinite": false, "number": 60}`. A
-list of texts is one text with commas, or a list. What is of another type counts as not said.
+Up to 22.05 a number is bare and unsigned, of 32 or 64 bits: 2**32 is added to a negative one, and "infinite" and
+"none" are the two largest numbers, or null. From 23.02 on it may be `{"set": true, "infinite": false, "number": 60}`.
+A list of texts is one text with commas, or a list. A value of another type counts as missing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from fedsched.core.values import is_number
 WRAP = 1 << 32
 INFINITE = (WRAP - 1, (1 << 64) - 1)
 NONE = (WRAP - 2, (1 << 64) - 2)
-MOST = 1 << 64  # what no number of Slurm's reaches
+MOST = 1 << 64  # all numbers of Slurm are below this
 NOTHING = ("", "n/a", "(null)", "none", "unknown")
 
 
 def number(value: Any) -> float | None:
-    """Return a number, or infinity; None where there is none. Whole ones stay whole."""
+    """Return a number, or infinity; None if there is none. Integers stay integers."""
     if isinstance(value, dict):
         if value.get("infinite") is True:
             return math.inf
@@ -35,9 +35,9 @@ def number(value: Any) -> float | None:
 
 
 def signed(value: Any) -> int | None:
-    """Return a whole number that may be below 0; None where there is none.
+    """Return a whole number that may be below 0; None if there is none.
 
-    It has no words for "infinite" and "none" if it is bare: these are -1 and -2.
+    A bare number cannot be "infinite" or "none" here: these values are -1 and -2.
     """
     if isinstance(value, dict):
         value = value.get("number") if value.get("set", True) is True else None
@@ -47,13 +47,13 @@ def signed(value: Any) -> int | None:
 
 
 def count(value: Any, usual: int = 0) -> int:
-    """Return a whole number; the usual one where it is none, infinite, or 0."""
+    """Return a whole number; `usual` if it is missing, infinite, or 0."""
     found = number(value)
     return usual if found is None or not math.isfinite(found) else int(found) or usual
 
 
 def text(value: Any) -> str:
-    """Return a text, or a list of texts with commas; an empty one where there is none."""
+    """Return a text, or a list of texts joined by commas; "" if there is none."""
     if isinstance(value, list):
         value = ",".join(one for one in value if isinstance(one, str))
     return "" if not isinstance(value, str) or value.lower() in NOTHING else value
@@ -65,11 +65,11 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def words(value: Any) -> frozenset[str]:
-    """Return the words of a state in capitals, be it one text or a list of them."""
+    """Return the words of a state in upper case, from one text or a list of them."""
     given = value if isinstance(value, list) else re.split(r"[+,]", value) if isinstance(value, str) else []
     return frozenset(one.strip().upper() for one in given if isinstance(one, str) and one.strip())
 
 
 def table(value: Any) -> dict[str, Any]:
-    """Return a table; an empty one where it is none."""
+    """Return the value if it is a table, else {}."""
     return value if isinstance(value, dict) else {}

@@ -1,6 +1,6 @@
-"""Every key of slurm.conf, of Slurm 22.05 to 26.11 and what later ones left: what becomes of it here.
+"""Table of every key of slurm.conf from Slurm 22.05 to 26.11: modelled, assumed, ignored, or not modelled.
 
-One table. Readers ask it for what they say of a file, and a test walks Slurm's own lists of names over it.
+Readers of files take their notes from this table, and a test compares it with Slurm's own lists of names.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from fedsched.io.slurm_files.slurm_values import NOTHING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-GLOBAL = "slurm.conf"  # the lines that are of no node, partition, set, ...
-# The kinds of lines that begin with their own name, and whose other words are theirs alone.
+GLOBAL = "slurm.conf"  # the keys outside of the sections below
+# Kinds of lines that begin with this key and have keys of their own.
 SECTIONS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "PowerAction")
 FIRST, LAST = "22.05", "26.11"
 
 
 class Standing(StrEnum):
-    """What becomes of a key."""
+    """How a key is treated here."""
 
     MODELLED = "modelled"
-    ASSUMED = "assumed"  # in the words of `how`, said where it occurs
-    IGNORED = "ignored"  # it decides on no start: paths, ports, logs, accounts of what has been
-    NOT_MODELLED = "not modelled"  # said where it occurs
-    BY_WORD = "by word"  # each word of its list has a standing of its own
+    ASSUMED = "assumed"  # as `how` says, with a note if it occurs
+    IGNORED = "ignored"  # it affects no start: paths, ports, logs, accounting of the past
+    NOT_MODELLED = "not modelled"  # with a note if it occurs
+    BY_WORD = "by word"  # a list; each of its words has a standing of its own
 
 
 class Key(NamedTuple):
@@ -35,11 +35,11 @@ class Key(NamedTuple):
 
     name: str
     standing: Standing
-    usual: tuple[str, ...] = ()  # the values that say nothing, in small letters
+    usual: tuple[str, ...] = ()  # values without effect, in lower case
     how: str = ""  # what is assumed
 
     def says(self, value: str) -> bool:
-        """Return whether a value says anything."""
+        """Return whether a value has an effect: it is neither empty nor a usual one."""
         return value.lower() not in (*NOTHING, *self.usual)
 
 
@@ -63,8 +63,8 @@ def _assumed(names: str, how: str, *usual: str) -> dict[str, Key]:
     return _all(Standing.ASSUMED, names, *usual, how=how)
 
 
-OF_MEMORY = "DefMemPerCPU DefMemPerNode MaxMemPerCPU MaxMemPerNode"  # read where jobs share nodes
-OF_SLURM_ALONE = ("Priority", "TRESBillingWeights", *OF_MEMORY.split())  # of partitions, for policy slurm
+OF_MEMORY = "DefMemPerCPU DefMemPerNode MaxMemPerCPU MaxMemPerNode"  # read if jobs share nodes
+OF_SLURM_ALONE = ("Priority", "TRESBillingWeights", *OF_MEMORY.split())  # partition keys that only policy slurm models
 UP = "taken as up"
 AT_ONCE = "nodes are free as soon as a job ends; completing= says how long they are not"
 
@@ -105,7 +105,7 @@ _OF_THE_CLUSTER = (
         "NodeFeaturesPlugins PowerParameters PreemptParameters PriorityParameters SuspendProgram"
     )
     | _ignored(
-        # Accounting, and what is kept of jobs that have been.
+        # Accounting, and records of past jobs.
         "AccountingStorageBackupHost AccountingStorageExternalHost AccountingStorageHost AccountingStorageLoc "
         "AccountingStorageParameters AccountingStoragePass AccountingStoragePort AccountingStorageTRES "
         "AccountingStorageType AccountingStorageUser AccountingStoreFlags AccountingStoreJobComment "
@@ -113,7 +113,7 @@ _OF_THE_CLUSTER = (
         "AcctGatherNodeFreq AcctGatherProfileType ExtSensorsFreq ExtSensorsType JobAcctGatherFrequency "
         "JobAcctGatherParams JobAcctGatherType JobCompHost JobCompLoc JobCompParams JobCompPass JobCompPassScript "
         "JobCompPort JobCompType JobCompUser MaxDBDMsgs TrackWCKey "
-        # Who may log in, read or send, and how.
+        # Authentication, access rights and metrics.
         "AuthAltParameters AuthAltTypes AuthInfo AuthType CertgenParameters CertgenType CertmgrParameters CertmgrType "
         "CredType CryptoType HashPlugin HttpParserType JobCredentialPrivateKey JobCredentialPublicCertificate "
         "MetricsAuthUsers MetricsParameters MetricsType PrivateData SchedulerAuth SlurmctldHttpAuthParameters "
@@ -128,7 +128,7 @@ _OF_THE_CLUSTER = (
         "SlurmdLogFile SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdSyslogDebug SlurmdTimeout "
         "SlurmdUser SlurmrestdParameters SlurmSchedLogFile SlurmSchedLogLevel SlurmstepdParameters SlurmUser "
         "StateSaveLocation TCPTimeout TmpFS TreeWidth "
-        # Steps, tasks and programs within a job, or beside it.
+        # Steps, tasks and programs within a job, or alongside it.
         "BcastExclude BcastParameters CliFilterParameters CoreSpecPlugin CpuFreqDef CpuFreqGovernors DefRuntimePlugin "
         "GpuFreqDef InteractiveStepOptions JobContainerType JobFileAppend KillOnBadExit LaunchParameters LaunchType "
         "MaxStepCount MpiDefault MpiParams NamespaceType PrEpParameters PrEpPlugins ProctrackType "
@@ -136,14 +136,14 @@ _OF_THE_CLUSTER = (
         "SbcastParameters ScronParameters SrunEpilog SrunPortRange SrunProlog SwitchParameters SwitchType TaskEpilog "
         "TaskPlugin TaskPluginParam TaskProlog UnkillableStepProgram UnkillableStepTimeout VSizeFactor WaitTime "
         "X11Parameters "
-        # A run has its prolog in it; runs that come back, and nodes that fail, are as the jobs and the calendar say.
+        # Run times include the prolog; requeued runs are jobs of their own, and failing nodes are in the calendar.
         "EpilogTimeout HealthCheckInterval HealthCheckNodeState HealthCheckProgram HealthCheckTimeout JobRequeue "
         "MaxBatchRequeue Prolog PrologEpilogTimeout PrologFlags PrologSlurmctld PrologTimeout RequeueExit "
         "RequeueExitHold ResvEpilog ResvProlog "
-        # Names of what other keys say: devices, licences, ids, forgotten jobs, nodes that have not joined.
+        # Details of other keys: devices, licences, ids, forgotten jobs, nodes that have not joined.
         "BurstBufferParameters FastSchedule FirstJobId GresTypes LicenseParameters MaxJobId MaxNodeCount MinJobAge "
         "PrioritySiteFactorParameters "
-        # How nodes are switched off, which they are if there is a SuspendProgram.
+        # How nodes are switched off; whether they are is decided by SuspendProgram.
         "PowerAction RebootProgram ResumeFailProgram ResumeProgram ResumeRate ResumeTimeout SuspendExcNodes "
         "SuspendExcParts SuspendExcStates SuspendRate SuspendTime SuspendTimeout"
     )
@@ -155,8 +155,8 @@ _OF_NODES = (
     )
     | _assumed("State", UP, "unknown", "idle")
     | _said("CoreSpecCount RestrictedCoresPerGPU", "0")
-    | _said("CpuSpecList Topology")  # CPU 0 is one
-    # TmpDisk binds jobs that ask for some, which is said of the jobs.
+    | _said("CpuSpecList Topology")  # no usual values: "0" of CpuSpecList is CPU 0
+    # TmpDisk only matters to jobs that request some, for which their own note says so.
     | _ignored(
         "BcastAddr CpuBind GresConf NodeAddr NodeHostname Parameters Port Reason SuspendTime TmpDisk TRESWeights"
     )
@@ -188,9 +188,9 @@ _OF_SCHEDULERS = (
         "bf_max_time bf_min_age_reserve bf_min_prio_reserve bf_resolution bf_window bf_window_linear "
         "default_queue_depth partition_job_depth sched_interval sched_max_job_start"
     )
-    # A pass here is never cut into pieces, between which others' changes could end it.
+    # A pass here never yields, so no change can end it.
     | _ignored("bf_continue bf_yield_interval bf_yield_rpc_cnt bf_yield_sleep")
-    # What scripts, steps and backup controllers are allowed.
+    # Limits on scripts, steps and backup controllers.
     | _ignored(
         "disable_hetjob_steps enable_hetjob_steps max_script_size max_submit_line_size no_backup_scheduling "
         "no_env_cache step_retry_count step_retry_time"
@@ -221,14 +221,14 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         "SMALL_RELATIVE_TO_TIME INCR_ONLY"
     )
     | _said("ACCRUE_ALWAYS CALCULATE_RUNNING DEPTH_OBLIVIOUS MAX_TRES_GRES"),
-    # Modelled of those that share nodes, where jobs do.
+    # Those two are modelled if jobs share nodes.
     "SelectTypeParameters": _modelled("CR_Core_Memory CR_CPU_Memory")
     | _said(
         "CR_Core CR_CORE_DEFAULT_DIST_BLOCK CR_CPU CR_LLN CR_Memory CR_NO_DIST_TOPO_BLOCK CR_ONE_TASK_PER_CORE "
         "CR_Pack_Nodes CR_Socket CR_Socket_Memory ENFORCE_BINDING_GRES "
         "LL_SHARED_GRES MULTIPLE_SHARING_GRES_PJ ONE_TASK_PER_SHARING_GRES OTHER_CONS_RES OTHER_CONS_TRES"
     ),
-    # Who may submit is decided before jobs are here.
+    # Permission to submit is decided before jobs are in a log.
     "AccountingStorageEnforce": _modelled("limits safe all 1") | _ignored("associations nojobs nosteps qos wckeys 0"),
     "DependencyParameters": _said("kill_invalid_depend") | _ignored("disable_remote_singleton max_depend_depth"),
     "SlurmctldParameters": _said("max_powered_nodes preempt_send_user_signal")
@@ -248,17 +248,17 @@ SECTION_OF = {section.lower(): section for section in SECTIONS}
 
 
 def keys_of(section: str, *standings: Standing) -> list[Key]:
-    """Return the keys of a section, or of a list of words, that stand so."""
+    """Return the keys of a section, or of a list of words, with one of these standings."""
     return [key for key in KEYS[section].values() if key.standing in standings]
 
 
 def names_of(section: str, *standings: Standing) -> tuple[str, ...]:
-    """Return the names of the keys that stand so."""
+    """Return the names of the keys with one of these standings."""
     return tuple(key.name for key in keys_of(section, *standings))
 
 
 def words_of(section: str, text: str) -> Iterator[tuple[str, str]]:
-    """Give the words of a list as they are written, and their names in small letters."""
+    """Give the words of a list as written, each with its name in lower case."""
     for part in text.strip('"').split(","):
         if word := part.strip():
             name = word.partition("=")[0].strip().lower()
@@ -266,7 +266,7 @@ def words_of(section: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key, str]]:
-    """Give the keys of a section that are not modelled and say something, with what they say."""
+    """Give the keys of a section that are not modelled and have an effect, with their values."""
     for small, key in KEYS[section].items():
         value = said.get(small, "")
         if key.standing is Standing.NOT_MODELLED and key.says(value):
@@ -278,19 +278,19 @@ def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key
 
 
 def counts(section: str, name: str) -> bool:
-    """Return whether a word of a list is to be named: it is not modelled, or not known."""
+    """Return whether a word of a list needs a note: it is not modelled, or not known."""
     key = KEYS[section].get(name)
     return (key is None or key.standing is Standing.NOT_MODELLED) and name not in NOTHING
 
 
 def told(section: str, word: str) -> str:
-    """Return a word of a list as it is named; one that Slurm does not have with the one that is like it."""
+    """Return a word of a list for a note; if Slurm does not have it, with the most similar one."""
     name = word.partition("=")[0].strip()
     return word if name.lower() in KEYS[section] else f"{word}{_like(section, name)}"
 
 
 def strangers_of(section: str, names: Iterable[str]) -> list[str]:
-    """Return the keys of a line that Slurm does not have, each with the one that is like it."""
+    """Return the keys of a line that Slurm does not have, each with the most similar one."""
     return [f"{name}{_like(section, name)}" for name in names if name.lower() not in KEYS[section]]
 
 

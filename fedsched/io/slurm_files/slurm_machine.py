@@ -1,4 +1,4 @@
-"""The machine that a slurm.conf describes: groups of like nodes, what they have, and partitions."""
+"""The machine that a slurm.conf describes: groups of equal nodes with their resources, and partitions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EVERYBODY = ("all", "none", "(null)")
 
 
 class Node(NamedTuple):
-    """What groups of nodes are told apart by."""
+    """The properties of a node; neighbouring nodes with equal ones form a group."""
 
     resources: tuple[tuple[str, int], ...]
     features: tuple[str, ...]
@@ -46,12 +46,12 @@ class Node(NamedTuple):
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
-    """Return the machine of a slurm.conf, nodes in the order of the file; or that of what scontrol shows of it."""
+    """Return the machine of a slurm.conf, or of scontrol's output, with nodes in the order of the file."""
     return federation_of(read_slurm_conf(path))
 
 
 def federation_of(conf: SlurmConf) -> Federation:
-    """Return the machine that is described."""
+    """Return the machine that a conf describes."""
     there = [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
     if not there:
         raise FederationError(f"{conf.path}: all of its nodes are FUTURE ones, which the machine does not have yet.")
@@ -87,14 +87,14 @@ def _node(line: Line) -> Node:
     where, words = line
     resources = {"cpu": cpus_of(words, where)}
     if "realmemory" in words:
-        kept = whole_of(words.get("memspeclimit", "0"), where, "MemSpecLimit")  # the system's own
+        kept = whole_of(words.get("memspeclimit", "0"), where, "MemSpecLimit")  # reserved for the system
         resources["memory"] = max(0, whole_of(words["realmemory"], where, "RealMemory") - kept)
     resources |= gpus_of(words.get("gres", ""))
     return Node(tuple(resources.items()), features_of(line), whole_of(words.get("weight", "1"), where, "Weight"))
 
 
 def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -> Partition | None:
-    """Return a partition; None where it has no nodes."""
+    """Return a partition; None if it has no nodes."""
     where, words = line
     nodes = [number[host] for host in conf.hosts_of_partition(name) if host in number]
     if not nodes:
@@ -122,13 +122,13 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
 
 
 def job_factor_of(line: Line) -> int | None:
-    """Return how much a partition counts in the priorities of its jobs; None where its line does not say."""
+    """Return the PriorityJobFactor of a partition; None if its line does not set it."""
     said = line.words.get("priorityjobfactor", line.words.get("priority"))
     return None if said is None else whole_of(said, line.where, "PriorityJobFactor")
 
 
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:
-    """Give what the file says and the model does not have, a few words each."""
+    """Give what is in the file but is not modelled, a few words each."""
     lines = {id(line): line for line in conf.nodes.values()}.values()
     for key in keys_of("NodeName", Standing.NOT_MODELLED):
         if having := sum(key.says(line.words.get(key.name.lower(), "")) for line in conf.nodes.values()):

@@ -1,7 +1,7 @@
-"""What of sbatch's options and sacct's fields is modelled, assumed, decides nothing, or is counted as not modelled.
+"""Tables of sbatch's options and sacct's fields: modelled, assumed, ignored, or counted as not modelled.
 
 Every name of Slurm 22.05 and of the newest version is in one of the groups. The options are those of sbatch, srun and
-salloc; a name that ends in = takes a word.
+salloc; an option with = after its name takes a value.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# What is modelled, and the fields of sacct that tell it; where a dump has none of them, the option is counted as not
-# read. Without fields here, either the command line itself is read or the job's size, which every dump tells.
+# Options that are modelled, with the fields of sacct that give their values; if a dump has none of these fields, the
+# option is counted as not read. Options without fields are read from the command line, or are given by the job's size,
+# which every dump has.
 MODELLED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("array=", "begin=", "dependency=", "exclusive", "licenses=", "nice", "nodes="), ()),
     **dict.fromkeys(("cpus-per-task=", "ntasks="), ()),
@@ -28,13 +29,13 @@ MODELLED: dict[str, tuple[str, ...]] = {
     "reservation=": ("reservation",),
     "uid=": ("user", "uid"),
 }  # fmt: skip
-# What is assumed, and how.
+# Options that are assumed, and how.
 ASSUMED = {
     "hold": "the job is taken as submitted, or eligible, when it was released",
     "job-name=": "it matters to singletons alone, which are counted where a dump tells no names",
     "time=": "without Timelimit the run time is taken, which cleaning says",
 }
-# What decides nothing here, by the reason.
+# Options that do not affect schedules here, by the reason.
 IGNORED = {
     "what a job reads, writes and is told, and how it is billed by name": """
         acctg-freq= chdir= comment= container= container-id= environment= error= export= export-file= get-user-env
@@ -54,7 +55,7 @@ IGNORED = {
     "whether a run is repeated, which is on record as a run of its own": "no-requeue requeue",
     "what no job of a dump came of, or what scripts alone hold": "ignore-pbs no-allocate no-shell test-only",
 }
-# What decides when or where a job runs and is not modelled: each is counted by its name.
+# Options that affect when or where a job runs and are not modelled: each is counted by its name.
 UNMODELLED = """
     batch= bb= bbf= burst-buffer= cluster= cluster-constraint= clusters= consolidate-segments contiguous core-spec=
     cores-per-socket= cpus-per-gpu= deadline= delay-boot= exclude= extra= extra-node-info= gres-flags= het-group= hint=
@@ -74,7 +75,7 @@ WITH_A_WORD = _bare([name for name in _GROUPS if name.endswith("=")])
 SILENT = _bare(" ".join(IGNORED.values()).split())
 COUNTED = _bare(UNMODELLED.split())
 TOLD_BY = {name.removesuffix("="): fields for name, fields in MODELLED.items() if fields}
-# The options that letters stand for; of srun alone are those in the second row.
+# The options that letters stand for; the last two lines are for srun only.
 LETTERS = {
     "A": "account", "a": "array", "b": "begin", "B": "extra-node-info", "c": "cpus-per-task", "C": "constraint",
     "d": "dependency", "D": "chdir", "e": "error", "F": "nodefile", "G": "gpus", "h": "help", "H": "hold",
@@ -93,7 +94,7 @@ def _unless(option: str, *nothing: str) -> Callable[[str], str]:
     return lambda text: "" if text.lower() in nothing else option
 
 
-# The fields of sacct that tell of what is not modelled, and of which option; "" where a text tells of none.
+# Fields of sacct for options that are not modelled, with a function from the text to the option; "" if there is none.
 OF_FIELDS: dict[str, Callable[[str], str]] = {
     "exclusive": lambda text: "" if text.lower() in ("no", "node") else f"--exclusive={text.lower()}",
     "extra": _unless("--extra"),
@@ -105,25 +106,25 @@ OF_FIELDS: dict[str, Callable[[str], str]] = {
 
 
 def several(option: str, text: str) -> str:
-    """Return how an option is called that offers a choice of names, "" where it names one."""
+    """Return the name under which an option with a choice of names is counted, "" for a single name."""
     return f"--{option} with several names" if "," in text else ""
 
 
 def typed(name: str) -> str:
-    """Return a word of a command line that is counted under this name, its own words replaced by plain ones."""
+    """Return an example of the option that is counted under this name, with a plain value."""
     option, _, much = name.partition(" with ")
     if much:
         return f"{option}={'1-2' if name == RANGE_OF_NODES else 'a,b'}"
     return f"{option}=1" if option.removeprefix("--") in WITH_A_WORD else option
 
 
-# The fields of sacct that are read.
+# Fields of sacct that are read.
 FIELDS_MODELLED = """
     Account AllocCPUS AllocGRES AllocNodes AllocTRES Cluster Constraints ConsumedEnergyRaw Elapsed ElapsedRaw Eligible
     End Exclusive Flags GID JobID JobIDRaw JobName Licenses NCPUS NNodes NodeList Partition Priority QOS Reason ReqCPUS
     ReqGRES ReqMem ReqNodes ReqTRES Reservation Restarts Start State Submit SubmitLine Suspended Timelimit TimelimitRaw
     UID User"""
-# Those that decide nothing beside them, by the reason.
+# Fields of sacct that do not affect schedules here, by the reason.
 FIELDS_IGNORED = {
     "a field that is read says the same": """
         ConsumedEnergy CPUTime CPUTimeRAW Group Planned PlannedCPU PlannedCPURAW QOSRAW Reserved ReservationId ResvCPU

@@ -1,4 +1,4 @@
-"""What the words of a slurm.conf mean: times in minutes and clocks, switches, GPUs of a node, its CPUs."""
+"""Converts the values of a slurm.conf: times, whole numbers, switches, CPUs and GPUs of a node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
 def seconds_of(text: str, where: str) -> float:
-    """Return a time of a partition in seconds: minutes, m:s, h:m:s, d-h, d-h:m, d-h:m:s, or no limit."""
+    """Return the seconds of a text minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; infinity for no limit."""
     if text.lower() in ENDLESS:
         return math.inf
     match = _TIME.fullmatch(text)
@@ -35,7 +35,7 @@ def seconds_of(text: str, where: str) -> float:
 
 
 def whole_of(text: str, where: str, name: str) -> int:
-    """Return a whole number."""
+    """Return the whole number of a text."""
     if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
         raise FederationError(f"{where}: {name}={shortened(text)} is no whole number.")
     return int(text)
@@ -49,7 +49,7 @@ def is_on(text: str, where: str, name: str) -> bool:
 
 
 def cpus_of(words: Mapping[str, str], where: str) -> int:
-    """Return how many CPUs a node has: as many as it says, else boards × sockets × cores × threads."""
+    """Return the CPUs of a node: the number given, else boards × sockets × cores × threads."""
     for name in ("cputot", "cpus", "procs"):
         if name in words:
             return whole_of(words[name], where, name)
@@ -61,14 +61,14 @@ def cpus_of(words: Mapping[str, str], where: str) -> int:
 
 
 def gpus_of(text: str) -> dict[str, int]:
-    """Return the GPUs of a node's Gres, gpu:4, gpu:a100:2,gpu:v100:2(S:0-1): all of them, and those of each kind."""
+    """Return the GPUs in a node's Gres like gpu:4 or gpu:a100:2,gpu:v100:2(S:0-1): the total, and by kind."""
     found: dict[str, int] = {}
     for one in re.split(r",(?![^(]*\))", text):
         if device := _GPU.fullmatch(one.strip()):
             kind, number = device[1], device[2]
             count = digits_of(number or kind or "1")
             if count is None:
-                count = 1  # of a kind that is no number
+                count = 1  # gpu:KIND without a number
             elif number is None:
                 kind = None
             found["gpu"] = found.get("gpu", 0) + count
@@ -79,6 +79,6 @@ def gpus_of(text: str) -> dict[str, int]:
 
 
 def other_devices(text: str) -> list[str]:
-    """Return the names of a node's generic resources that are no GPUs."""
+    """Return the names of a node's generic resources other than GPUs."""
     named = [one.strip().partition(":")[0] for one in re.split(r",(?![^(]*\))", text)]
     return [name for name in dict.fromkeys(named) if name.lower() not in (*NOTHING, "gpu")]

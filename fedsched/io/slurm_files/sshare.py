@@ -1,4 +1,4 @@
-"""What everybody has used: `sshare -a -l -P`."""
+"""Reads the usage of accounts and users from the output of `sshare -a -l -P`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NEEDED = ("Account", "User", "RawUsage", "EffectvUsage")
 
 
 class Used(NamedTuple):
-    """What somebody has used: seconds times billing, and what part of all that counts as for classic fair share."""
+    """The usage of an account or user: in seconds times billing, and as the fraction that classic fair share counts."""
 
     raw: float
     effective: float
 
 
 def read_usage(path: str | PathLike[str]) -> dict[tuple[str, str], Used]:
-    """Return what accounts, and users in accounts, have used, by account and user."""
+    """Return the usage of accounts, and of users in accounts, by account and user."""
     lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
     names = lines[0][1].split("|") if lines else []
     if missing := [name for name in NEEDED if name not in names]:
