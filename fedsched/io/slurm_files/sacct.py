@@ -122,8 +122,8 @@ def read_sacct(
         and requeued runs are cancelled (status 5).
     sites
         "auto": if there are several clusters, they are the jobs' sites; "partition": Slurm's partitions are the sites,
-        with the cluster in their name if there are several ("north/batch"); None: no sites. The label "partition" does
-        not change.
+        named with their cluster if there are several clusters ("north/batch"); None: no sites. The label "partition"
+        does not change.
     unit
         Whether a job's tasks are its "cpus" or its "nodes"; the latter for a machine that allocates nodes whole.
     """

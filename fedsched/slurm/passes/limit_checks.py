@@ -30,7 +30,7 @@ def is_over(problem: Problem, state: State, job: int, kind: int) -> bool:
 
 @part
 def is_still_over(problem: Problem, state: State, job: int) -> bool:
-    """Return whether the main scheduler skips a job for a limit before it looks for nodes, as the module says."""
+    """Return whether the main scheduler skips a job for a limit before it looks for nodes (see the rule above)."""
     if is_over(problem, state, job, OTHERS):
         return True
     if state.waiting.limited[job] == 0:

@@ -37,7 +37,7 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
 
 @inlined
 def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job may block others: it is within bf_min_age_reserve and bf_min_prio_reserve."""
+    """Return whether a job may block others, by bf_min_age_reserve (its wait) and bf_min_prio_reserve (its priority)."""
     settings = problem.settings
     if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
         return False
@@ -96,7 +96,7 @@ def leave(problem: Problem, state: State, job: int) -> None:
     left(state.priorities, job)
     queue, many = state.queue, state.counter[Counter.WAITING]
     if state.waiting.shown[problem.jobs.record[job]] != job:
-        return  # a task before it stands there
+        return  # an earlier task of its array has the entry
     place = 0
     while queue[place] != job:
         place += 1

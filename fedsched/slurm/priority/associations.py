@@ -72,7 +72,7 @@ class Associations:
     """The accounts and users of a cluster: the root first, each after the account above it."""
 
     members: tuple[Association, ...]
-    qos: Mapping[str, Qos]  # by name in small letters
+    qos: Mapping[str, Qos]  # by name in lower case
     default_accounts: Mapping[str, str] = field(default_factory=dict)  # by user
     left_out: tuple[str, ...] = ()  # what the files contain but is not modelled, a few words each
     assumed: tuple[str, ...] = ()
