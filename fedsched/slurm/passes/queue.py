@@ -37,7 +37,7 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
 
 @inlined
 def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job may block others, by bf_min_age_reserve (its wait) and bf_min_prio_reserve (its priority)."""
+    """Return whether a job may block others: it has waited for bf_min_age_reserve and has bf_min_prio_reserve."""
     settings = problem.settings
     if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
         return False
