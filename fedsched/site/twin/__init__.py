@@ -1,4 +1,4 @@
-"""The twin of a cluster: what its Slurm tells, simulated anew, and a cause for each start that differs."""
+"""The twin of a cluster: the jobs that its Slurm recorded, simulated anew, and a cause for each start that differs."""
 
 from fedsched.site.twin.causes import Explained as Explained
 from fedsched.site.twin.causes import explain as explain

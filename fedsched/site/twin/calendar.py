@@ -1,4 +1,4 @@
-"""When nodes were closed, as the dump tells: nodes that were down or drained, and reservations, past ones too."""
+"""When nodes were unavailable, as the dump says: nodes down or drained, and reservations, past ones included."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.site.twin.folder import Dump
 
-# How sacctmgr heads what is needed of a reservation: as 22.05 prints it when asked for Start, End and NodeNames, first.
+# The column heads of sacctmgr for each needed fact of a reservation. The first ones are those that Slurm 22.05 prints
+# if asked for Start, End and NodeNames.
 HEADS = {
     "name": ("name",),
     "start": ("timestart", "start", "starttime"),
@@ -35,7 +36,7 @@ HEADS = {
 
 
 def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
-    """Return when nodes were down or drained, and what of that is not modelled; `zero` is second 0 of the jobs."""
+    """Return when nodes were down or drained, and notes on what is left out; `zero` is second 0 of the jobs."""
     events, strange = _ours(dump, EVENTS, federation)
     said = [f"{counted(strange, 'event')} of other clusters left out"] * bool(strange)
     if len(events) < 2:
@@ -45,7 +46,7 @@ def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple
 
 
 def on_their_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
-    """Return when nodes were down or drained, each on the very nodes that it was: policies that know nodes go by it."""
+    """Return when nodes were down or drained, with the numbers of these nodes, for policies that tell nodes apart."""
     events, _ = _ours(dump, EVENTS, federation)
     places = read_hosts(dump.path(NODES), federation).places
     by_span: dict[tuple[float, float, str], list[int]] = {}
@@ -65,9 +66,9 @@ def on_their_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Dow
 
 
 def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
-    """Return the reservations that are, and those that were as far as slurmdbd knows them.
+    """Return the present, future and past reservations, and notes on what is left out.
 
-    `scontrol` shows the ones that are to come or not over; the database keeps what they were, by which nodes.
+    `scontrol` shows present and future ones. Past ones and their nodes are in the database (slurmdbd).
     """
     past, strange = _ours(dump, PAST_RESERVATIONS, federation)
     said = [f"{counted(strange, 'reservation')} of other clusters left out"] * bool(strange)
@@ -81,7 +82,7 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
 
 
 def _ours(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
-    """Return the lines of a table of the database's, head first, and how many are left out for another cluster's."""
+    """Return the lines of a table of the database, head first, and how many of other clusters are left out."""
     head, *rows = (dump.text(file) if dump.has(file) else "").splitlines() or [""]
     names = head.lower().split("|")
     if "cluster" not in names:
@@ -92,7 +93,7 @@ def _ours(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int
 
 
 def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
-    """Return reservations of one name at other times under names of their own: "weekly", "weekly (2)", …"""
+    """Return the downtimes with unique names of reservations: the same name at another time becomes "weekly (2)"."""
     times: dict[str, list[tuple[float, float]]] = {}
     found = []
     for one in downtimes:
@@ -109,7 +110,10 @@ def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
 
 
 def reservation_meant(downtimes: Iterable[Downtime], name: str, eligible: float) -> str:
-    """Return what the reservation is called that a job of a time names; "" where there is none."""
+    """Return which reservation of this name a job means that is eligible at this time; "" if there is none.
+
+    It is the first one that ends after the job became eligible.
+    """
     same = [one for one in downtimes if one.kind == RESERVATION and one.name.partition(" (")[0] == name]
     later = [one for one in same if one.end > eligible]
     return min(later, key=lambda one: one.begin).name if later else ""
@@ -130,9 +134,9 @@ def _present(dump: Dump) -> list[str]:
 
 
 def _past(dump: Dump, table: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the reservations of the database as `scontrol` would show them, but those that it shows itself.
+    """Return the database's reservations as `scontrol` prints them, and notes on what is left out.
 
-    Beside them what of the table is not read.
+    Those that the dump's `scontrol` shows already are skipped.
     """
     text = dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else ""
     shown = {(one.name, one.words.get("StartTime", "")) for one in reservations_in(text, RESERVATIONS)}

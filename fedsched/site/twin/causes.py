@@ -1,4 +1,7 @@
-"""Why starts differ: replays in which one recorded thing is taken as given, then more, and never a job's own start."""
+"""Why simulated starts differ from recorded ones: replays that take one recorded fact as given, then several.
+
+A job's own recorded start is never given.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +44,12 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Explained:
-    """A cause for each compared start of a dump: `cause` is a name, `own` tells whether the fact is the job's own.
+    """A cause for each compared start of a dump: `cause` is its name, `own` says if the fact is of the job itself.
 
-    `plain` is the replay with nothing given, `full` the one with all that tells anything but for the starts of jobs
-    that were submitted before; `steps` are the shares of equal starts as facts are given, one after the other;
-    `other_limits` says which limits have values that the record contradicts.
+    `plain` is the replay with no fact given. `full` is the replay with all facts that matter, except the starts of jobs
+    submitted before the dump. `steps` are the shares of equal starts as facts are added one by one. `untried` counts
+    starts that no replay from the state before them has tried. `other_limits` says in words which limits had other
+    values on record.
     """
 
     site: Site
@@ -59,31 +63,34 @@ class Explained:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return which records the compared starts are."""
+        """Return the rows of the records whose starts are compared."""
         return self.plain.problem.rows[self.plain.problem.compared]
 
     @property
     def share(self) -> float:
-        """Return the share of the compared starts that are equal, or have any cause, the state before it included."""
+        """Return the share of the compared starts that are equal or have a cause, the state before them included."""
         return float((self.cause != UNEXPLAINED).mean()) if self.cause.size else 1.0
 
     @property
     def parts(self) -> dict[str, float]:
-        """Return the shares of the compared starts by how they come about; all are equal if there are none."""
+        """Return the shares of the compared starts that are equal, explained by a fact or a state, and unexplained.
+
+        If no start is compared, the share of equal ones is 1.
+        """
         apart = {EQUAL: EQUAL, STATE: BY_STATE, UNEXPLAINED: UNEXPLAINED}
         of = [apart.get(name, BY_FACT) for name in self.cause.tolist()] or [EQUAL]
         return {name: of.count(name) / len(of) for name in (EQUAL, BY_FACT, BY_STATE, UNEXPLAINED)}
 
     @cached_property
     def given_to(self) -> float:
-        """Return the share of the compared jobs of whom a fact was taken as given."""
+        """Return the share of the compared jobs that have a recorded fact of their own given in the full replay."""
         told = np.zeros(len(self.site.records), dtype=np.bool_)
         for name in self.full.given:
             told |= subjects(self.site, name)
         return float(told[self.rows].mean()) if self.rows.size else 0.0
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return how many starts each cause explains, and of how many of them the fact is their own."""
+        """Return for each cause how many starts it explains, and for how many of these the fact is the job's own."""
         found = {}
         for name in (EQUAL, *GIVENS, OTHERWISE, SEVERAL, STATE, UNEXPLAINED):
             mine = self.cause == name
@@ -95,7 +102,7 @@ class Explained:
 def explain(
     site: Site, policy: str | Policy | Slurm = SLURM, *, told: Callable[[str], None] | None = None
 ) -> Explained:
-    """Return a cause for each start that differs.
+    """Return a cause for each start that differs from the recorded one.
 
     Parameters
     ----------
@@ -104,7 +111,7 @@ def explain(
     policy
         As in `replay`.
     told
-        Called with what is replayed next.
+        Called before each replay with a text that describes it.
     """
 
     def again(*given: str) -> Replayed:
@@ -128,11 +135,11 @@ def explain(
             own[found] = mine[name][found]
 
     alone = {name: again(name) for name in names}
-    for name in names:  # whose own fact it is, first
+    for name in names:  # a fact of the job itself has precedence over a fact of other jobs
         settle(alone[name], name, mine[name] & (~waited_before if name == BEFORE else everybody))
     for name in names:
         settle(alone[name], name, ~waited_before if name == BEFORE else everybody)
-    # Who keeps the limits and is told of them as well keeps jobs back twice.
+    # A policy that enforces limits would delay jobs twice if the limits' effects were given as well.
     together = [name for name in names if name != LIMIT or not keeps_limits(site, policy)]
     steps, full, last = [("nothing", plain.share)], plain, plain
     for k in range(1, len(together) + 1):
@@ -158,7 +165,7 @@ def explain(
 
 
 def _equal(replayed: Replayed, rows: NDArray[np.int64]) -> Mask:
-    """Return which of these records start when they did; a replay under other facts may have left some out."""
+    """Return which of these records start when recorded; those that this replay leaves out do not."""
     own = replayed.problem.rows[replayed.problem.compared]
     same = dict(zip(own.tolist(), replayed.equal.tolist(), strict=True))
     return np.array([same.get(row, False) for row in rows.tolist()], dtype=np.bool_)
@@ -172,7 +179,7 @@ def _from_states(
     cause: NDArray[np.str_],
     told: Callable[[str], None] | None,
 ) -> int:
-    """Explain starts by replays from what ran and waited just before them; return for how many there was no try."""
+    """Explain starts by replays from the recorded state just before them; return how many starts are not tried."""
     records, interval = site.records, site.interval
     left = np.flatnonzero(cause == UNEXPLAINED)
     left = left[np.argsort(records.start[rows[left]], kind="stable")]
@@ -189,7 +196,7 @@ def _from_states(
         try:
             problem = problem_of(here, policy, given=given)
             schedule = simulate(problem.workload, problem.federation, problem.policy)
-        except FedschedError:  # a machine of today may not hold what ran then
+        except FedschedError:  # today's machine may be too small for what ran then
             continue
         start = dict(zip(records_ids(here, problem.rows), (schedule.start + here.zero).tolist(), strict=True))
         for k in together.tolist():
@@ -206,5 +213,5 @@ def records_ids(site: Site, rows: NDArray[np.int64]) -> list[int]:
 
 
 def counted_from(site: Site, moment: float) -> str:
-    """Return a moment of the wall as a progress line has it."""
+    """Return a wall-clock time as seconds since the dump begins, for a progress line."""
     return f"second {moment - site.since:.0f}"

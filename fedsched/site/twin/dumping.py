@@ -1,4 +1,4 @@
-"""A dump: what Slurm tells of its cluster, read by commands that change nothing, into a new folder."""
+"""A dump: a new folder with what Slurm's commands print about its cluster; the commands change nothing."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ def dump(
     without: Collection[str] = (),
     told: Callable[[Command], None] | None = None,
 ) -> tuple[Path, ...]:
-    """Read what Slurm tells of its cluster into a new folder, and return the files; nothing is changed.
+    """Write what Slurm's commands print about the cluster into a new folder, and return its files.
 
-    Where a command is missing or fails, that is the error, and there is no folder: half a dump would be taken for a
-    whole one.
+    The commands change nothing. If one is missing or fails, an error is raised and no folder is left: half a dump would
+    be taken for a whole one.
 
     Parameters
     ----------
     folder
         A new one, or an empty one.
     since
-        From when on jobs and events are read, as Slurm reads times: 2027-01-12, or now-28days.
+        The earliest time of jobs and events, as Slurm reads times: 2027-01-12, or now-28days.
     anonymise
-        A salt: users, accounts, groups and jobs get other names, the same ones for the same salt; paths, comments and
-        command lines are left out but for what makes a job wait.
+        A salt: users, accounts, groups and jobs get other names, the same ones for the same salt. Paths and comments
+        are left out. Of command lines, only the options that make a job wait are kept.
     without
-        Parts that are left out by name, for a cluster that has none: "shares", "accounts", "events", …
+        Names of the parts to leave out, for a cluster that has none: "shares", "accounts", "events", …
     told
         Called with each command before it runs.
     """
@@ -82,7 +82,7 @@ def dump(
 
 
 def _known_fields() -> tuple[str, ...]:
-    """Return what this Slurm's sacct can be asked, of what is wanted."""
+    """Return the wanted fields that this Slurm's sacct knows."""
     done = subprocess.run(KNOWN_FIELDS.words, env=os.environ | ENVIRONMENT, capture_output=True, text=True)
     if done.returncode:
         raise _failed(str(KNOWN_FIELDS), done.returncode, done.stderr)
@@ -94,7 +94,7 @@ def _known_fields() -> tuple[str, ...]:
 
 
 def _read(command: Command, path: Path, disguise: Disguise | None) -> None:
-    """Run a command, and write what it prints line by line: jobs may be many."""
+    """Run a command and write its output to a file, line by line: there may be many jobs."""
     with (
         path.open("w", encoding="utf-8", newline="") as out,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,

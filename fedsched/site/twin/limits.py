@@ -1,4 +1,4 @@
-"""Limits whose values the record contradicts: more ran at once than they let, or a replay lets more run than did."""
+"""Limits with values that the record contradicts: more ran at once than allowed, or less than in a replay."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 class Other(NamedTuple):
-    """A limit that had another value on record: whose it is, what it is, and what the record had of it at most."""
+    """A limit that probably had another value: its name, its value today, and its greatest recorded use."""
 
     of: str
     value: float
     recorded: float
-    accounts: Associations  # with that in its place
-    jobs: NDArray[np.bool_]  # of the records: whom it counts
+    accounts: Associations  # with the limit at its recorded use
+    jobs: NDArray[np.bool_]  # which records count in the limit
 
     def in_words(self, more: int) -> str:
-        """Return what is wrong with it, and how many more starts are equal with what the record had."""
+        """Return both values in words, and how many more starts are equal with the recorded one."""
         return (
             f"{self.of} is {self.value:g} in the accounts, and {self.recorded:g} on record: with that "
             f"{counted(more, 'more start')} {'is' if more == 1 else 'are'} equal"
@@ -44,10 +44,10 @@ class Other(NamedTuple):
 
 
 def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
-    """Give the limits that cannot have had their values when the jobs ran, those by which the record is off most first.
+    """Yield the limits that probably had other values when the jobs ran.
 
-    A limit that more ran at once than it lets was wider. One of which a replay has more at once than the record ever
-    had, although nothing else was given, may have been narrower.
+    If more ran at once than a limit allows, the limit was wider. If a replay without given facts runs more at once than
+    the record ever had, the limit may have been narrower.
     """
     policy = plain.problem.policy
     if not isinstance(policy, Slurm) or site.accounts is None or not are_enforced(policy):
@@ -68,7 +68,7 @@ def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
         here = np.flatnonzero(np.isin(rows, whose))
         of_row = dict(zip(whose.tolist(), weight.tolist(), strict=True))
         simulated = _most(start[here], end[here], np.array([of_row[row] for row in rows[here].tolist()]))
-        # Of a limit that is narrower than what somebody asks for by himself, he would never begin.
+        # With a limit narrower than a single job's request, that job would never start.
         if recorded < widest[_shared(of)] or not (recorded > value or simulated > recorded):
             continue
         changed = _with(site.accounts, of, recorded)
@@ -79,7 +79,7 @@ def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
 
 
 def _parts(site: Site, parts: Parts) -> dict[str, list[tuple[int, Part]]]:
-    """Return of each limit which runs count in it, and with how much."""
+    """Return for each limit the runs that count in it, and how much of it each run takes."""
     records, limits = site.records, site.limits
     label = records.labels
     found: dict[str, list[tuple[int, Part]]] = {}
@@ -95,18 +95,18 @@ def _parts(site: Site, parts: Parts) -> dict[str, list[tuple[int, Part]]]:
         try:
             for part in parts.of(asked):
                 found.setdefault(part.of, []).append((row, part))
-        except TraceError:  # whose association has been removed since
+        except TraceError:  # the association has been removed since
             continue
     return found
 
 
 def _shared(of: str) -> str:
-    """Return the limit that stands in the files, of which each user, or account, of a QOS has one of his own."""
+    """Return a limit's name without the user or account: a QOS has one value for all, each with its own count."""
     return re.sub(r"( of QOS '[^']*') of .*", r"\1", of)
 
 
 def _most(start: Column, end: Column, weight: Column) -> float:
-    """Return how much there was at once at most; who ends as another begins is gone."""
+    """Return the greatest weight that runs at once; a run that ends as another starts no longer counts."""
     ran = ~np.isnan(start)
     end = np.where(np.isnan(end), np.inf, end)
     times = np.concatenate([start[ran], end[ran]])
@@ -116,7 +116,7 @@ def _most(start: Column, end: Column, weight: Column) -> float:
 
 
 def _with(accounts: Associations, of: str, value: float) -> Associations | None:
-    """Return the accounts with a limit at another value, wherever it stands; None where it stands nowhere."""
+    """Return the accounts with a limit set to another value; None if no account or QOS has the limit."""
     name, _, whose = of.partition(" of ")
     field, _, resource = name.partition("=")
 

@@ -1,4 +1,4 @@
-"""The page of a replay: recorded beside simulated, a cause for each start that differs, and what has none."""
+"""The page of a replay: recorded beside simulated figures, causes of starts that differ, and unexplained starts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LISTED = 50
 
 
 def write(found: Explained, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-    """Write the page; after an error the path is as it was."""
+    """Write the page; after an error the file is unchanged."""
     text = page(found, title=title, repeat=repeat)
     with atomic_text(path) as out:
         out.write(text)
 
 
 def page(found: Explained, *, title: str = "", repeat: str = "") -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     site = found.site
     heading = title or f"{site.machine.conf.name} and its twin"
     sections = {
@@ -122,7 +122,7 @@ def _causes(found: Explained) -> str:
 
 
 def _named(name: str) -> Markup:
-    """Return a cause, and below it what was given."""
+    """Return a table cell with a cause, and below it its explanation."""
     about = GIVENS.get(name, ABOUT.get(name, ""))
     return Markup(f'{escape(name)}<br><span class="soft">{escape(about)}</span>')
 

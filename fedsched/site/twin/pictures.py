@@ -1,4 +1,4 @@
-"""The pictures of a replay: waits over time, nodes in use, and by how much starts differ."""
+"""The pictures of a replay: waits over time, nodes in use, and differences of starts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def nodes_in_use(found: InUse, ax: Any = None) -> Any:
 
 
 def differences(replays: dict[str, Replayed], ax: Any = None) -> Any:
-    """Return the axes with how many starts lie within so many seconds of the recorded ones."""
+    """Return the axes with the cumulative share of starts by their distance from the recorded ones, in seconds."""
     ax = style.axes(ax, size=(6.5, 2.7))
     for k, (name, replay) in enumerate(replays.items()):
         away = np.sort(np.abs(replay.later[np.isfinite(replay.later)]))

@@ -1,4 +1,4 @@
-"""The jobs of a dump as sacct tells of them: what they asked for, and what became of them and when."""
+"""The jobs of a dump as sacct prints them: what they asked for, and when they started and ended."""
 
 from __future__ import annotations
 
@@ -39,45 +39,45 @@ LABELS = {"account": "account", "qos": "qos", "user": "user", "jobname": "name",
           "reservation": "reservation"}  # fmt: skip
 RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "STAGE_OUT", "SIGNALING", "CONFIGURING", "STOPPED")
 NOBODY = ("", "unknown", "none", "(null)", "n/a")
-YEAR = 365.0 * 86_400  # what Slurm's plans take for a job without any limit
+YEAR = 365.0 * 86_400  # the limit that Slurm plans with for a job without one, in seconds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Runs of jobs, a row each: a job that was requeued has several. Times are the wall's, seconds from 1970 on.
+    """Runs of jobs, one a row: a requeued job has several. Times are wall-clock times in seconds from 1970 on.
 
-    `start` is NaN where a run has not begun by the dump's end, `end` where it has not ended. `again` tells the runs of
-    a job after its first, `gone` those that were cancelled before they began.
+    `start` is NaN if a run has not started by the dump's end, `end` is NaN if it has not ended. `again` marks runs of a
+    job after its first, `gone` marks runs that were cancelled before they started.
     """
 
     id: NDArray[np.int64]
     job: NDArray[np.float64]  # JobIDRaw
-    array: NDArray[np.float64]  # the number of its array; -1: it is of none
-    status: Column  # as the Standard Workload Format has it
+    array: NDArray[np.float64]  # the number of its job array; -1: none
+    status: Column  # as in the Standard Workload Format
     submit: Column
     eligible: Column
     start: Column
     end: Column
     limit: Column  # seconds; NaN: that of the partition
     nodes: NDArray[np.int64]
-    asked: NDArray[np.int64]  # for how many nodes it asked; 0: nobody tells
+    asked: NDArray[np.int64]  # requested nodes; 0: unknown
     cpus: NDArray[np.int64]
-    priority: Column  # as Slurm last noted it, which is at the start of a run; 0: nobody tells
+    priority: Column  # as Slurm last recorded it, at the start of the run; 0: unknown
     again: Mask
     gone: Mask
     preempted: Mask
     reason: NDArray[Any]
     flags: NDArray[Any]
-    hosts: NDArray[Any]  # the nodes' names, as Slurm lists them; "" where it does not say
+    hosts: NDArray[Any]  # the nodes' names, as Slurm lists them; "": unknown
     labels: dict[str, NDArray[Any]]
     user: NDArray[np.int64]
     after: NDArray[Any] | None  # conditions in the words of a workload
-    begin: Column  # what --begin asks for; NaN: nothing
-    nice: NDArray[np.int64]  # what --nice takes off the priority
+    begin: Column  # earliest start by --begin; NaN: none
+    nice: NDArray[np.int64]  # what --nice subtracts from the priority
     demand: dict[str, NDArray[Any]]
-    beside: NDArray[Any]  # what it asks for beside nodes, CPUs and memory, in words, parted by ";"
+    beside: NDArray[Any]  # requests beside nodes, CPUs and memory, in words, separated by ";"
     notes: tuple[str, ...]  # what was left out
-    beyond: tuple[str, ...]  # what they ask for that a replay does not have
+    beyond: tuple[str, ...]  # requests that a replay does not model
 
     def __len__(self) -> int:
         return len(self.id)
@@ -94,7 +94,7 @@ class Records:
 
 
 def records_of(dump: Dump, cluster: str) -> Records:
-    """Return the runs of a dump that are of a cluster, in the order of their submits."""
+    """Return a cluster's runs in a dump, in order of submission."""
     parser = parsed(dump.path(JOBS), unit="nodes", texts=Texts(KEPT))
     read = parser.columns()
     if not read or not len(read["submit"]):
@@ -124,7 +124,10 @@ def records_of(dump: Dump, cluster: str) -> Records:
 
 
 def _beyond(dump: Dump, parser: Parser, read: dict[str, Column], waits: Waits, rows: NDArray[np.int64]) -> list[str]:
-    """Return what runs ask for that a replay does not have; accounts and reservations are those of the dump."""
+    """Return in words which requests of runs a replay does not model.
+
+    QOS and reservations are modelled if the dump has their files.
+    """
     bits = parser.demands(read, waits)[rows]
     bits &= ~(int(Demand.QOS) * dump.has(ACCOUNTS) | int(Demand.RESERVATION) * dump.has(RESERVATIONS))
     options = parser.texts.labels(read, []).get(Labels.PREFIX + OPTIONS)
@@ -161,7 +164,7 @@ def _taken(
     waiting = np.isin(state, ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"]) & (elapsed <= 0)
     start = np.where(gone | waiting, np.nan, start)
     end = np.where(running | waiting, np.nan, end)
-    # A run that says no start never held nodes, whatever else became of it.
+    # A run without a start never held nodes, whatever its state.
     gone |= np.isnan(start) & ~waiting & ~running
     end = np.where(np.isnan(start) | np.isnan(end), end, np.maximum(end, start))
     limit = read["limit"][order] if "limit" in read else np.full(len(order), UNKNOWN)
@@ -204,7 +207,7 @@ def _taken(
 
 
 def _first(read: dict[str, Column], *names: str) -> Column:
-    """Return the first of these columns that is there, and of the next what it does not tell."""
+    """Return the values of the first column; missing ones come from the next columns, else they are 0."""
     found = np.full(len(read["submit"]), np.nan)
     for name in names:
         if name in read:
@@ -214,7 +217,7 @@ def _first(read: dict[str, Column], *names: str) -> Column:
 
 
 def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
-    """Return the texts of a column, "" where there is none; of states the word alone."""
+    """Return the texts of a column, "" if missing; a state is cut to its first word."""
     codes = read.get(PREFIX + name)
     if codes is None:
         return np.full(len(read["submit"]), "", dtype=object)
@@ -226,7 +229,7 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
 
 
 def _beside(read: dict[str, Column]) -> NDArray[Any]:
-    """Return what jobs ask for beside nodes, CPUs and memory: GPUs, licences, other devices."""
+    """Return each run's requests beside nodes, CPUs and memory in words: GPUs, licences, other devices."""
     asked = {f"licence {name.partition('.')[2].lower()}": read[name] > 0 for name in read if field_of(name) == "pools"}
     demands = np.nan_to_num(read["demands"]).astype(np.int64)
     asked["gres/gpu"] = demands & Demand.GPU != 0
@@ -242,7 +245,7 @@ def _nice(read: dict[str, Column]) -> NDArray[np.int64]:
 
 
 def _numbers(texts: NDArray[Any]) -> Column:
-    """Return what texts say that are whole numbers, 0 for others."""
+    """Return texts as whole numbers, 0 if they are none."""
     said = {text: float(digits_of(text) or 0) for text in dict.fromkeys(texts.tolist())}
     return np.array([said[text] for text in texts.tolist()], dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""A site as its dump tells of it: machine, runs, accounts and closed nodes, each read once."""
+"""A site as its dump describes it: machine, runs, accounts and downtimes, each read once."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ QOS_OF_PARTITIONS = "QOS of "
 
 
 def accounts_of(dump: Dump, records: Records, cluster: str) -> tuple[Associations | None, list[str]]:
-    """Return the accounts, None where the dump has none, and what was added to them, in words.
+    """Return the accounts (None if the dump has none), and in words what was added to them.
 
-    A user, an account or a QOS that has been removed since still stands in the jobs: it is there, with one share.
+    Users, accounts and QOS that jobs name but sacctmgr no longer has are added: users and accounts with one share, QOS
+    with priority 0.
     """
     files = [dump.path(file) for file in (ACCOUNTS, QOS) if dump.has(file)]
     if not dump.has(ACCOUNTS):
@@ -74,9 +75,9 @@ def accounts_of(dump: Dump, records: Records, cluster: str) -> tuple[Association
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a dump says, on one clock: `zero` is second 0 of the jobs, `begin` and `end` the dump's span on it.
+    """What a dump says, on one clock: `zero` is second 0 of the jobs, `begin` and `end` are the dump's span on it.
 
-    `machine.federation` takes every job that Slurm took: who was admitted is on record, and not decided anew.
+    `zero` and `since` are wall-clock times, in seconds from 1970 on.
     """
 
     dump: Dump
@@ -84,30 +85,30 @@ class Site:
     records: Records
     accounts: Associations | None
     down: tuple[Downtime, ...]
-    down_named: tuple[Downtime, ...]  # the same, each on the very nodes that it was
+    down_named: tuple[Downtime, ...]  # the same, each with the numbers of its nodes
     reserved: tuple[Downtime, ...]
     zero: float
-    since: float  # by the wall: what ran and waited then is there as a replay begins
+    since: float  # a replay begins here, with the jobs that ran and waited then
     notes: tuple[str, ...]
 
     @property
     def federation(self) -> Federation:
-        """Return what the jobs run on."""
+        """Return the machine that the jobs run on."""
         return self.machine.federation
 
     @property
     def begin(self) -> float:
-        """Return from when on jobs were asked for, a second of the jobs."""
+        """Return the beginning of the dump's span, in seconds of the jobs' clock."""
         return self.since - self.zero
 
     @property
     def end(self) -> float:
-        """Return when the dump was taken, a second of the jobs."""
+        """Return when the dump was taken, in seconds of the jobs' clock."""
         return self.dump.taken - self.zero
 
     @property
     def interval(self) -> float:
-        """Return within how many seconds two starts count as equal: those between two backfill passes."""
+        """Return the tolerance in seconds within which two starts count as equal: the time between backfill passes."""
         words = self.machine.conf.parameters.get("schedulerparameters", "")
         given = dict(one.strip().partition("=")[::2] for one in words.lower().split(","))
         try:
@@ -117,16 +118,16 @@ class Site:
 
     @property
     def limits(self) -> NDArray[np.float64]:
-        """Return the time limit of every run; without one that of its partition, and a year where that has none."""
+        """Return the time limit of every run in seconds: its own, else its partition's, else a year."""
         longest = {one.name: one.max_time for one in self.federation.partitions}
         usual = [longest.get(name, np.inf) for name in self.records.labels["partition"].tolist()]
         own = self.records.limit
-        # sacct says Partition_Limit of whoever names none, which is read as none at all.
+        # sacct prints Partition_Limit for a job that names no limit; it is read like UNLIMITED, as a year.
         none = np.isnan(own) | ((own >= YEAR) & ~(self.records.end - self.records.start > usual))
         return np.minimum(np.where(none, usual, own), YEAR)
 
     def at(self, since: float, until: float) -> Site:
-        """Return the site as if it had been dumped from a time on to another, both by the wall."""
+        """Return the site as if its dump spanned `since` to `until`, both wall-clock times."""
         records = self.records
         there = (records.submit <= until) & ~(records.end <= since)
         first = np.where(np.isnan(records.start), records.submit, np.minimum(records.submit, records.start))[there]
@@ -161,7 +162,7 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     folder
         What `fedsched twin dump` has written.
     changes
-        Parameters of the configuration in place of its own, by name in small letters.
+        Parameters that replace those of the configuration, by name in small letters.
     """
     dump = opened(folder)
     machine = machine_of(dump, changes)
@@ -187,24 +188,24 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
 
 
 def said_of_jobs(records: Records) -> list[str]:
-    """Return a line that names what replays leave out of the runs; no line if they leave nothing out."""
+    """Return one line that names the requests of jobs that replays ignore; no line if there are none."""
     return [f"not modelled of the jobs: {'; '.join(records.beyond)}"] if records.beyond else []
 
 
 def _of_machine(machine: Machine) -> list[str]:
-    """Return what the model does not have of the machine; that of the scheduler the policy says itself."""
+    """Return what the model leaves out of the machine; the policy's own notes cover the scheduler."""
     facts = (*left_out_of(machine.federation.partitions), *assumed_of(machine.federation.partitions))
     mine = [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
     return [one for one in mine if not one.startswith(QOS_OF_PARTITIONS)]
 
 
 def qos_of_partitions(machine: Machine) -> list[str]:
-    """Return which partitions have a QOS, whose limits Slurm's own policy keeps and others do not."""
+    """Return notes on partitions with a QOS; Slurm's own policy enforces the limits of these, others do not."""
     return [one for one in left_out_of(machine.federation.partitions) if one.startswith(QOS_OF_PARTITIONS)]
 
 
 def open_to_all(federation: Federation) -> Federation:
-    """Return the machine with partitions that take whoever names them: who was admitted is on record."""
+    """Return the machine with partitions that admit every job: Slurm has already admitted the recorded ones."""
     partitions = tuple(
         replace(one, max_time=float("inf"), default_time=None, min_nodes=1, max_nodes=None, accounts=(), qos=())
         for one in federation.partitions
@@ -213,7 +214,7 @@ def open_to_all(federation: Federation) -> Federation:
 
 
 def span_in_words(site: Site) -> str:
-    """Return which days a dump is of, and how many runs are in it."""
+    """Return in words how many runs and nodes a dump has, and which days it spans."""
     from fedsched.io.wall_clock import WallTime
 
     return (
