@@ -1,4 +1,4 @@
-"""What if: scenarios on one log or dump, side by side with what is, and who gains and who pays."""
+"""What-if studies: scenarios on one log or dump beside the present one, and which users gain and lose."""
 
 from fedsched.study.changes import change_of as change_of
 from fedsched.study.changes import scenarios_of as scenarios_of

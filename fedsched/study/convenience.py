@@ -16,7 +16,7 @@ class StudyConvenience:
     __slots__ = ()
 
     def report(self: Study, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-        """Write one HTML page about it."""
+        """Write one HTML page about the study."""
         from fedsched.study.page import write
 
         write(self, path, title=title, repeat=repeat)

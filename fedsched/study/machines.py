@@ -1,4 +1,4 @@
-"""Machines with more or fewer nodes: groups, partitions and a slurm.conf's hosts in proportion."""
+"""Machines with more or fewer nodes: node groups, partitions and a slurm.conf's hosts change in proportion."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from fedsched.model.machine.partition import Partition
     from fedsched.study.study_case import Case
 
-# What hosts of one kind have in common, by name in small letters.
+# Parameters of a node that are equal for hosts of one kind, by name in small letters.
 _OF_A_KIND = sorted(name for name, key in KEYS["NodeName"].items()
                     if key.standing is Standing.MODELLED and name != "nodename")  # fmt: skip
 _SIZE = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 
 def wanted(text: str, nodes: int) -> int:
-    """Return how many nodes a text asks for, of so many: 120, +20%, 80%, +16, -16."""
+    """Return the number of nodes that a text (120, +20%, 80%, +16, -16) makes of a given number."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise FieldError("{nodes}={!r} must be a number, a share or a change: 120, 80%, +20%, -16.", text)
@@ -44,10 +44,10 @@ def wanted(text: str, nodes: int) -> int:
 
 
 def resized(case: Case, text: str) -> Case:
-    """Return the case on a machine of another size, its kinds of nodes in the same proportion.
+    """Return the case on a machine of another size, with its kinds of nodes in the same proportion.
 
-    `text` is a size as in `wanted`. A name before it, as in gpu:+4, chooses the nodes that become more or fewer: those
-    of a partition or with a feature, or under a policy other than slurm those of a cluster.
+    `text` is a size as in `wanted`. A name before it, as in gpu:+4, limits the change to some nodes: under policy slurm
+    those of a partition or with a feature, under other policies those of a cluster.
     """
     machine = case.federation
     chosen, _, size = text.strip().rpartition(":")
@@ -66,10 +66,10 @@ def resized(case: Case, text: str) -> Case:
 
 
 def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str]:
-    """Return a configuration with more or fewer of the chosen hosts, and in words how many of which kind.
+    """Return a configuration with more or fewer of the chosen hosts, and in words how many of each kind.
 
-    Hosts are of a kind if they have the same resources and are in the same partitions. Each kind keeps its first hosts,
-    and has further ones like its last, in its partitions.
+    Hosts are of one kind if they have the same resources and are in the same partitions. A kind that shrinks keeps its
+    first hosts; one that grows gets copies of its last host, in the same partitions.
     """
     members = {name: conf.hosts_of_partition(name) for name in conf.partitions}
     of_host = {host: frozenset(name for name, hosts in members.items() if host in hosts) for host in conf.nodes}
@@ -102,7 +102,7 @@ def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str
 
 
 def _shares(sizes: list[int], total: int) -> list[int]:
-    """Return how many of a total each has, in proportion to sizes; what rounding leaves goes to the largest rests."""
+    """Return a total divided in proportion to sizes, rounded by largest remainders."""
     exact = [size * total / sum(sizes) for size in sizes]
     counts = [math.floor(one) for one in exact]
     for k in sorted(range(len(sizes)), key=lambda k: exact[k] - counts[k], reverse=True)[: total - sum(counts)]:
@@ -111,7 +111,7 @@ def _shares(sizes: list[int], total: int) -> list[int]:
 
 
 def _scaled(federation: Federation, chosen: str, size: str) -> Federation:
-    """Return a federation with more or fewer nodes of one cluster, or of all; every group there has its share."""
+    """Return a federation with more or fewer nodes of one cluster, or of all, divided over its node groups."""
     names = [cluster.name for cluster in federation.clusters for _ in cluster.groups]
     if chosen and chosen not in names:
         raise unknown_name("cluster (as in nodes=NAME:+4)", chosen, set(names))
@@ -140,7 +140,7 @@ def _scaled(federation: Federation, chosen: str, size: str) -> Federation:
 
 
 def _side_by_side(federation: Federation) -> tuple[Partition, ...]:
-    """Return the partitions of the same machine, whose nodes are numbered group by group."""
+    """Return the machine's partitions with nodes numbered group by group."""
     if federation.node_order is None:
         return federation.partitions
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
@@ -154,7 +154,7 @@ def _side_by_side(federation: Federation) -> tuple[Partition, ...]:
 
 
 def _stretched(text: str, old: int, new: int, where: str) -> str:
-    """Return ranges of so many nodes as the same shares of so many others."""
+    """Return ranges of `old` nodes scaled to `new` nodes."""
     found = []
     for first, last in ranges_of(text, where):
         if last < 0:

@@ -1,4 +1,4 @@
-"""Slurm's parameters searched on a site's own log: a front of slurm.confs, each a diff of its own."""
+"""A search of Slurm's parameters on a site's own log: a Pareto front of slurm.confs, each as a diff to the site's."""
 
 from fedsched.site.tuning.genes import GENES, Gene
 from fedsched.site.tuning.record import Tuned, Tuning

@@ -1,4 +1,7 @@
-"""The search of the genes: NSGA-II over places between 0 and 1, then each conf made as small as it can be."""
+"""The search of parameters (genes): NSGA-II over values scaled to 0…1, then needless changes of each conf are dropped.
+
+A "conf" is a slurm.conf with some parameters changed.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,19 @@ if TYPE_CHECKING:
     from fedsched.site.tuning.genes import Gene
     from fedsched.site.tuning.trials import Changes, Trials
 
-BREED = 24  # confs a generation
-SHOWN = 6  # confs of a front
-NEAR = 0.04  # a gene that has not moved so far keeps the value that it has
-LITTLE = 1e-3  # what a change has to bring, relatively, to stay
+BREED = 24  # confs per generation
+SHOWN = 6  # confs of a front, at most
+NEAR = 0.04  # a gene moved by less than this keeps the site's value
+LITTLE = 1e-3  # relative improvement of some objective below which a change is dropped
 PATIENCE = 5  # generations without a new conf
 
 
 def search(
     trials: Trials, genes: Sequence[Gene], seed: int, look: Callable[[int], None] | None = None
 ) -> None:
-    """Try confs until the budget is spent, or nothing new comes.
+    """Try confs until the budget is spent or no new confs appear; `trials.known` gets their objectives.
 
-    The first generation is the conf as it is, genes alone at their ends, and chance.
+    The first generation is the conf as it is, confs with one gene at its least or greatest value, and random confs.
     """
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.core.problem import Problem
@@ -46,7 +49,7 @@ def search(
         return tuple((name, new) for name, new, was in said if new.lower() != was.lower())
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pymoo's own, about its compiled parts
+        warnings.simplefilter("ignore")  # pymoo warns about its compiled parts
         problem = Problem(n_var=len(genes), n_obj=len(trials.objectives), xl=0.0, xu=1.0)
         method = NSGA2(pop_size=BREED, sampling=_first(here, rng), eliminate_duplicates=True)
         method.setup(problem, termination=NoTermination(), seed=seed, verbose=False)
@@ -59,7 +62,7 @@ def search(
         for k, one in enumerate(places):
             changes = changes_at(one)
             if budget.is_spent() and trials.known and changes not in trials.known:
-                return  # nothing is bred from a generation that is half known
+                return  # a generation that is evaluated in part breeds no next one
             values[k] = trials.mean(changes)
             if look is not None:
                 look(budget.made)
@@ -69,7 +72,10 @@ def search(
 
 
 def undominated(trials: Trials) -> list[Changes]:
-    """Return which of the confs tried no other beats, least crowded ones if there are many; of equals the smallest."""
+    """Return the non-dominated confs among those tried; if there are many, the least crowded ones.
+
+    Of confs with equal objectives, the one with the fewest changes is kept.
+    """
     tried = sorted(trials.known, key=lambda changes: (len(changes), changes))
     values = np.array([trials.mean(changes) for changes in tried])
     kept: list[int] = []
@@ -83,7 +89,7 @@ def undominated(trials: Trials) -> list[Changes]:
 
 
 def pruned(trials: Trials, changes: Changes) -> Changes:
-    """Return a conf that changes no more than it has to: without each change that brings next to nothing."""
+    """Return a conf without those changes that improve the objectives by next to nothing."""
     most = trials.mean(changes) * (1.0 + LITTLE)
     for one in changes:
         fewer = tuple(other for other in changes if other != one)
@@ -95,7 +101,7 @@ def pruned(trials: Trials, changes: Changes) -> Changes:
 
 
 def balanced(trials: Trials) -> list[Changes]:
-    """Return the front of what has been tried, each conf made small, the conf as it is left out."""
+    """Return the front of the confs tried, each without needless changes; the conf as it is is left out."""
     small = [pruned(trials, changes) for changes in undominated(trials) if changes]
     return [changes for changes in dict.fromkeys(small) if changes and not _is_beaten(trials, changes, small)]
 

@@ -1,4 +1,4 @@
-"""A slurm.conf with some parameters changed: read, as text, and as the diff between both."""
+"""A slurm.conf with some parameters changed: as a configuration, as text, and as a diff to the original."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from fedsched.slurm.priority.associations import Associations
 
 WORDS = "SchedulerParameters"
-_VALUE = r"(\"[^\"\n]*\"|(?:\\[ \t]*\n|[^\s#])*)"  # in a conf's text, with the lines that continue it
+_VALUE = r"(\"[^\"\n]*\"|(?:\\[ \t]*\n|[^\s#])*)"  # a value in a conf's text, continuation lines included
 
 
 def value_in(conf: SlurmConf, name: str, accounts: Associations | None = None) -> str:
-    """Return what a conf says of a gene, or its accounts, in the gene's own unit; what is usual where nothing does."""
+    """Return a gene's value in a conf or, for a limit, in the accounts, in the gene's unit; else Slurm's default."""
     if accounts is not None and is_limit(name):
         return limit_in(accounts, name)
     gene = GENES[name]
@@ -42,9 +42,9 @@ def changed(conf: SlurmConf, values: Mapping[str, str]) -> SlurmConf:
 
 
 def changed_texts(conf: SlurmConf, values: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the files of a conf that change: each one's text before and after.
+    """Return the text before and after of each file of a conf that changes.
 
-    A parameter is changed where it stands last, also in a file that is included; a new one is added at the end.
+    The last occurrence of a parameter is changed, also in an included file; a new one is added at the end.
     """
     before = texts_of_conf(conf.path)
     after = dict(before)
@@ -66,7 +66,7 @@ def changed_texts(conf: SlurmConf, values: Mapping[str, str]) -> dict[str, tuple
 
 
 def diff_of(conf: SlurmConf, values: Mapping[str, str]) -> str:
-    """Return the changes as `diff -u` prints them and `patch` takes them."""
+    """Return the changes in the format of `diff -u`, for `patch`."""
     lines: list[str] = []
     for path, (before, after) in changed_texts(conf, values).items():
         lines += difflib.unified_diff(

@@ -1,4 +1,4 @@
-"""What of a slurm.conf may be turned, between which values."""
+"""The genes: parameters of a slurm.conf that the search may change, and their ranges."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEDULER, PRIORITY, FAIR_SHARE, PARTITIONS, QUALITIES, ACCOUNTS = range(6)  # what a gene is of, and so when it matters
+SCHEDULER, PRIORITY, FAIR_SHARE, PARTITIONS, QUALITIES, ACCOUNTS = range(6)  # the part of Slurm that a gene sets
 
 
 @dataclass(frozen=True, slots=True)
 class Gene:
     """One parameter: whole numbers from `least` to `most`, or the words of `choices`.
 
-    `curved` numbers are drawn by their orders of magnitude; 0, where it is allowed, means "none" or "no limit", and has
-    a share of its own. One that few set is turned where a conf says it, or where it is asked for.
+    `curved` numbers are on a logarithmic scale. If 0 is allowed, it means "none" or "no limit" and has a fixed share of
+    the scale. A `seldom` gene is searched only if the conf sets it or the caller names it.
     """
 
     name: str
@@ -28,10 +28,10 @@ class Gene:
     curved: bool = True
     of: int = SCHEDULER
     word: bool = False  # stands in SchedulerParameters
-    seldom: bool = False  # few set it
+    seldom: bool = False  # few sites set it
 
     def said(self, place: float) -> str:
-        """Return the value at a place between 0 and 1."""
+        """Return the value, as text, at a place of the scale between 0 and 1."""
         place = min(max(place, 0.0), 1.0)
         if self.choices:
             return self.choices[min(int(place * len(self.choices)), len(self.choices) - 1)]
@@ -45,7 +45,7 @@ class Gene:
         return str(_short(least * (self.most / least) ** place, least, self.most))
 
     def place(self, text: str) -> float:
-        """Return a place that has this value, the nearest one where it is beyond what the gene may be."""
+        """Return the place of a value on the scale between 0 and 1; a value out of range gets the nearest one."""
         if self.choices:
             low = [one.lower() for one in self.choices]
             return ((low.index(text.lower()) if text.lower() in low else 0) + 0.5) / len(low)
@@ -59,7 +59,7 @@ class Gene:
         return NOTHING + share * (1.0 - NOTHING) if self.least == 0 else share
 
 
-NOTHING = 0.15  # the share of places that mean 0
+NOTHING = 0.15  # the share of the scale that means 0
 DAY = 24 * 3600
 GENES: Mapping[str, Gene] = {
     gene.name: gene
@@ -92,10 +92,10 @@ GENES: Mapping[str, Gene] = {
         Gene("PriorityCalcPeriod", 1, 60, "5", of=PRIORITY, seldom=True),
     )
 }
-TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")  # minutes here, as a bare number there
+TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")  # in minutes, as bare numbers are in slurm.conf
 
 
 def _short(value: float, least: int, most: int) -> int:
-    # Two digits say enough, and make confs that a person would write.
+    # Two digits suffice, and give values that an administrator would write.
     digits = max(0, math.floor(math.log10(max(value, 1.0))) - 1)
     return int(min(max(round(value / 10**digits) * 10**digits, least), most))

@@ -1,4 +1,4 @@
-"""Limits of QOS as genes: how many jobs may run at a time, in all, of each user, of each account."""
+"""Limits of QOS as genes: how many jobs may run at a time in all, per user and per account."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from fedsched.slurm import Slurm
     from fedsched.slurm.priority.associations import Associations
 
-# As sacctmgr names them. None of nodes or CPUs: a job that asks for more than such a limit would never start.
+# The limits as sacctmgr names them. Limits on nodes or CPUs are excluded: a job that asks for more would never start.
 OF_JOBS: Mapping[str, str] = {"GrpJobs": "grpjobs", "MaxJobsPerUser": "maxjobspu", "MaxJobsPerAccount": "maxjobspa"}
 MOST = 10_000  # jobs
 NO_LIMIT = "0"
 
 
 def limits_that_stand(policy: Slurm) -> Iterator[Gene]:
-    """Give the limits that the QOS have and the conf enforces, as genes."""
+    """Yield the limits that the QOS set and the conf enforces, as genes."""
     if policy.assoc is not None and are_enforced(policy):
         for quality in policy.assoc.qos.values():
             yield from (_gene(quality.name, name) for name, small in OF_JOBS.items() if quality.limits.get(small))
 
 
 def limit_asked(policy: Slurm, name: str) -> Gene | None:
-    """Return the gene of a limit, QOS/GrpJobs, whether it stands or not; None where it is called otherwise."""
+    """Return the gene of a limit named like QOS/GrpJobs, set today or not; None if the name has no slash."""
     whose, mark, limit = name.rpartition("/")
     if not mark:
         return None
@@ -46,18 +46,18 @@ def limit_asked(policy: Slurm, name: str) -> Gene | None:
 
 
 def is_limit(name: str) -> bool:
-    """Return whether a gene is a limit, and no parameter of the conf."""
+    """Return whether a gene is a limit of a QOS rather than a parameter of the conf."""
     return "/" in name
 
 
 def limit_in(accounts: Associations, name: str) -> str:
-    """Return what the accounts say of a limit."""
+    """Return the value of a limit in the accounts, "0" if it is not set."""
     whose, _, limit = name.rpartition("/")
     return f"{accounts.qos[whose.lower()].limits.get(OF_JOBS[limit], 0.0):.0f}"
 
 
 def with_limits(accounts: Associations, values: Mapping[str, str]) -> Associations:
-    """Return the accounts with these limits."""
+    """Return the accounts with these limits set; "0" removes a limit."""
     qos = dict(accounts.qos)
     for whose, limit, value in _limits_in(values):
         one = qos[whose.lower()]
@@ -69,7 +69,7 @@ def with_limits(accounts: Associations, values: Mapping[str, str]) -> Associatio
 
 
 def commands_of(values: Mapping[str, str]) -> Iterator[str]:
-    """Give the command that sets each limit."""
+    """Yield the sacctmgr command that sets each limit."""
     for whose, limit, value in _limits_in(values):
         yield f"sacctmgr -i modify qos where name={whose} set {limit}={-1 if value == NO_LIMIT else value}"
 

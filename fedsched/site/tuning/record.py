@@ -1,4 +1,4 @@
-"""What a tuning found: the confs of a front, each with what it changes, what it brings, and whether that holds."""
+"""The result of a tuning: a front of confs, each with its changes, its objectives, and a check on later jobs."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ KNEE = "knee"
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """One conf: the values that differ from the site's own, and its objectives as means over the clocks' phases."""
+    """One conf: the values that differ from the site's own, and its objectives, means over phases of Slurm's clocks."""
 
     conf: SlurmConf = field(repr=False)  # the site's own
     changes: Mapping[str, str]
-    values: tuple[float, ...]  # on the jobs that were tuned on
-    spread: tuple[float, ...]  # greatest less least over the phases
-    checked: tuple[float, ...] | None = None  # on later jobs, which the search has not seen
-    holds: bool | None = None  # what got better did so there too
+    values: tuple[float, ...]  # objectives on the jobs of the search
+    spread: tuple[float, ...]  # greatest minus least objective over the phases
+    checked: tuple[float, ...] | None = None  # objectives on later jobs, which the search has not seen
+    holds: bool | None = None  # no objective that improved is worse than the site's own on later jobs
     accounts: Associations | None = field(default=None, repr=False)  # the site's own
 
     @property
     def tuned_conf(self) -> SlurmConf:
-        """Return the changed conf, as `policies.Slurm` takes it."""
+        """Return the changed conf, for `policies.Slurm`."""
         return changed(self.conf, self.changes)
 
     @property
     def diff(self) -> str:
-        """Return what changes, as `patch` takes it."""
+        """Return the changes as a diff, for `patch`."""
         return diff_of(self.conf, self.changes)
 
     @property
     def tuned_accounts(self) -> Associations | None:
-        """Return the accounts with the changed limits, as `policies.Slurm` takes them."""
+        """Return the accounts with the changed limits, for `policies.Slurm`; None if there are no accounts."""
         return None if self.accounts is None else with_limits(self.accounts, self.changes)
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Return the commands of sacctmgr that set the limits which change."""
+        """Return the sacctmgr commands that set the changed limits."""
         return tuple(commands_of(self.changes))
 
     def write(self, folder: str | PathLike[str]) -> list[Path]:
-        """Write `slurm.diff`, changed files, and `limits.sh` where limits change, into a folder; return their paths."""
+        """Write `slurm.diff`, the changed files and, if limits change, `limits.sh` to a folder; return the paths."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         written = [target / "slurm.diff"]
@@ -77,7 +77,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The front that a search of a slurm.conf's parameters found, beside the conf as it is."""
+    """The front of confs that a search found, beside the conf as it is."""
 
     objectives: tuple[str, ...]
     current: Tuned
@@ -97,7 +97,10 @@ class Tuning:
         return iter(self.front)
 
     def choose(self, by: str = KNEE) -> Tuned:
-        """Return a conf of the front: the balanced one, or the best of one objective; of those that hold, if any do."""
+        """Return one conf of the front: the knee, or the best in one objective; among those that hold, if any do.
+
+        The knee is the conf nearest to the best values of all objectives, each scaled to its range.
+        """
         kept = [one for one in self.front if one.holds] or list(self.front)
         values = np.array([one.values for one in kept])
         if by in self.objectives:
@@ -109,7 +112,7 @@ class Tuning:
         return kept[int(np.argmin((scaled**2).sum(axis=1)))]
 
     def rows(self) -> list[list[str]]:
-        """Return the table: a line for the conf as it is and one for each of the front."""
+        """Return the table: its head, a row for the conf as it is, and a row for each conf of the front."""
         head = [*self.objectives, "spread", *(["later jobs", "holds"] if self.checked_jobs else []), "changes"]
         found = [head]
         for one in (self.current, *self.front):
@@ -134,7 +137,7 @@ class Tuning:
 
     @property
     def summary(self) -> str:
-        """Return on what the search was made."""
+        """Return in words the numbers of jobs, parameters and simulations, and the phases."""
         later = f", checked on {counted(self.checked_jobs, 'later job')}" if self.checked_jobs else ""
         return (
             f"{counted(self.jobs, 'job')}{later}; {counted(len(self.genes), 'parameter')}, phases of the clocks "

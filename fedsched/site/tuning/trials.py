@@ -1,4 +1,4 @@
-"""Confs tried on jobs: each simulated once a phase of its clocks, remembered by what it changes."""
+"""Trials of confs on jobs: each conf is simulated once per phase of Slurm's clocks, and its objectives are kept."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.slurm import Slurm
 
-Changes: TypeAlias = "tuple[tuple[str, str], ...]"  # what is not as in the conf, by gene
+Changes: TypeAlias = "tuple[tuple[str, str], ...]"  # (gene, value) of each change to the site's conf
 
 
 @dataclass(slots=True)
 class Budget:
-    """How many simulations may be made, until when."""
+    """The greatest number of simulations and the time when they end; `made` counts those made."""
 
     most: int | None
     until: float
@@ -39,7 +39,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Trials:
-    """The jobs and the machine on which confs are tried."""
+    """The jobs and the machine on which confs are tried, and the objectives known so far."""
 
     policy: Slurm
     workload: Workload
@@ -52,21 +52,21 @@ class Trials:
     known: dict[Changes, Floats] = field(default_factory=dict)
 
     def values(self, changes: Changes) -> Floats:
-        """Return phases × objectives of a conf."""
+        """Return the objectives of a conf, as an array of phases × objectives."""
         if changes not in self.known:
             self.known[changes] = np.array([self._run(changes, phase) for phase in self.phases])
         return self.known[changes]
 
     def mean(self, changes: Changes) -> Floats:
-        """Return the objectives of a conf, the mean of its phases."""
+        """Return the objectives of a conf, means over the phases."""
         return np.asarray(self.values(changes).mean(axis=0))
 
     def spread(self, changes: Changes) -> Floats:
-        """Return how far apart its phases are."""
+        """Return the greatest minus the least value of each objective over the phases."""
         return np.asarray(np.ptp(self.values(changes), axis=0))
 
     def _run(self, changes: Changes, phase: int) -> list[float]:
-        # Later by a phase: the first backfill pass, and the seconds of the epoch by which passes round.
+        # A phase delays the first backfill pass and the epoch, to whose seconds passes round their times.
         self.budget.made += 1
         base = self.policy
         accounts = None if base.assoc is None else with_limits(base.assoc, dict(changes))
@@ -79,5 +79,5 @@ class Trials:
         return [float(getattr(row, name)) for name in self.objectives]
 
     def on(self, workload: Workload) -> Trials:
-        """Return the same on other jobs; their simulations count in the same budget."""
+        """Return trials on other jobs, with the same budget and nothing known yet."""
         return replace(self, workload=workload, known={})

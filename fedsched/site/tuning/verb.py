@@ -1,4 +1,4 @@
-"""`fs.tune`: the parameters of a site's slurm.conf searched on its own log."""
+"""`fs.tune`: a search of the parameters of a site's slurm.conf on its own log."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.site.tuning.trials import Changes
 
-SEARCHED = 0.7  # of the budget; the rest makes the found confs small and checks them
+SEARCHED = 0.7  # share of the budget; the rest drops needless changes and checks the confs
 USUAL_SIMULATIONS = 600
-PERIOD = 60  # seconds over which phases are spread: most clocks of Slurm have it, or a part of it
+PERIOD = 60  # seconds over which phases are spread: most of Slurm's clocks have this period, or a fraction of it
 SOUGHT = tuple(metric.name for metric in METRICS if metric.name not in MAXIMISED | NOT_SOUGHT)
 
 
 def genes_of(policy: Slurm, asked: Iterable[str] | Mapping[str, tuple[int, int] | None] | None) -> tuple[Gene, ...]:
-    """Return the genes that are asked for, with their limits where these are given; of none those that matter."""
+    """Return the genes of these names, with their bounds if given; without names, all that matter under the policy."""
     if asked is None:
         usual = (gene for gene in GENES.values() if not gene.seldom or value_in(policy.conf, gene.name) != gene.usual)
         return (*(gene for gene in usual if _matters(gene, policy)), *limits_that_stand(policy))
@@ -114,37 +114,36 @@ def tune(
     reading: Reading = USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
-    """Return the front of slurm.confs that a search finds on a log, each as what it changes in the site's own.
+    """Return a Pareto front of slurm.confs that a search finds on a log, each as changes to the site's own.
 
     Parameters
     ----------
     conf
-        A slurm.conf, or its path, or that of a dump's folder; or `policies.Slurm` of it, with its accounts and clocks
-        of its own.
+        A slurm.conf, its path, or the path of a dump's folder; or `policies.Slurm`, with its own accounts.
     log
         Jobs as they were submitted.
     federation
-        The machine; that of the slurm.conf when not given.
+        The machine; by default that of the slurm.conf.
     objectives
-        Metrics to be made small.
+        Metrics to minimise.
     genes
-        Names of `fedsched.site.tuning.GENES`, a mapping with limits where these are given:
-        {"bf_max_job_test": (50, 2000)}; and limits of jobs of QOS, as "normal/MaxJobsPerUser". By default all that
-        matter for this conf; of limits, those that it sets.
+        Names of `fedsched.site.tuning.GENES`, or a mapping from names to bounds (or None):
+        {"bf_max_job_test": (50, 2000)}. Limits on jobs of a QOS are genes too, as "normal/MaxJobsPerUser". By default
+        all parameters that matter for this conf, and the limits that are set.
     simulations, seconds
-        The budget: how many simulations may be made, and for how long. 600 simulations when neither is given.
+        The budget: the greatest number of simulations, and of seconds. 600 simulations if neither is given.
     phases
-        With how many phases of the clocks each conf is judged: single starts hang on them.
+        The number of phases of Slurm's clocks with which each conf is simulated: single starts depend on them.
     check
-        The share of the log, its end, that the search does not see and on which what it found is checked; 0: none.
+        The share at the end of the log that the search does not see; the found confs are checked on it. 0: no check.
     seed
-        Of the search.
+        The seed of the search.
     assoc, completing
-        As for `policies.Slurm`, where a conf is given.
+        As for `policies.Slurm`, if a conf is given.
     sharing
-        "block": jobs share nodes, as `simulate` has it of Slurm's scheduler.
+        "block": jobs share nodes, as in `simulate` with Slurm's scheduler.
     progress
-        Called with (simulations made, simulations in all; 0 where only seconds count).
+        Called with (simulations made, simulations in all; 0 if only seconds are limited).
     """
     begun = time.monotonic()
     policy = _policy(conf, assoc, completing)
@@ -216,7 +215,7 @@ def _objectives(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _parts(log: Workload, check: float) -> tuple[Workload, Workload | None]:
-    """Return the jobs to tune on, and those to check on."""
+    """Return the jobs to search on, and the later jobs to check on (None if check=0)."""
     if not is_number(check) or not 0.0 <= check < 1.0:
         raise ValueError(f"tune: check={check!r} must be from 0 to below 1.")
     jobs = log.sorted()

@@ -63,7 +63,7 @@ class Explained:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return the rows of the records whose starts are compared."""
+        """Return the rows of the compared starts in the records."""
         return self.plain.problem.rows[self.plain.problem.compared]
 
     @property

@@ -1,4 +1,4 @@
-"""The commands that a dump is made of: each only reads, and its output is one file of the folder."""
+"""The commands that make a dump: each only reads, and its output becomes one file of the folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SINCE = "now-28days"
 MANIFEST = "dump.txt"
-# What is asked of each job; a Slurm that does not know some of it is not asked for that.
+# The fields of sacct that are asked for; those that a Slurm does not know are left out.
 FIELDS = (
     "JobIDRaw", "JobID", "Cluster", "Partition", "User", "Account", "QOS", "JobName", "Submit", "Eligible", "Start",
     "End", "ElapsedRaw", "TimelimitRaw", "State", "AllocCPUS", "ReqCPUS", "NNodes", "ReqTRES", "AllocTRES", "Priority",
@@ -30,7 +30,7 @@ FIELDS = (
 NEEDED = ("JobIDRaw", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "State", "NNodes")
 RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
 SHARES, QUEUE, STATES = "shares.txt", "queue.txt", "states.txt"
-# Not parted by bars: features that a job asks for, `a|b`, and what people write of nodes may have them.
+# Cells are separated by tabs, not bars: requested features, `a|b`, and texts about nodes may have bars in them.
 PARTED, BAR = "\t", "|"
 QUEUED = PARTED.join(f"%{letter}" for letter in "iPuTrQVeSlDaqEfvNyCnxbW")
 STANDING = PARTED.join(f"%{letter}" for letter in "NPTEH")
@@ -38,7 +38,7 @@ RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
 
 
 def mark_in(text: str) -> str:
-    """Return what parts the cells of a table of a dump: tabs, or bars as in older dumps."""
+    """Return what separates the cells of a dump's table: tabs, or bars in older dumps."""
     return PARTED if PARTED in text else BAR
 
 
@@ -54,7 +54,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """Return the part of a dump that it is: its file without the suffix."""
+        """Return the name of its part of the dump: the file without the suffix."""
         return self.file.partition(".")[0]
 
 
@@ -69,11 +69,11 @@ def commands_of(
     Parameters
     ----------
     since
-        From when on jobs and events are asked for, as Slurm reads times: 2027-01-12, or now-28days.
+        The earliest time of jobs and events, as Slurm reads times: 2027-01-12, or now-28days.
     fields
-        What is asked of each job.
+        The fields of sacct to ask for.
     without
-        The parts that are left out: "shares", "events", …; "config", "partitions", "nodes" and "jobs" are needed.
+        The parts to leave out: "shares", "events", …; "config", "partitions", "nodes" and "jobs" are needed.
     """
     if not re.fullmatch(r"[\w:+.-]{1,40}", since, re.ASCII):
         raise ValueError(f"since={since!r} must be a time as Slurm reads it: 2027-01-12, 2027-01-12T08:00:00, {SINCE}.")
@@ -105,7 +105,7 @@ def commands_of(
 
 
 def script(since: str = SINCE, *, without: Collection[str] = ()) -> str:
-    """Return a shell script that makes the same dump where fedsched is not at hand."""
+    """Return a shell script that makes the same dump without fedsched."""
     lines = [
         "#!/bin/sh",
         "# Reads what Slurm tells of a cluster into a new folder; changes nothing. usage: sh dump.sh FOLDER",

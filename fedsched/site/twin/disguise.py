@@ -1,4 +1,4 @@
-"""Names of people, accounts and jobs exchanged for others before they are written: the same ones for the same salt."""
+"""Names of people, accounts and jobs are replaced before they are written: the same salt gives the same names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fedsched.site.twin.commands import BAR, CONFIG, JOBS, QUEUE, mark_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# What each column of a table, or word of a record, names: a letter begins what stands in its place.
+# What each column of a table, or word of a record, names: replacements begin with this letter.
 KINDS = {
     "user": "u", "userid": "u", "users": "u", "owner": "u", "reasonsetby": "u",
     "account": "a", "accounts": "a", "parentname": "a", "par name": "a", "def acct": "a", "allowaccounts": "a",
     "denyaccounts": "a", "groupid": "g", "allowgroups": "g", "group": "g", "groups": "g",
     "jobname": "j", "name": "j",
 }  # fmt: skip
-# What is left out whole: texts of people, and paths.
+# Columns that are left out: texts written by people, and paths.
 GONE = ("reason", "comment", "workdir", "stderr", "stdin", "stdout", "command", "mailuser", "extra")
 KEPT = ("", "root", "all", "none", "n/a", "(null)", "unknown", "parent")
 # The parameters that scheduling depends on; all others of a configuration name hosts, paths and people.
@@ -30,13 +30,13 @@ DECISIVE = names_of(GLOBAL, *(one for one in Standing if one is not Standing.IGN
 OF_CONFIG = re.compile(
     rf"(?:{'|'.join(DECISIVE)}|(?:Priority|Scheduler|Select|Preempt)\w*|MinJobAge)(?:\[\d+\])?\s*=", re.IGNORECASE
 )
-PATH = re.compile(r"(=\s*)/.*")  # of a program: that there is one is kept
+PATH = re.compile(r"(=\s*)/.*")  # a program's path is hidden; that there is one is kept
 OF_SLURM = re.compile(r"(?:None|Priority|Resources|[A-Z][A-Za-z]*Limit\w*|[A-Z]\w+)")
 _WORD = re.compile(r"(^|\s)([A-Za-z]+)=(\S*)")
 
 
 class Disguise:
-    """Other names, by a salt that only the site knows."""
+    """Replacements of names, by a salt that only the site knows."""
 
     def __init__(self, salt: str) -> None:
         if not salt:
@@ -45,7 +45,7 @@ class Disguise:
         self._known: dict[tuple[str, str], str] = {}
 
     def name(self, kind: str, text: str) -> str:
-        """Return what stands in a name's place; what is no name of anybody's stays."""
+        """Return the replacement of a name; words that name no person or account, as "root" or "none", stay."""
         if text.strip().lower() in KEPT:
             return text
         found = self._known.get((kind, text))
@@ -55,7 +55,7 @@ class Disguise:
         return found
 
     def lines(self, file: str, lines: Iterable[str]) -> Iterator[str]:
-        """Give the lines of a file of the dump with other names in them."""
+        """Yield the lines of a file of the dump with names replaced."""
         if file == CONFIG:
             kept = (one for one in lines if OF_CONFIG.match(one) or one.startswith("Configuration data"))
             yield from (PATH.sub(r"\1/program", one) for one in kept)
@@ -72,21 +72,21 @@ class Disguise:
                 yield self._record(line)
 
     def _row(self, file: str, header: list[str], line: str, mark: str) -> str:
-        # The command line stands last, whatever bars are in it.
+        # The command line is the last column, and may have bars in it.
         cells = line.rstrip("\n").split(mark, len(header) - 1)
         for k, name in enumerate(header[: len(cells)]):
             text = cells[k]
             if name == "submitline":
                 cells[k] = _asked(text)
-            elif name == "reason":  # of a job Slurm's own word, of a node what somebody wrote
+            elif name == "reason":  # a job's reason is Slurm's own word, a node's is text of an administrator
                 known = file in (JOBS, QUEUE) and OF_SLURM.fullmatch(text.strip("()"))
                 cells[k] = text if known else ""
             elif name == "state":
-                cells[k] = text.partition(" by ")[0]  # by whom a job was cancelled is nobody's business
+                cells[k] = text.partition(" by ")[0]  # CANCELLED by a user's number
             elif name in GONE:
                 cells[k] = ""
             elif kind := self._kind(file, name):
-                indent = text[: len(text) - len(text.lstrip())]  # by which a tree says who stands in whom
+                indent = text[: len(text) - len(text.lstrip())]  # shows the depth in the tree of accounts
                 cells[k] = indent + ",".join(self.name(kind, one) for one in text.strip().split(","))
         return mark.join(cells) + "\n"
 
@@ -106,13 +106,13 @@ class Disguise:
                 return f"{before}{word}={','.join(names)}"
             return match[0]
 
-        # A reason has blanks in it, and stands before a time in brackets or at the end.
+        # These texts have blanks in them: they end before the next word with "=", or with the line.
         line = re.sub(r"(^|\s)(Reason|Comment|Extra)=.*?(?=\s[A-Z]\w*=|\s*$)", r"\1\2=", line.rstrip("\n"))
         return _WORD.sub(other, line) + "\n"
 
 
 def _asked(text: str) -> str:
-    """Return a command line with nothing in it but what decides when a job starts; other words become plain ones."""
+    """Return a command line with only the options that decide when a job starts; names in them are replaced."""
     if not text.strip():
         return ""
     asked = asked_in(text)

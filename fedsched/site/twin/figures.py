@@ -1,4 +1,4 @@
-"""What recorded and simulated starts come to: waits, their moving average, nodes in use, all by kinds of jobs."""
+"""Figures of recorded and simulated starts: waits, their moving averages, nodes in use, and figures by kind of job."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Averages:
 
     @property
     def error(self) -> float:
-        """Return the mean absolute percentage error of the simulated one, as a share; NaN where nobody waited."""
+        """Return the mean absolute percentage error of the simulated average, as a share; NaN if no job waited."""
         known = self.recorded > 0
         if not known.any():
             return float("nan")
@@ -54,7 +54,7 @@ class Averages:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """How many nodes were in use, in the mean of each stretch of time; days since the dump's beginning."""
+    """The mean number of nodes in use in each interval; days since the dump's beginning."""
 
     days: Column
     recorded: Column
@@ -63,7 +63,7 @@ class InUse:
 
 
 def waits(replay: Replayed) -> tuple[Column, Column]:
-    """Return how long each compared job waited, on record and here, from its submission on."""
+    """Return how long each compared job waited since its submission, recorded and simulated, in seconds."""
     problem = replay.problem
     submit = replay.site.records.submit[problem.rows] - replay.site.zero
     mine = problem.compared
@@ -71,13 +71,13 @@ def waits(replay: Replayed) -> tuple[Column, Column]:
 
 
 def quantiles(replay: Replayed) -> dict[float, float]:
-    """Return quantiles of by how many seconds the compared jobs begin later here; of those that begin at all."""
+    """Return quantiles of the delay of simulated starts in seconds, over the compared jobs that start."""
     later = replay.later[np.isfinite(replay.later)]
     return {share: float(np.quantile(later, share)) if later.size else float("nan") for share in QUANTILES}
 
 
 def signs(replay: Replayed) -> tuple[float, float]:
-    """Return which shares of the compared jobs begin earlier, and later, by more than counts as equal."""
+    """Return the shares of the compared jobs that start earlier, and later, than what counts as equal."""
     interval = replay.site.interval
     if not replay.later.size:
         return 0.0, 0.0
@@ -85,7 +85,7 @@ def signs(replay: Replayed) -> tuple[float, float]:
 
 
 def averages(replay: Replayed) -> Averages:
-    """Return the moving averages of waits: of two weeks, or of a seventh of a dump that is shorter than eight."""
+    """Return the moving averages of waits over two weeks, or over a seventh of the dump's span if that is shorter."""
     site = replay.site
     recorded, simulated = waits(replay)
     begun = replay.problem.start[replay.problem.compared] - site.begin
@@ -107,7 +107,7 @@ def _means(values: Column, first: NDArray[np.int64], last: NDArray[np.int64]) ->
 
 
 def in_use(replay: Replayed) -> InUse:
-    """Return the nodes in use through the dump's span, on record and here."""
+    """Return the nodes in use over the dump's span, recorded and simulated."""
     site, problem = replay.site, replay.problem
     ends = np.where(np.isnan(site.records.end[problem.rows]), np.inf, site.records.end[problem.rows] - site.zero)
     tasks = problem.workload.tasks.astype(np.float64)
@@ -120,7 +120,7 @@ def in_use(replay: Replayed) -> InUse:
 
 
 def _mean_load(start: Column, end: Column, tasks: Column, edges: Column) -> Column:
-    """Return the mean of the tasks that run between each two edges."""
+    """Return the mean number of tasks that run between each two consecutive edges."""
     ran = ~np.isnan(start)
 
     def area(times: Column, weights: Column) -> Column:
@@ -168,7 +168,7 @@ def _grouped(replay: Replayed, names: list[str], which: NDArray[np.int64]) -> li
 
 
 def _sizes(nodes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return classes of sizes: 1, 2 to 4, 5 to 16, 17 to 64, … nodes."""
+    """Return the names of size classes (1, 2 to 4, 5 to 16, … nodes), and the class of each job."""
     limits = [1]
     while limits[-1] < nodes.max(initial=1):
         limits.append(limits[-1] * 4)
@@ -180,7 +180,7 @@ def _sizes(nodes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _classes(replay: Replayed, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return classes of users by the node-hours of their recorded runs."""
+    """Return the names of user classes by node-hours of recorded runs, and the class of each job's user."""
     records = replay.site.records
     run = np.nan_to_num(records.end - records.start, nan=0.0)
     used = np.bincount(records.user, weights=run * records.nodes)

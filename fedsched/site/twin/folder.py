@@ -1,4 +1,4 @@
-"""The folder of a dump: which files it has, of when it is, and from when on jobs are in it."""
+"""The folder of a dump: its files, when it was taken, and the earliest time of its jobs."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Dump:
             raise TwinError(f"{self.path(MANIFEST)}: it is of another version; dump anew with this one.")
 
     def path(self, file: str) -> Path:
-        """Return where a file of the dump is."""
+        """Return the path of a file of the dump."""
         return self.folder / file
 
     def has(self, file: str) -> bool:
-        """Return whether a part of the dump is there."""
+        """Return whether the dump has a file."""
         return self.path(file).is_file()
 
     def text(self, file: str) -> str:
-        """Return what a command printed."""
+        """Return the text of a file: what its command printed."""
         return read_text(self.path(file))
 
     @cached_property
     def taken(self) -> float:
-        """Return when it was taken, by the clock of the cluster: seconds from 1970 on, as the wall shows them."""
+        """Return when it was taken: the cluster's wall-clock time in seconds from 1970 on."""
         match = _TAKEN.search(self.text(CONFIG))
         moment = None if match is None else wall_time_of(match[1])
         if moment is None or math.isnan(moment.seconds):
@@ -61,7 +61,7 @@ class Dump:
 
     @cached_property
     def since(self) -> float:
-        """Return from when on jobs were asked for, on the same clock."""
+        """Return the earliest time of the jobs asked for, on the same clock."""
         match = re.search(r"^since (.*)$", self.text(MANIFEST), re.MULTILINE)
         said = match[1].strip() if match else ""
         if ago := _AGO.fullmatch(said):
@@ -73,5 +73,5 @@ class Dump:
 
 
 def opened(folder: str | PathLike[str] | Dump) -> Dump:
-    """Return the dump in a folder."""
+    """Return the dump in a folder; a dump is returned as it is."""
     return folder if isinstance(folder, Dump) else Dump(Path(folder))

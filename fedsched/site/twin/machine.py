@@ -1,4 +1,4 @@
-"""The machine of a dump, and its scheduler's settings: what `scontrol show` prints, as a slurm.conf would say it."""
+"""The machine of a dump and its scheduler's settings, read from the output of `scontrol show` like a slurm.conf."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What jobs run on, and the settings by which Slurm gives it to them."""
+    """The nodes that jobs run on, and the settings by which Slurm allocates them."""
 
     conf: SlurmConf
     federation: Federation
 
     @property
     def shared(self) -> bool:
-        """Return whether several jobs may have one node."""
+        """Return whether several jobs may share a node."""
         select = said_or_usual(self.conf, "SelectType")
         whole = [
             line.words.get("oversubscribe", line.words.get("shared", "")).lower().startswith("exclusive")
@@ -36,7 +36,7 @@ class Machine:
 
 
 def machine_of(dump: Dump, changes: Mapping[str, str] | None = None) -> Machine:
-    """Return the machine of a dump; `changes` are parameters in place of its own, by name in small letters."""
+    """Return the machine of a dump; `changes` replace parameters of its configuration, by name in small letters."""
     try:
         conf = read_slurm_conf(dump.folder)
     except FederationError as error:

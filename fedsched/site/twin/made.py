@@ -1,7 +1,7 @@
-"""A made dump: files as Slurm's commands print them, of a cluster that is none, with all that sites have in them.
+"""A made dump: files as Slurm's commands print them, of a synthetic cluster, with the troubles of real sites.
 
-Its starts are those of a policy of fedsched's under facts that the files tell: holds, dependencies, runs that were
-begun anew, nodes that went down, maintenance. So a replay under that policy with these facts given finds every start.
+The recorded starts are those of a policy of fedsched under facts that are in the files: holds, dependencies, requeued
+runs, nodes that went down, maintenance. A replay under that policy with these facts given therefore finds every start.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-ROUNDS = 8  # in which what follows from others' ends settles
+ROUNDS = 8  # simulations at most until the times that depend on other jobs' ends no longer change
 
 
 def made_dump(
@@ -62,7 +62,7 @@ def made_dump(
     steps: bool | None = None,
     seed: int = 0,
 ) -> Path:
-    """Write a made dump into a new folder, and return that.
+    """Write a made dump into a new folder, and return its path.
 
     Parameters
     ----------
@@ -70,28 +70,28 @@ def made_dump(
         A new one.
     kind
         "plain": one queue. "cerit": many queues that share nodes, by how long jobs run. "ub": QOS, accounts and
-        faculties with limits. What is not given of the following is as that kind has it.
+        faculties with limits. `endless`, `letters`, `others` and `steps` are those of the kind if None.
     jobs, nodes, load
-        How many jobs, on how many nodes, and how much of these they need.
+        The number of jobs, the number of nodes, and the load that the jobs put on these.
     policy
-        Whose starts are recorded: "slurm", by the configuration in the dump, or another policy's name.
+        The policy that makes the recorded starts: "slurm", with the dump's configuration, or another policy's name.
     troubles
-        Whether there are holds, dependencies, requeues, cancellations, nodes that go down and a reservation; those
-        that the policy has.
+        Whether there are holds, dependencies, requeues, cancellations, nodes that go down and a reservation, as far
+        as the policy supports them.
     priority
         "multifactor" or "basic".
     before
-        Which part of the jobs was submitted before the dump begins; so on which nodes those ran is not told.
+        The share of the jobs that are submitted before the dump begins; the dump does not say on which nodes they ran.
     endless
-        Which part of the jobs has no limit.
+        The share of the jobs without a time limit.
     letters
-        To so many states are cut, as some sites' programs do: COMPLETIN, REQUEUE_H.
+        The length to which states are cut, as by some sites' programs: COMPLETIN, REQUEUE_H.
     others
-        Of how many other clusters the same database tells, with jobs of the same numbers on nodes of the same names.
+        The number of other clusters in the same database, with jobs of the same numbers on nodes of the same names.
     steps
-        Whether each run's steps are told of as well, as by a `sacct` without -X.
+        Whether the steps of each run are listed too, as by `sacct` without -X.
     seed
-        What is drawn follows from it.
+        The seed of all random draws.
     """
     target = Path(folder)
     if target.exists():
@@ -123,12 +123,12 @@ def made_dump(
 
 
 def _site(site: MadeSite, **given: Any) -> MadeSite:
-    """Return a kind of cluster with what is given in place of its own."""
+    """Return a kind of cluster with the given values in place of its own; None keeps its own."""
     return replace(site, **{name: value for name, value in given.items() if value is not None})
 
 
 def _settled(folder: Path, facts: Facts, federation: Federation, policy: str) -> Schedule:
-    """Return the schedule, and fill in when runs that follow others were submitted and eligible."""
+    """Return the schedule; set when runs that depend on, or are requeued after, others are submitted and eligible."""
     submit = facts.work.submit.copy()
     eligible = np.maximum(submit, facts.held)
     follows = np.flatnonzero((facts.depends >= 0) | (facts.again >= 0))
@@ -162,7 +162,7 @@ def _settled(folder: Path, facts: Facts, federation: Federation, policy: str) ->
 
 
 def _reasons(folder: Path, facts: Facts, schedule: Schedule, until: float) -> list[str]:
-    """Return why each run waited, or waits: for a limit that was full, a dependency, or whoever held it."""
+    """Return Slurm's reason why each run waited, or waits: a full limit, a dependency, a hold or the priority."""
     start, waits = schedule.start, schedule.start > facts.eligible
     moment = np.where(waits & (facts.eligible <= until), facts.eligible, np.nan)
     waiting = (facts.eligible <= until) & ~(start <= until)
@@ -178,7 +178,7 @@ def _reasons(folder: Path, facts: Facts, schedule: Schedule, until: float) -> li
 
 
 def _parts(folder: Path, facts: Facts) -> list[list[Part]]:
-    """Return what each run takes of the limits of QOS and accounts."""
+    """Return for each run what it takes of the limits of QOS and accounts."""
     accounts = Associations.read(folder / commands.ACCOUNTS, folder / commands.QOS)
     parts = Parts(accounts, {one.name: one.qos for one in facts.site.queues})
     labels, nodes = labels_of(facts), facts.work.tasks.tolist()

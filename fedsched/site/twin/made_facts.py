@@ -1,4 +1,4 @@
-"""What is decided of a made dump's jobs before any policy is asked: who asks for what where, and what befalls them."""
+"""Random facts about a made dump's jobs, drawn before scheduling: users, limits, queues, holds, cancellations."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ LONGEST = 86_400.0  # seconds of a job
 
 @dataclass(slots=True)
 class Facts:
-    """What is decided of the jobs beside the model's; times on the jobs' clock."""
+    """The drawn facts about the jobs, one row a run; times are on the jobs' clock."""
 
     site: MadeSite
     work: Workload
     limit: Column
     user: NDArray[np.int64]
-    quality: NDArray[np.int64]  # of the site's, as is the queue
+    quality: NDArray[np.int64]  # an index into the site's QOS, as `queue` is into its queues
     queue: NDArray[np.int64]
-    unsaid: NDArray[np.bool_]  # whose limit is that of their queue
-    held: Column  # until when; 0 = not at all
-    depends: NDArray[np.int64]  # on which row; -1 = on none
-    again: NDArray[np.int64]  # after which row's run this one is the same job's next; -1 = of none
+    unsaid: NDArray[np.bool_]  # names no limit, and gets its queue's
+    held: Column  # held until; 0 = not held
+    depends: NDArray[np.int64]  # the row that it depends on; -1 = none
+    again: NDArray[np.int64]  # the row of the same job's run before it; -1 = none
     gone: Column  # when it is cancelled in the queue; -1 = never
-    array: NDArray[np.int64]
-    part: NDArray[np.int64]  # of a heterogeneous job; -1 = none
+    array: NDArray[np.int64]  # the first row of its job array; -1 = none
+    part: NDArray[np.int64]  # its number in a heterogeneous job; -1 = none
     reserved: NDArray[np.bool_]
     calendar: tuple[Downtime, ...]
     submit: Column = field(init=False)
@@ -49,7 +49,7 @@ class Facts:
 def drawn_facts(
     site: MadeSite, work: Workload, nodes: int, rng: np.random.Generator, policy: str, *, troubles: bool
 ) -> Facts:
-    """Return what is drawn of these jobs on a kind of cluster, for a policy that keeps the facts that it knows."""
+    """Return random facts about these jobs for a kind of cluster; troubles that the policy lacks are not drawn."""
     jobs = len(work)
     runtime = np.clip(np.round(work.runtime), 1.0, LONGEST)
     limit = 60.0 * np.ceil(np.maximum(tsafrir_estimates(runtime, maximum=LONGEST, seed=1), runtime) / 60.0)
@@ -87,7 +87,7 @@ def drawn_facts(
 
 
 def _add_queues(facts: Facts, nodes: int, rng: np.random.Generator) -> None:
-    """Settle who has no limit, who is in which queue, and whose limit is that of the queue."""
+    """Draw which jobs have no time limit, the queue of each job, and which jobs get the limit of their queue."""
     site, jobs = facts.site, len(facts.work)
     if site.endless:
         facts.limit[rng.random(jobs) < site.endless] = YEAR
@@ -115,8 +115,8 @@ def _add_troubles(facts: Facts, nodes: int, rng: np.random.Generator, policy: st
     if _has(policy, "calendar"):
         span, begin = float(submit[-1]), float(np.floor(0.45 * submit[-1]))
         service = Downtime(CLUSTER, begin, begin + 14_400.0, nodes="all", kind="maintenance", name="service")
-        # On which nodes the jobs of a dump's begin are is not given: under a policy that knows nodes, an outage of some
-        # would hit other jobs in the replay.
+        # A dump does not say on which nodes jobs run as it begins. Under a policy that tells nodes apart, an outage of
+        # some nodes would hit other jobs in the replay.
         lost = f"{max(1, nodes // 8)} of all"
         down = [Downtime(CLUSTER, np.floor(at * span), np.floor(at * span) + 20_000.0, nodes=lost, kind="outage")
                 for at in (0.3, 0.6) if policy != SLURM]  # fmt: skip
@@ -124,12 +124,12 @@ def _add_troubles(facts: Facts, nodes: int, rng: np.random.Generator, policy: st
 
 
 def _has(policy: str, feature: str) -> bool:
-    """Return whether a policy has what jobs or machines may have beyond the plain model."""
+    """Return whether a policy supports a feature beyond the plain model."""
     return feature not in lacks(policy)
 
 
 def ids_of(facts: Facts) -> NDArray[np.int64]:
-    """Return a number of each run's own."""
+    """Return a unique number of each run."""
     return np.arange(1, len(facts.work) + 1) + 1000
 
 
@@ -146,7 +146,7 @@ def labels_of(facts: Facts) -> dict[str, NDArray[Any]]:
 
 
 def numbers_of(facts: Facts) -> NDArray[np.int64]:
-    """Return the number of the job that each run is of."""
+    """Return the job number of each run; runs of one job share it."""
     number = ids_of(facts).copy()
     for row in np.flatnonzero(facts.again >= 0).tolist():
         number[row] = number[facts.again[row]]
@@ -154,17 +154,17 @@ def numbers_of(facts: Facts) -> NDArray[np.int64]:
 
 
 def limit_of(facts: Facts, row: int) -> str:
-    """Return a run's limit in minutes, as Slurm has it."""
+    """Return a run's time limit in minutes, as Slurm prints it."""
     return "UNLIMITED" if facts.limit[row] >= YEAR else str(int(facts.limit[row]) // 60)
 
 
 def recorded_limit(facts: Facts, row: int) -> str:
-    """Return the limit as sacct has it: of whom names none that of the queue, without saying it."""
+    """Return the limit as sacct prints it: "Partition_Limit" if the job names none."""
     return "Partition_Limit" if facts.unsaid[row] else limit_of(facts, row)
 
 
 def called(facts: Facts, number: NDArray[np.int64], row: int) -> str:
-    """Return what Slurm calls a run's job: 17, 17_3 of an array, 17+1 of a heterogeneous one."""
+    """Return Slurm's JobID of a run: 17, 17_3 in an array, 17+1 in a heterogeneous job."""
     if (first := int(facts.array[row])) >= 0:
         return f"{number[first]}_{row - first}"
     if facts.part[row] >= 0:

@@ -1,4 +1,4 @@
-"""Files of a made dump that tell of the cluster: its configuration, nodes, queues, QOS, accounts and closed nodes."""
+"""Files of a made dump that describe the cluster: configuration, nodes, queues, QOS, accounts and downtimes."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ OF_QOS = ("GrpTRES", "GrpJobs", "MaxTRES", "MaxWall", "MaxTRESPU", "MaxJobsPU", 
 
 
 def clock(seconds: NDArray[np.float64]) -> list[str]:
-    """Return times as Slurm prints them; Unknown where there is none."""
+    """Return times as Slurm prints them; Unknown for NaN and infinity."""
     known = np.where(np.isfinite(seconds), seconds, 0).astype("int64").astype("datetime64[s]")
     texts = np.datetime_as_string(known, unit="s").tolist()
     return [text if there else "Unknown" for text, there in zip(texts, np.isfinite(seconds).tolist(), strict=True)]
 
 
 def account_of(user: int) -> str:
-    """Return in which account a user is."""
+    """Return the account of a user."""
     return f"a{user % ACCOUNTS}"
 
 
 def write_machine(folder: Path, site: MadeSite, nodes: int, booted: str, taken: str, priority: str) -> None:
-    """Write what scontrol prints of the configuration, the nodes and the queues, and sacctmgr of the QOS."""
+    """Write what scontrol prints of configuration, nodes and queues, and what sacctmgr prints of QOS."""
     weight = 500 if len(site.queues) > 1 else 0
     config = CONFIG.format(
         taken=taken, booted=booted, cluster=CLUSTER, priority=priority, enforced=site.enforced, partitions=weight
@@ -91,7 +91,7 @@ def _partition(queue: Queue, nodes: int, *, default: bool) -> str:
 
 
 def _cells(limits: Limits, columns: tuple[str, ...], nodes: int) -> str:
-    """Return limits as sacctmgr prints them, an empty cell where there is none."""
+    """Return limits as cells of sacctmgr's table, empty if there is none."""
     return "|".join(
         "" if name not in limits
         else f"cpu={CORES * int(limits[name] * nodes)}" if "TRES" in name
@@ -101,7 +101,7 @@ def _cells(limits: Limits, columns: tuple[str, ...], nodes: int) -> str:
 
 
 def write_accounts(folder: Path, site: MadeSite, users: Iterable[int], nodes: int) -> None:
-    """Write what sacctmgr prints of accounts and the users in them, each below the one that it stands in."""
+    """Write what sacctmgr prints of accounts and users, each below its parent account."""
     by_account: dict[int, list[int]] = {}
     for user in sorted(set(users), key=lambda one: (one % ACCOUNTS, one)):
         by_account.setdefault(user % ACCOUNTS, []).append(user)
@@ -131,7 +131,7 @@ def write_accounts(folder: Path, site: MadeSite, users: Iterable[int], nodes: in
 def write_closed(
     folder: Path, calendar: Iterable[Downtime], nodes: int, until: float, elsewhere: Iterable[str]
 ) -> None:
-    """Write what sacctmgr prints of nodes that were down and of reservations that are over."""
+    """Write what sacctmgr prints of nodes that were down and of past reservations."""
     events = ["Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"]
     past = ["Cluster|Name|TRES|TimeStart|TimeEnd|NodeName|Flags"]  # asked for as Start, End and NodeNames
     for one in calendar:

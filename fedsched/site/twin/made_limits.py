@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def full_limits(parts: Sequence[Sequence[Part]], start: Column, finish: Column, moment: Column) -> list[str]:
-    """Return which limit was full for each job at its moment, "" where none was.
+    """Return which limit was full for each job at a given moment, "" if none was.
 
     Parameters
     ----------
     parts
         What each job takes of which limits.
     start, finish
-        When it ran; NaN where it did not.
+        When it ran; NaN if it did not.
     moment
-        When it is asked; NaN: not at all.
+        The moment of each job; NaN: the job is skipped.
     """
     members: dict[str, list[tuple[int, float]]] = {}
     for row, taken in enumerate(parts):
@@ -46,7 +46,7 @@ def full_limits(parts: Sequence[Sequence[Part]], start: Column, finish: Column, 
 
 
 def reason_of(limit: str) -> str:
-    """Return Slurm's word for a job that waits for a limit, as `grptres=cpu of account 'a1'`."""
+    """Return Slurm's reason for a job that waits for a limit named like `grptres=cpu of account 'a1'`."""
     name, _, whose = limit.partition(" of ")
     field, _, resource = name.partition("=")
     of = "QOS" if whose.startswith("QOS") else "Assoc"

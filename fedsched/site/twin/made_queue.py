@@ -1,4 +1,4 @@
-"""The queue of a made dump: what squeue would print as the dump is taken, of who runs and who waits, and for what."""
+"""The queue of a made dump: what squeue would print as the dump is taken, of running and waiting jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST = 4_294_901_759  # priority/basic's first one
 
 
 def priorities(submit: Column, eligible: Column, points: Column, now: float, *, in_order: bool) -> NDArray[np.int64]:
-    """Return the priorities of waiting jobs: by age, queue and QOS, or in the order in which they came."""
+    """Return the priorities of waiting jobs: by age, queue and QOS, or in order of submission."""
     if in_order:
         return FIRST - np.argsort(np.argsort(submit, kind="stable"), kind="stable")
     age = np.clip((now - eligible) / OLDEST, 0.0, 1.0)
@@ -35,9 +35,9 @@ def priorities(submit: Column, eligible: Column, points: Column, now: float, *, 
 
 
 def reasons(priority: NDArray[np.int64], held: Mask, depends: Mask, full: Sequence[str], enough: Mask) -> list[str]:
-    """Return why each waiting job waits: for a limit that is full, else the first for nodes, the others for those.
+    """Return Slurm's reason why each job waits: a hold, a dependency, a full limit, nodes, or the jobs ahead of it.
 
-    A job for which enough nodes are free does not wait for nodes.
+    Of the remaining jobs, only the one of highest priority waits for nodes, and only if too few are free.
     """
     limited = np.array(["Limit" in one for one in full], dtype=np.bool_)
     free = ~held & ~depends & ~limited
@@ -50,7 +50,7 @@ def reasons(priority: NDArray[np.int64], held: Mask, depends: Mask, full: Sequen
 
 
 def node_lists(sizes: Sequence[int], bounds: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the nodes of jobs that run at the same time, each within the bounds of its queue, which are nested."""
+    """Return a node list for each of several jobs that run at once, within the bounds of its queue; bounds nest."""
     taken: set[int] = set()
     found = [""] * len(sizes)
     for k in sorted(range(len(sizes)), key=lambda k: bounds[k][1] - bounds[k][0]):

@@ -32,7 +32,7 @@ def write_jobs(
     reasons: list[str],
     elsewhere: list[str],
 ) -> None:
-    """Write what sacct prints of the runs from one time on until another, of this cluster and of those elsewhere."""
+    """Write what sacct prints of the runs between two times, of this cluster and of the clusters in `elsewhere`."""
     start, finish = schedule.start, schedule.finish
     begun = start <= until
     over = finish <= until
@@ -69,7 +69,7 @@ def write_jobs(
         lines.append("|".join(map(str, cells)))
         for step in (".batch", ".extern", ".0") if facts.site.steps and begun[row] else ():
             lines.append("|".join(map(str, (f"{cells[0]}{step}", f"{name}{step}", CLUSTER, "", "", *cells[5:]))))
-        # Theirs were submitted and ended when ours were, and needed nothing else: they must not get in between.
+        # Other clusters' jobs differ only in the cluster's name: a reader must not mix them up with these.
         lines += ["|".join(map(str, (*cells[:2], other, *cells[3:]))) for other in elsewhere]
     (folder / commands.JOBS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -77,7 +77,7 @@ def write_jobs(
 def write_queue(
     folder: Path, facts: Facts, schedule: Schedule, until: float, reasons: list[str], *, in_order: bool
 ) -> None:
-    """Write what squeue prints of who runs and who waits at a time."""
+    """Write what squeue prints of the jobs that run or wait at a time."""
     number = numbers_of(facts)
     begun, over = schedule.start <= until, schedule.finish <= until
     gone = (facts.gone >= 0) & (facts.gone <= until)

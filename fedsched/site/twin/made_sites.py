@@ -1,4 +1,4 @@
-"""What made clusters have beside their nodes: queues, qualities of service, limits, and how their records are kept."""
+"""What made clusters have beside nodes: queues, QOS, limits, and the form of their records."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Columns of sacctmgr, and what is in them: of those of TRES the share of all CPUs, else a number.
+# Columns of sacctmgr and their values: a share of all CPUs for TRES columns, else a number.
 Limits = Mapping[str, float]
 HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A partition: from which to which share of the nodes it has, and how long a job of it may run (0: any time)."""
+    """A partition: the nodes from share `first` to share `last` of all, and the longest run time (0: no limit)."""
 
     name: str
     hours: float = 0.0
@@ -26,8 +26,8 @@ class Queue:
     last: float = 1.0
     factor: int = 1  # PriorityJobFactor
     tier: int = 1
-    qos: str = "N/A"  # whose limits its jobs have
-    share: float = 1.0  # of those whom it would take and none before it took
+    qos: str = "N/A"  # its jobs keep to this QOS's limits
+    share: float = 1.0  # of the jobs that fit in it and are in no queue before it
 
     def of(self, nodes: int) -> tuple[int, int]:
         """Return the numbers of its first and last node."""
@@ -37,7 +37,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A QOS, and which share of the jobs asks for it; who asks for none has the first one."""
+    """A QOS, and the share of the jobs that ask for it; jobs that ask for none have the first one."""
 
     name: str
     priority: int = 0
@@ -49,17 +49,17 @@ class Quality:
 class MadeSite:
     """A kind of cluster."""
 
-    queues: tuple[Queue, ...] = (Queue("main"),)  # the last one takes whoever is left
+    queues: tuple[Queue, ...] = (Queue("main"),)  # the last one takes the remaining jobs
     qualities: tuple[Quality, ...] = (Quality("normal"), Quality("urgent", 100, 0.05))
     faculties: Limits | None = None  # of groups of accounts; None: there are none
     accounts: Limits = field(default_factory=dict)
     users: Limits = field(default_factory=dict)
     enforced: str = "associations"
-    widest: float = 1.0  # which share of the nodes a job may have
-    unsaid: float = 0.0  # which part of the jobs names no limit, so that its queue's is its own
-    endless: float = 0.0  # which part has none at all
-    letters: int | None = None  # to so many states are cut
-    others: int = 0  # of how many other clusters the database tells
+    widest: float = 1.0  # greatest share of the nodes that a job may have
+    unsaid: float = 0.0  # share of the jobs that name no time limit and get their queue's
+    endless: float = 0.0  # share of the jobs without a time limit
+    letters: int | None = None  # length to which states are cut
+    others: int = 0  # number of other clusters in the database
     steps: bool = False
 
     @property
@@ -70,7 +70,7 @@ class MadeSite:
     def queues_of(
         self, limit: NDArray[np.float64], tasks: NDArray[np.int64], nodes: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Return in which queue each job is: the first one that has its time and its nodes."""
+        """Return the queue of each job: the first one with enough time and nodes that also draws it by its share."""
         found = np.full(len(limit), len(self.queues) - 1)
         for k in range(len(self.queues) - 2, -1, -1):
             queue = self.queues[k]
@@ -80,7 +80,7 @@ class MadeSite:
         return found
 
     def points(self, queue: NDArray[np.int64], quality: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return what queue and QOS add to jobs' priorities, as the made configuration weighs them."""
+        """Return what queue and QOS add to jobs' priorities, by the weights of the made configuration."""
         factors = np.array([one.factor for one in self.queues]) / max(one.factor for one in self.queues)
         ranks = np.array([one.priority for one in self.qualities]) / max(1, *(one.priority for one in self.qualities))
         return np.asarray(500.0 * factors[queue] * (len(self.queues) > 1) + 500.0 * ranks[quality])
@@ -88,7 +88,7 @@ class MadeSite:
 
 SITES = {
     "plain": MadeSite(),
-    # Many queues by how long jobs run, which share nodes: short jobs go first, and long ones find fewer nodes.
+    # Many queues by run time that share nodes: short jobs go first, and long ones may use fewer nodes.
     "cerit": MadeSite(
         queues=(
             Queue("q_2h", 2, factor=100, tier=2),
@@ -103,7 +103,7 @@ SITES = {
         letters=9,
         others=2,
     ),
-    # One queue and a small one for tests; who may have how much is said by QOS, accounts and faculties.
+    # One queue and a small one for tests; QOS, accounts and faculties have limits.
     "ub": MadeSite(
         queues=(Queue("debug", 1, last=0.125, factor=2, qos="debug", share=0.3), Queue("general-compute")),
         qualities=(

@@ -1,4 +1,4 @@
-"""The jobs of a dump as a workload: what ran and waited at its beginning, what came then, and what is given."""
+"""The jobs of a dump as a workload: those that ran or waited as it begins, and later ones, with the given facts."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 SLURM = "slurm"
-FURTHER = 20_000  # passes after the last recorded one, so that whoever still waits may begin
-# What jobs and machines may have beyond the plain model, in the order in which a policy that refuses it is asked.
+FURTHER = 20_000  # backfill passes after the last recorded one, so that jobs that still wait can start
+# Features beyond the plain model, in the order in which those that a policy lacks are removed.
 FEATURES = ("after", "cancel_at", "demand", "calendar")
 CALLED = {"after": "conditions between jobs", "cancel_at": "cancellations in the queue", "demand": "demands of nodes",
           "calendar": "closed nodes and reservations"}  # fmt: skip
@@ -55,19 +55,19 @@ CALLED = {"after": "conditions between jobs", "cancel_at": "cancellations in the
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A workload on a machine under a policy; `rows` are the records that its jobs are, `start` when they began."""
+    """A workload on a machine under a policy; `rows` are the rows of its jobs in the records."""
 
     workload: Workload
     federation: Federation
     policy: Policy | Slurm
     rows: NDArray[np.int64]
-    start: Column  # recorded, on the workload's clock; NaN where it has not begun
-    compared: NDArray[np.bool_]  # whose starts are in the dump's span
+    start: Column  # recorded, on the workload's clock; NaN if the job has not started
+    compared: NDArray[np.bool_]  # which recorded starts are in the dump's span
     notes: tuple[str, ...]
 
 
 def policy_of(site: Site, policy: str | Policy | Slurm = SLURM) -> Policy | Slurm:
-    """Return a policy by its name; "slurm" is that of the dump's own configuration, by its own accounts."""
+    """Return a policy by its name; "slurm" is Slurm's scheduler with the dump's own configuration and accounts."""
     if isinstance(policy, str) and policy.lower() == SLURM:
         try:
             return Slurm(site.machine.conf, assoc=site.accounts, epoch=int(site.zero))
@@ -82,20 +82,20 @@ def is_slurm(policy: str | Policy | Slurm) -> bool:
 
 
 def keeps_limits(site: Site, policy: str | Policy | Slurm) -> bool:
-    """Return whether a policy itself keeps the limits of QOS and accounts, so that nobody needs to be told of them."""
+    """Return whether a policy enforces the limits of QOS and accounts itself."""
     chosen = policy_of(site, policy)
     return isinstance(chosen, Slurm) and are_enforced(chosen)
 
 
 def lacks(policy: str | Policy | Slurm) -> tuple[str, ...]:
-    """Return which features of jobs and machines a policy does not have."""
+    """Return which features of jobs and machines a policy does not support."""
     if not is_slurm(policy):
         return ()
     return tuple(feature for feature in FEATURES if _refused(feature))
 
 
 def _refused(feature: str) -> bool:
-    """Return whether Slurm's policy refuses a feature, by asking it to simulate one job that has it."""
+    """Return whether Slurm's policy refuses a feature, by checking two jobs that have it."""
     line = Line("here", {"nodename": "n1"})
     conf = SlurmConf("here", {"prioritytype": "priority/basic"}, {"n1": line}, {}, {})
     federation = federation_of(conf)
@@ -113,7 +113,7 @@ def _refused(feature: str) -> bool:
 
 
 def policy_in(folder: Path, policy: str, *, zero: int) -> str | Slurm:
-    """Return a policy by its name, for the machine of a dump whose jobs are not there yet."""
+    """Return a policy by its name, for a dump without jobs: made dumps need it before their jobs are written."""
     if policy != SLURM:
         return policy
     dump = Dump(folder)
@@ -128,22 +128,21 @@ def problem_of(
     given: Collection[str] = (),
     federation: Federation | None = None,
 ) -> Problem:
-    """Return what is simulated.
+    """Return the workload, machine and policy that a replay simulates.
 
-    Runs that were on nodes as the dump begins are there from their own starts on; who waited then may begin from then
-    on, in the order of submits. Whoever still runs as the dump ends runs to its limit, whoever still waits asks for
-    what it asks.
+    Jobs that ran as the dump begins start at their recorded times. Jobs that waited then may start from then on, in
+    order of submission. Jobs that still run as the dump ends run to their time limits, as do jobs that still wait.
 
     Parameters
     ----------
     site
         What a dump says.
     policy
-        By which rules.
+        "slurm", another policy's name, or a policy.
     given
-        Which recorded facts are taken as given, of `fedsched.site.twin.replay_facts.GIVENS`.
+        The recorded facts to take as given, of `fedsched.site.twin.replay_facts.GIVENS`.
     federation
-        In place of the dump's own machine.
+        A machine in place of the dump's own.
     """
     records, chosen = site.records, policy_of(site, policy)
     machine = open_to_all(site.federation if federation is None else federation)
@@ -191,7 +190,7 @@ def problem_of(
         name=site.machine.conf.name,
         nodes=machine.nodes,
     )  # fmt: skip
-    # A job that came and went within a second was never in any queue.
+    # A job cancelled in the second of its submission was never in a queue.
     kept = ~(records.gone & (cancel < 0))
     rows = np.flatnonzero(kept)
     workload, machine = fitted(whole.take(rows), machine, chosen, notes)
@@ -215,9 +214,10 @@ def problem_of(
 def _within_limits(
     site: Site, policy: Slurm, workload: Workload, rows: NDArray[np.int64], notes: list[str]
 ) -> tuple[NDArray[np.int64], Slurm]:
-    """Return which jobs stay, and the policy that lets in those that began though a limit of today has no room.
+    """Return which jobs stay, and the policy that admits jobs which alone exceed a limit of today but did start.
 
-    A run that never began would wait for such a limit for ever. On shared nodes, limits count the CPUs of jobs.
+    Jobs that alone exceed a limit and never started are dropped: they would wait for ever. On shared nodes, limits
+    count the CPUs of jobs.
     """
     records = site.records
     if site.machine.shared:
@@ -236,21 +236,21 @@ def _within_limits(
 
 
 def _in_step(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
-    """Return Slurm's policy as the dump begins: who waited then has his age, and clocks may be the record's."""
+    """Return Slurm's policy as the dump begins: waiting jobs keep their ages; `clocks` takes the recorded clocks."""
     given = _recorded_clocks(site, policy) if clocks else policy.clocks
     ensemble = 1 if clocks else policy.ensemble
     return replace(policy, clocks=given, aged=_ages(site, waited, begin), ensemble=ensemble)
 
 
 def _ages(site: Site, waited: NDArray[np.bool_], begin: Column) -> dict[int, float]:
-    """Return how long who waited as the dump begins had been eligible by the time from which on he may begin here."""
+    """Return the ages in seconds of jobs that waited as the dump begins: from eligible to their earliest start."""
     seconds = begin - (site.records.eligible - site.zero)
-    rows = np.flatnonzero(waited & (seconds > 0.0))  # none where nobody tells since when it was eligible
+    rows = np.flatnonzero(waited & (seconds > 0.0))  # no age if the time of eligibility is unknown
     return dict(zip(site.records.id[rows].tolist(), seconds[rows].tolist(), strict=True))
 
 
 def _recorded_clocks(site: Site, policy: Slurm) -> Clocks:
-    """Return passes when the record has them, and before the dump as often as the policy makes them."""
+    """Return clocks with the recorded backfill passes, and with regular passes before and after them."""
     passes = passes_of(site)
     interval = site.interval
     before = np.arange(0.0, float(passes.min(initial=site.begin)), interval)
@@ -263,7 +263,7 @@ def _recorded_clocks(site: Site, policy: Slurm) -> Clocks:
 
 
 def _last_tick_before(site: Site, policy: Slurm) -> float | None:
-    """Return when usage was last aged before second 0: in step with slurmctld's start; None where nobody tells that."""
+    """Return when usage was last decayed before second 0, in step with slurmctld's start; None if that is unknown."""
     if (booted := _booted(site)) is None or not policy.priority.multifactor:
         return None
     period = policy.priority.calc_period
@@ -271,7 +271,7 @@ def _last_tick_before(site: Site, policy: Slurm) -> float | None:
 
 
 def _main_passes(site: Site, policy: Slurm) -> tuple[float, ...] | None:
-    """Return when the main scheduler looked at all jobs: in step with slurmctld's start, as far as anybody tells."""
+    """Return the times of the main scheduler's full passes, in step with slurmctld's start; None if that is unknown."""
     interval = policy.parameters.numbers["sched_interval"]
     if (booted := _booted(site)) is None or interval <= 0:
         return None
@@ -279,13 +279,16 @@ def _main_passes(site: Site, policy: Slurm) -> tuple[float, ...] | None:
 
 
 def _booted(site: Site) -> float | None:
-    """Return at which second of the jobs slurmctld came up; None where nobody tells."""
+    """Return when slurmctld started, in seconds of the jobs' clock; None if unknown."""
     booted = wall_time_of(site.machine.conf.parameters.get("boot_time", "Unknown"))
     return None if booted is None or np.isnan(booted.seconds) else booted.seconds - site.zero
 
 
 def _sizes(site: Site, policy: Policy | Slurm, notes: list[str]) -> dict[str, NDArray[np.int64]] | None:
-    """Return for how many nodes runs asked, where Slurm's priorities count these and not how many they had."""
+    """Return the requested numbers of nodes where they differ from the allocated ones; None if nothing uses them.
+
+    Slurm's multifactor priority counts the requested nodes.
+    """
     records = site.records
     if not isinstance(policy, Slurm) or not policy.priority.multifactor or policy.priority.size == 0:
         return None
@@ -311,7 +314,7 @@ def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _labels(site: Site, machine: Federation, given: Collection[str], notes: list[str]) -> dict[str, NDArray[Any]]:
-    """Return the labels that mean something to the machine."""
+    """Return the jobs' labels that the machine knows; a reservation's name becomes the one that the job means."""
     labels = {name: values for name, values in site.records.labels.items() if name != "name"}
     known = {"", *(one.name for one in machine.partitions)}
     strange = [name for name in dict.fromkeys(labels["partition"].tolist()) if name not in known]
@@ -341,7 +344,7 @@ def _labels(site: Site, machine: Federation, given: Collection[str], notes: list
 def fitted(
     workload: Workload, federation: Federation, policy: Policy | Slurm, notes: list[str]
 ) -> tuple[Workload, Federation]:
-    """Return jobs and machine without what the policy does not have, and say so by name."""
+    """Return jobs and machine without the features that the policy does not support; `notes` get a line for each."""
     for feature in lacks(policy):
         if feature == "calendar" and federation.calendar:
             notes.append(_given_up(feature, workload, federation))

@@ -1,4 +1,4 @@
-"""What of a dump may be taken as given in a replay: recorded facts other than a job's own start, by name."""
+"""The recorded facts that a replay may take as given, by name; a job's own start is never one of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-# By name, in the order in which a report gives them, and what is then taken from the record.
+# Each fact's name, in the order of reports, and what is taken from the record.
 GIVENS = {
     "clocks": "when backfill passes took place that started a job, when usage was aged, when main passes were",
     "node down": "when nodes were down or drained",
@@ -33,21 +33,22 @@ GIVENS = {
 }
 BEFORE, LIMIT = "submitted before the dump", "limit reached"
 JITTER = 1.0  # seconds by which Slurm's times of one event may differ
-# What a reason must hold for its limit to be one of nodes rather than of jobs.
+# Words in a reason that tell a limit on nodes or other resources from a limit on the number of jobs.
 OF_SIZES = ("cpu", "node", "tres", "mem", "gres", "billing")
 
 
 def usual(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
-    """Return the facts that a replay takes as given where nobody says otherwise: those that tell anything here.
+    """Return the facts that a replay takes as given by default: those that matter for this dump.
 
-    Clocks are given to Slurm's own scheduler alone, and what limits did to whoever does not keep them himself.
+    Clocks are given only to Slurm's own scheduler. Effects of limits are given only to policies that do not enforce
+    limits.
     """
     left = {BEFORE, *(() if clocks else ("clocks",)), *(() if limits else (LIMIT,))}
     return tuple(name for name in GIVENS if name not in left and matters(site, name))
 
 
 def known_givens(given: Collection[str]) -> tuple[str, ...]:
-    """Return the facts of these names, in the order in which they are given."""
+    """Return these names in the order of `GIVENS`; raise if one is unknown."""
     for name in given:
         if name not in GIVENS:
             raise unknown_name("fact to take as given", name, GIVENS)
@@ -66,7 +67,7 @@ def matters(site: Site, name: str) -> bool:
 
 
 def subjects(site: Site, name: str) -> Mask:
-    """Return of which runs a fact is: those that are told something themselves where it is given."""
+    """Return the runs that a fact is about: taking it as given tells something about these runs themselves."""
     records = site.records
     begun = np.where(np.isnan(records.begin), records.submit, np.maximum(records.begin, records.submit))
     later = records.eligible > begun + JITTER
@@ -92,13 +93,13 @@ def subjects(site: Site, name: str) -> Mask:
 
 
 def released(site: Site) -> Mask:
-    """Return which runs were held by whomever, as Slurm says, until they were eligible."""
+    """Return which runs were held until they were eligible, by Slurm's reason JobHeld…."""
     by_somebody = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
     return by_somebody & subjects(site, "held")
 
 
 def begins_of(site: Site, given: Collection[str]) -> Column:
-    """Return when each run may begin at the earliest, on the jobs' clock; 0 = as soon as it is submitted."""
+    """Return the earliest start of each run, on the jobs' clock; 0 = as soon as it is submitted."""
     records, zero = site.records, site.zero
     begin = np.where(np.isnan(records.begin), 0.0, records.begin - zero)
     waited = (records.submit < site.since) & ~(records.start < site.since)
@@ -116,9 +117,9 @@ def begins_of(site: Site, given: Collection[str]) -> Column:
 
 
 def passes_of(site: Site) -> Column:
-    """Return when backfill passes took place that started a job, as the jobs' own flags tell; seconds of the jobs.
+    """Return the times of backfill passes that started a job, by the jobs' flags, on the jobs' clock in seconds.
 
-    Where sacct has no such flags, every start is taken for one of a pass.
+    If no job has such a flag, each start counts as a pass.
     """
     records = site.records
     flagged = np.array(["SchedBackfill" in text for text in records.flags.tolist()], dtype=np.bool_)
@@ -138,9 +139,9 @@ def _is_limit(reason: str) -> bool:
 
 
 def _room_made(records: Records) -> Column:
-    """Return when others' recorded runs had left room for each run that a limit kept waiting.
+    """Return when recorded runs of other jobs had left room for each run that waited for a limit.
 
-    How high a limit is nobody tells: it is taken to be the most that runs of its kind ever had at once.
+    The value of a limit is unknown: the greatest recorded use at once is taken for it. Other runs get −∞.
     """
     found = np.full(len(records), -np.inf)
     rows = np.flatnonzero(_limited(records))
@@ -155,7 +156,7 @@ def _room_made(records: Records) -> Column:
 
 
 def _whose(records: Records, row: int) -> tuple[Any, ...]:
-    """Return which runs share the limit that a run waited for: by user, account, QOS or array."""
+    """Return a key of the limit that a run waited for, by user, account, QOS or array; runs with one key share it."""
     small = records.reason[row].lower()
     of_sizes = any(word in small for word in OF_SIZES)
     label = {name: values[row] for name, values in records.labels.items()}
@@ -199,6 +200,6 @@ def _moments(records: Records, members: NDArray[np.int64], limited: list[int], o
         free = level - own + size[row] <= most
         at = max(0, int(np.searchsorted(times, records.eligible[row], side="right")) - 1)
         later = times[at:][free[at:]]
-        known = later.size and np.isfinite(later[0])  # else whoever fills it runs on as the dump ends
+        known = later.size and np.isfinite(later[0])  # else the runs that fill the limit go on after the dump's end
         found.append(max(float(records.eligible[row]), float(later[0])) if known else -np.inf)
     return found

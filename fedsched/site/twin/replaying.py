@@ -1,4 +1,4 @@
-"""A replay: the jobs of a dump simulated anew, beside what is on record."""
+"""A replay: the jobs of a dump simulated anew, beside their recorded starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a policy makes of a dump's jobs, and what Slurm made of them; times are seconds of the workload."""
+    """A simulated schedule of a dump's jobs beside the recorded one; times are seconds of the workload's clock."""
 
     site: Site
     problem: Problem
@@ -37,13 +37,13 @@ class Replayed:
 
     @cached_property
     def later(self) -> NDArray[np.float64]:
-        """Return by how many seconds each compared job starts later here than on record; infinite: not at all."""
+        """Return by how many seconds each compared job starts later than recorded; infinite if it does not start."""
         here = self.schedule.start[self.problem.compared]
         return np.where(np.isnan(here), np.inf, here - self.problem.start[self.problem.compared])
 
     @cached_property
     def equal(self) -> NDArray[np.bool_]:
-        """Return which compared jobs start when the record says, within an interval of backfill passes."""
+        """Return which compared jobs start as recorded, within one interval of backfill passes."""
         return np.abs(self.later) <= self.site.interval
 
     @property
@@ -53,7 +53,7 @@ class Replayed:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what was left out, assumed or taken as given, a line each."""
+        """Return what was left out, assumed or taken as given, one line each."""
         taken = f"taken as given: {', '.join(self.given)}" if self.given else "nothing is taken as given"
         return (*self.site.notes, *self.problem.notes, *self.schedule.notes, taken)
 
@@ -65,17 +65,17 @@ def replay(
     given: Collection[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replayed:
-    """Simulate the jobs of a dump anew, from what ran and waited as it begins.
+    """Simulate the jobs of a dump anew, from the jobs that ran and waited as it begins.
 
     Parameters
     ----------
     dump
-        The folder, or what was read of it.
+        The folder, or what was read from it.
     policy
-        "slurm" is Slurm's own scheduler by the dump's own configuration; any other policy of `simulate`.
+        "slurm" is Slurm's own scheduler with the dump's own configuration; or any other policy of `simulate`.
     given
-        Which recorded facts are taken as given, of `fedsched.site.twin.GIVENS`. None: all that tell anything, but for
-        the starts of jobs that were submitted before the dump begins, and for limits if the policy keeps them itself.
+        The recorded facts to take as given, of `fedsched.site.twin.GIVENS`. None: all that matter, except the starts of
+        jobs that were submitted before the dump begins, and effects of limits that the policy enforces itself.
     progress
         As in `fedsched.simulate`.
     """

@@ -1,4 +1,4 @@
-"""Scenarios: which jobs, on what, under which policy and reading, as one noun with a file of its own."""
+"""Scenarios: jobs, a machine, a policy and a reading of the model, saved together in one file."""
 
 from __future__ import annotations
 
