@@ -1,4 +1,4 @@
-"""Changes of a case, by words: policy=fcfs, nodes=+20%, set.bf_interval=60, partition=debug>main, power=always, …"""
+"""Changes of a case in words: policy=fcfs, nodes=+20%, set.bf_interval=60, partition=debug>main, power=always, …"""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 KNOWN = ("policy", "placement", "nodes", "set.NAME", "conf", "federate", "partition", "estimates",
          "maintenance", "load", "power")  # fmt: skip
 SCHEDULER = "SchedulerParameters"
-OF_FILES = ("clustername", "slurm_version")  # which no scenario sets
+OF_FILES = ("clustername", "slurm_version")  # parameters that no scenario may set
 FEDERATE = {"home": "home", "single": "single", "co": "fastest"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
 _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def scenarios_of(given: object) -> dict[str, Change]:
-    """Return what changes by the name of each scenario; a text or function without one is called by what it says."""
+    """Return the change of each scenario by name; a change without a name is named by its words or its function."""
     if isinstance(given, Mapping):
         pairs = list(given.items())
     else:
@@ -65,7 +65,7 @@ def _named(change: object) -> tuple[object, object]:
 
 
 def change_of(change: Change) -> Callable[[Case], Case]:
-    """Return what a change does to a case; words are applied from left to right."""
+    """Return a change as a function from a case to a case; words are applied from left to right."""
     if not isinstance(change, str):
         return change
     words = dict(_words(change))
@@ -129,7 +129,7 @@ def _slurm_of(case: Case, what: str) -> Slurm:
 
 
 def _set(case: Case, name: str, value: str) -> Case:
-    """Return the case with a parameter of slurm.conf, or of its SchedulerParameters, at another value."""
+    """Return the case with another value of a parameter of slurm.conf or of its SchedulerParameters."""
     slurm = _slurm_of(case, f"set.{name}={value}")
     parameters = dict(slurm.conf.parameters)
     small = name.lower()
@@ -148,7 +148,7 @@ def _set(case: Case, name: str, value: str) -> Case:
 
 
 def _check_decides(name: str, value: str) -> None:
-    """Refuse a parameter that changes nothing here: Slurm has none of that name, or it is not modelled."""
+    """Raise if a parameter changes nothing here: Slurm has none of that name, or it is not modelled."""
     tables = (KEYS[SCHEDULER], KEYS[GLOBAL])
     decides = (Standing.MODELLED, Standing.BY_WORD)
     known = {key.name for keys in tables for small, key in keys.items() if key.standing in decides
@@ -193,7 +193,7 @@ def _moved(case: Case, value: str) -> Case:
 
 
 def _estimated(case: Case, value: str) -> Case:
-    """Return the case with other requests: the run times themselves, or those of today times a factor."""
+    """Return the case with other requested times: the exact run times, or the present ones times a factor."""
     workload = case.workload
     if value == "exact":
         return replace(case, workload=replace(workload, estimate=workload.runtime))
@@ -205,7 +205,7 @@ def _estimated(case: Case, value: str) -> Case:
 
 
 def _closed(case: Case, value: str) -> Case:
-    """Return the case with all nodes in maintenance from one second of the jobs to another: 1d..1.5d."""
+    """Return the case with all nodes in maintenance over a span since the first submit, as 1d..1.5d."""
     match = _SPAN.fullmatch(value)
     if match is None:
         raise FieldError("{maintenance}={!r} must be a span from the first submit on, as 36h..44h or 2d..2.5d.", value)
@@ -222,7 +222,7 @@ def _loaded(case: Case, value: str) -> Case:
 
 
 def _saving(case: Case, value: str) -> Case:
-    """Return the case in which idle nodes go off as a text says."""
+    """Return the case with idle nodes switched off as a text says, such as timeout:10m."""
     try:
         return replace(case, federation=replace(case.federation, power=power_saving_named(value)))
     except FederationError as error:
@@ -230,7 +230,7 @@ def _saving(case: Case, value: str) -> Case:
 
 
 def sweep_of(text: str) -> Mapping[str, str]:
-    """Return the scenarios of a sweep, nodes=80%..140%:10 or set.bf_interval=30..120:30, by name."""
+    """Return the scenarios of a sweep such as nodes=80%..140%:10 or set.bf_interval=30..120:30, by name."""
     match = re.fullmatch(
         r"([\w.]+)=(\D*?)(\d+(?:\.\d+)?)(%?)\.\.(\D*?)(\d+(?:\.\d+)?)(%?):(\d+(?:\.\d+)?)%?", text, re.ASCII
     )

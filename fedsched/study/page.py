@@ -1,4 +1,4 @@
-"""The page of a study: one table, differences with intervals, who gains and who pays."""
+"""The page of a study: a table of scenarios, differences of waits with intervals, and gains and losses of users."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HEADS = ("mean wait", "median", "95 % wait at most", "bounded slowdown", "nodes 
 
 
 def write(study: Study, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-    """Write the page; after an error the path is as it was."""
+    """Write the page; after an error the file is unchanged."""
     text = page(study, title=title, repeat=repeat)
     with atomic_text(path) as out:
         out.write(text)
 
 
 def rows_of(study: Study) -> list[tuple[str, ...]]:
-    """Return the cells of the table of scenarios, what is first."""
+    """Return the rows of the table of scenarios, the present one first."""
     found = []
     for one in study.outcomes:
         metrics = one.metrics
@@ -44,7 +44,10 @@ def rows_of(study: Study) -> list[tuple[str, ...]]:
 
 
 def energies(study: Study) -> list[tuple[str, str, str]]:
-    """Return what each scenario draws in MWh, and how much that is of what is; nothing where no node goes off."""
+    """Return each scenario's energy in MWh, and its share of the present one's; empty if energy is not computed.
+
+    Energy is computed if some scenario switches idle nodes off.
+    """
     base = study.base.metrics.get("energy", 0.0)
     if not base > 0.0:
         return []
@@ -61,14 +64,14 @@ def told(interval: Interval) -> str:
 
 
 def signed(seconds: float) -> str:
-    """Return a period with its sign."""
+    """Return a duration with its sign."""
     if seconds != seconds:
         return "–"
     return f"{'−' if seconds < 0 else '+'}{duration(abs(seconds))}"
 
 
 def page(study: Study, *, title: str = "", repeat: str = "") -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     heading = title or f"What if: {counted(len(study.scenarios), 'scenario')}"
     unit = "weeks" if study.days_of_block == 7 else "days"
     heads = ["scenario", "nodes", *HEADS, "mean wait, difference", "no schedule is below"]

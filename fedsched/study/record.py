@@ -1,4 +1,4 @@
-"""What a study found: scenarios beside what is, differences with intervals, who gains and who pays, and bounds."""
+"""The result of a study: scenarios beside the present one, differences of waits with intervals, and bounds."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 WEEK, DAY = 7 * 86_400.0, 86_400.0
-FEWEST = 4  # blocks that resampling needs; of a shorter log days are resampled
+FEWEST = 4  # blocks that resampling needs; a log of fewer weeks is resampled by days
 RESAMPLES = 2000
 BETTER = 60.0  # seconds by which a mean wait must change to count as one
 
 
 class Interval(NamedTuple):
-    """A difference to what is, and between which values 95 % of the resampled ones lie; NaN of fewer than four."""
+    """A difference to the present scenario with its 95 % interval by resampling; the interval is NaN below 4 blocks."""
 
     value: float
     low: float
@@ -35,12 +35,12 @@ class Interval(NamedTuple):
 
     @property
     def shown(self) -> bool:
-        """Return whether it is on one side of zero for 95 % of the resampled weeks."""
+        """Return whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
 class Share(NamedTuple):
-    """How many wait less and more, of users or of a class of jobs, and the mean change of their waits in seconds."""
+    """How many of a group of users or jobs wait less and more, and the mean change of their waits in seconds."""
 
     name: str
     of: int
@@ -50,7 +50,7 @@ class Share(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Jobs that began by the end of a record: how many, their mean wait on record and here; `later`: all others."""
+    """Jobs that started within a record: how many, and their mean waits recorded and simulated; `later`: all others."""
 
     jobs: int
     wait: float
@@ -70,41 +70,41 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A scenario: its schedule's figures over the jobs that are compared, and the bound where one is known."""
+    """A simulated scenario: its figures over the compared jobs, and a lower bound if one is known."""
 
     name: str
     change: str
     policy: str
     nodes: int
     metrics: dict[str, float]
-    wait: Column  # of each compared job; NaN where it does not begin
-    bound: float  # of the mean wait; NaN where none is proven
+    wait: Column  # of each compared job, in seconds; NaN if it does not start
+    bound: float  # a lower bound of the mean wait; NaN if none is proven
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Study(StudyConvenience):
-    """The outcomes of a study; the first is what is. `block` tells of which jobs belong to one week, or day."""
+    """The outcomes of a study; `base` is the present scenario. `block` numbers the week, or day, of each job."""
 
     base: Outcome
     scenarios: tuple[Outcome, ...]
     size: NDArray[np.int64]  # nodes of each compared job
-    user: NDArray[np.int64]  # -1: nobody tells
+    user: NDArray[np.int64]  # -1: unknown
     block: NDArray[np.int64]
     days_of_block: int
     seed: int
     notes: tuple[str, ...] = ()
-    names: Mapping[int, str] = field(default_factory=dict)  # of users, where the jobs tell them
+    names: Mapping[int, str] = field(default_factory=dict)  # users' names, as far as known
     recorded: Recorded | None = None  # of a dump
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Return what is, and the scenarios after it."""
+        """Return the present scenario's outcome and then the others'."""
         return (self.base, *self.scenarios)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return what was left out or assumed, and of single scenarios alone under their names."""
+        """Return what was left out or assumed; a note on one scenario begins with its name."""
         own = [
             f"{one.name}: {note.removeprefix(f'{one.name}: ')}"
             for one in self.outcomes for note in one.notes if note not in self.notes
@@ -113,11 +113,11 @@ class Study(StudyConvenience):
 
     @property
     def blocks(self) -> int:
-        """Return how many weeks, or days, there are to resample."""
+        """Return the number of weeks, or days, to resample."""
         return int(self.block.max(initial=-1)) + 1
 
     def difference(self, outcome: Outcome) -> Interval:
-        """Return by how much the mean wait differs from what is, over jobs that begin in both, with its interval."""
+        """Return the change of the mean wait with its interval, over the jobs that start in both scenarios."""
         both = ~np.isnan(outcome.wait) & ~np.isnan(self.base.wait)
         change = (outcome.wait - self.base.wait)[both]
         if not change.size:
@@ -134,7 +134,7 @@ class Study(StudyConvenience):
         return Interval(float(change.mean()), float(low), float(high))
 
     def by_size(self, outcome: Outcome) -> list[Share]:
-        """Return who of each size waits less and more than as it is."""
+        """Return for each class of job sizes how many jobs wait less and more than at present."""
         limits = [1]
         while limits[-1] < self.size.max(initial=1):
             limits.append(limits[-1] * 4)
@@ -146,13 +146,13 @@ class Study(StudyConvenience):
         return [_share(name, change[which == k]) for k, name in enumerate(names) if (which == k).any()]
 
     def by_user(self, outcome: Outcome) -> Share:
-        """Return how many users wait less and more in the mean."""
+        """Return how many users have a lower and a higher mean wait than at present."""
         means = self._user_changes(outcome)
         return Share("users", len(means), int((means < -BETTER).sum()), int((means > BETTER).sum()),
                      float(means.mean()) if means.size else float("nan"))  # fmt: skip
 
     def paying(self, outcome: Outcome, most: int = 5) -> list[tuple[int, int, float]]:
-        """Return the users whose mean wait grows most: user, jobs, seconds."""
+        """Return the users with the largest increases of mean wait: user, jobs, seconds."""
         change = outcome.wait - self.base.wait
         known = ~np.isnan(change) & (self.user >= 0)
         users, which = np.unique(self.user[known], return_inverse=True)
@@ -187,7 +187,7 @@ def _share(name: str, change: Column) -> Share:
 def figures_of(
     workload: Workload, start: Column, finish: Column, rows: NDArray[np.int64], nodes: int
 ) -> tuple[dict[str, float], Column]:
-    """Return the figures of some jobs that began and ended so, and their waits."""
+    """Return metrics of the jobs in `rows`, and their waits in seconds, from all jobs' starts and finishes."""
     submit, run = workload.submit[rows], (finish - start)[rows]
     wait = start[rows] - submit
     begun = ~np.isnan(wait)
@@ -207,7 +207,7 @@ def figures_of(
 
 
 def blocks_of(submit: Column) -> tuple[NDArray[np.int64], int]:
-    """Return to which week each job belongs, or to which day where there are fewer than four weeks; and its days."""
+    """Return the week of each job, or its day if there are fewer than four weeks, and the block's length in days."""
     first = submit.min(initial=np.inf)
     for length in (WEEK, DAY):
         which = np.floor((submit - first) / length).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A case of a study: jobs, the machine that they run on, and the policy that decides."""
+"""A case of a study: jobs, a machine and a policy."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Jobs, the machine that they run on, and the policy that decides.
+    """Jobs, a machine and a policy: what one scenario simulates.
 
     Parameters
     ----------
     workload, federation, policy, placement, reading
         As for `simulate`.
     counted
-        Whose waits are compared: booleans, one a job. None: everybody's.
+        Which jobs' waits are compared: one boolean a job. None: all.
     notes
-        What was left out or assumed on the way here.
+        What was left out or assumed.
     began
-        When jobs began on record, in seconds like submits; NaN: not in the span of the record. None: no record.
+        Recorded starts, in seconds like submits; NaN: not in the span of the record. None: no record.
     """
 
     workload: Workload
@@ -53,31 +53,31 @@ class Case:
 
     @property
     def whose(self) -> NDArray[np.bool_]:
-        """Return whose waits are compared."""
+        """Return which jobs' waits are compared."""
         return np.ones(len(self.workload), dtype=np.bool_) if self.counted is None else self.counted
 
     def take(self, rows: NDArray[np.int64]) -> Case:
-        """Return the case with these jobs alone."""
+        """Return the case with only these jobs."""
         began = None if self.began is None else self.began[rows]
         return replace(self, workload=self.workload.take(rows), counted=self.whose[rows], began=began)
 
     def noted(self, note: str) -> Case:
-        """Return the case with one more thing to be said."""
+        """Return the case with one more note."""
         return replace(self, notes=(*self.notes, note))
 
 
-DECIDED = ("dependency", "limit reached")  # facts that a scheduler's decisions bring about
+DECIDED = ("dependency", "limit reached")  # facts that follow from the scheduler's decisions
 
 
 def case_of(base: Case | Scenario | Workload | str | PathLike[str], *, policy: str | None = None) -> Case:
-    """Return the case that a study begins with: of a dump's folder, a log, a scenario, or jobs with a machine's size.
+    """Return the case that a study begins with, from a dump's folder, a log, a scenario, or a workload.
 
     Parameters
     ----------
     base
         A folder that `fedsched twin dump` has written, a workload file or a shipped name, a `Scenario`, or a workload.
     policy
-        In place of what is usual: slurm for a dump, easy for a log, a scenario's own.
+        A policy in place of the default: slurm for a dump, easy for a log, a scenario's own.
     """
     from fedsched.study.scenario import Log, Scenario
 
@@ -109,9 +109,9 @@ def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
 
 
 def _of_dump(folder: Path, policy: str) -> Case:
-    """Return what a dump says, with the facts given that hold whatever is decided; passes keep their own time.
+    """Return the case of a dump. Recorded facts that do not depend on scheduling decisions are taken as given.
 
-    What jobs wait for is simulated: in another scenario it comes at another time.
+    Dependencies, limits and backfill passes are simulated: in another scenario they end waits at other times.
     """
     from fedsched.site.twin.problem import problem_of
     from fedsched.site.twin.replay_facts import usual
@@ -120,7 +120,7 @@ def _of_dump(folder: Path, policy: str) -> Case:
     site = read_site(folder)
     given = tuple(name for name in usual(site, clocks=False) if name not in DECIDED)
     problem = problem_of(site, policy, given=given)
-    there = ~(problem.start < site.begin)  # who ran before is no matter of decisions
+    there = ~(problem.start < site.begin)  # jobs that ran before are not scheduled here
     notes = (*site.notes, *problem.notes, f"taken as given: {', '.join(given) or 'nothing'}")
     return Case(
         workload=problem.workload, federation=problem.federation, policy=problem.policy, counted=there, notes=notes,
@@ -129,7 +129,7 @@ def _of_dump(folder: Path, policy: str) -> Case:
 
 
 def federated(cases: Sequence[Case]) -> Case:
-    """Return several cases as one, a cluster each, every job at home; it is what they are beside each other."""
+    """Return several cases as one federation: each case is a cluster, and each job runs on its own cluster."""
     from fedsched.model.machine.federation import Federation
 
     first = cases[0]

@@ -1,4 +1,4 @@
-"""study(): scenarios on one log or dump, each simulated, beside what is."""
+"""study(): simulates scenarios on one log or dump, beside the present one."""
 
 from __future__ import annotations
 
@@ -47,29 +47,29 @@ def study(
     seed: int = 0,
     told: Callable[[str], None] | None = None,
 ) -> Study:
-    """Simulate scenarios on the same jobs, beside what is.
+    """Simulate scenarios and the present state ("as it is") on the same jobs.
 
     Parameters
     ----------
     base
-        A folder that `fedsched twin dump` has written, a workload file, a `Scenario`, a workload, or a `study.Case`; or
-        several of them, which are then clusters beside each other that scenarios may federate.
+        A folder that `fedsched twin dump` has written, a workload file, a `Scenario`, a workload, or a `study.Case`.
+        Several of them become clusters that scenarios may federate.
     scenarios
-        By name what changes: words ("nodes=+20%", "policy=fcfs", "set.bf_interval=60 estimates=exact"), or a function
-        from a case to a case. Without names each is called by its words, as in a list of some; a name may stand before
-        them ("more nodes: nodes=+20%").
+        A mapping from names to changes. A change is words ("nodes=+20%", "policy=fcfs", "set.bf_interval=60
+        estimates=exact") or a function from a case to a case. In a list, a change is named by its words, or by a name
+        before them ("more nodes: nodes=+20%").
     policy
-        In place of what is usual: a dump's own scheduler, easy for a log, a scenario's own.
+        A policy in place of the default: a dump's own scheduler, easy for a log, a scenario's own policy.
     bounds
-        Whether to prove, for each scenario, a mean wait that no schedule is below; of 5,000 jobs at most.
+        Whether to prove a lower bound of the mean wait for each scenario; for at most 5,000 jobs.
     seed
-        Of the resampled weeks.
+        The seed of resampling.
     told
-        Called with the name of what is simulated next.
+        Called with each scenario's name before it is simulated.
 
     Notes
     -----
-    Jobs that some scenario has no room for are left out of all of them, so that all are of the same jobs.
+    A job that does not fit in one of the scenarios is left out of all, so that all are about the same jobs.
     """
     changes = scenarios_of(scenarios)
     if not changes:
@@ -114,7 +114,7 @@ def study(
 
 
 def _recorded(case: Case, outcome: Outcome) -> Recorded | None:
-    """Return the waits of a record beside those of what is, of the jobs that begin in both; None without a record."""
+    """Return recorded waits beside the present scenario's, over jobs that start in both; None without a record."""
     if case.began is None:
         return None
     mine = np.flatnonzero(case.whose)
@@ -126,13 +126,13 @@ def _recorded(case: Case, outcome: Outcome) -> Recorded | None:
 
 
 def _names(workload: Workload) -> dict[int, str]:
-    """Return what the users are called, where the jobs' labels tell."""
+    """Return the users' names, from the jobs' labels."""
     called = {} if workload.labels is None else workload.labels.texts
     return dict(zip(workload.user.tolist(), called.get("user", np.zeros(0)).tolist(), strict=False))
 
 
 def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the jobs that every scenario has room for, and how many others there are."""
+    """Return the jobs that fit in every scenario, and a note on how many do not."""
     start = next(iter(cases.values()))
     jobs = len(start.workload)
     stay = np.ones(jobs, dtype=np.bool_)
@@ -149,7 +149,7 @@ def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _fits(case: Case) -> NDArray[np.bool_]:
-    """Return which jobs are not wider than what they may use."""
+    """Return which jobs need no more nodes than they may use under the case's placement."""
     tasks, machine = case.workload.tasks, case.federation
     if case.placement in ("home", "single") and len(machine.clusters) > 1:
         sizes = np.array([cluster.nodes for cluster in machine.clusters])
@@ -187,12 +187,15 @@ def _simulated(case: Case) -> Schedule:
     placement = None if isinstance(case.policy, Slurm) else case.placement
     schedule = simulate(case.workload, case.federation, case.policy, placement=placement, reading=case.reading)
     if not schedule.complete:
-        raise KeyboardInterrupt  # part of a run beside whole ones would mislead
+        raise KeyboardInterrupt  # a partial schedule beside complete ones would mislead
     return schedule
 
 
 def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float]:
-    """Return when jobs begin and end where every cluster has a queue of its own, and what all draw if that is asked."""
+    """Return starts, finishes, policy and energy in joules with a separate queue on each cluster.
+
+    The energy is 0 unless `energy` is set.
+    """
     jobs = len(case.workload)
     start, finish, policy, drawn = np.full(jobs, np.nan), np.full(jobs, np.nan), "", 0.0
     for k, cluster in enumerate(case.federation.clusters):
@@ -209,14 +212,14 @@ def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArr
 
 
 def _bound(case: Case) -> tuple[float, tuple[str, ...]]:
-    """Return a mean wait that no schedule of the compared jobs is below; NaN where none is proven."""
+    """Return a lower bound of the compared jobs' mean wait, NaN if none is proven, and notes why there is none."""
     from fedsched.bounds import lower_bounds
 
     workload = case.workload
     if len(workload) > MOST_BOUNDED:
         return float("nan"), (f"no bound: {len(workload):,} jobs are more than {MOST_BOUNDED:,}",)
     if not case.whose.all():
-        # Who ran before is there as well; without them the others could only begin sooner.
+        # Removing the jobs that ran before only lets the others start earlier: the bound stays valid.
         workload = workload.take(np.flatnonzero(case.whose))
     try:
         found = lower_bounds(workload, replace(case.federation, calendar=()), method="auto", seconds=BOUND_SECONDS)

@@ -92,7 +92,7 @@ GENES: Mapping[str, Gene] = {
         Gene("PriorityCalcPeriod", 1, 60, "5", of=PRIORITY, seldom=True),
     )
 }
-TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")  # in minutes, as bare numbers are in slurm.conf
+TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")  # in minutes, as bare numbers in slurm.conf
 
 
 def _short(value: float, least: int, most: int) -> int:

@@ -66,7 +66,7 @@ class Trials:
         return np.asarray(np.ptp(self.values(changes), axis=0))
 
     def _run(self, changes: Changes, phase: int) -> list[float]:
-        # A phase delays the first backfill pass and the epoch, to whose seconds passes round their times.
+        # A phase delays the first backfill pass, and moves the epoch's seconds, to which passes round their times.
         self.budget.made += 1
         base = self.policy
         accounts = None if base.assoc is None else with_limits(base.assoc, dict(changes))

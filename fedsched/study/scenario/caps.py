@@ -1,4 +1,4 @@
-"""Caps on power as texts say them: 80%, 50kW, a file of steps, of all clusters or of one."""
+"""Power caps given as texts: 80%, 50kW or a file of steps, for all clusters or for one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cap_files(caps: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def caps_told(caps: tuple[str, ...], federation: Federation, files: Told) -> list[Signal]:
-    """Return the caps that texts say; a share is one of what a cluster's, or all, nodes draw when they are busy."""
+    """Return the caps given as texts; a percentage is of the power of all busy nodes, of one cluster or of all."""
     from fedsched.model.power.power_cap import most_drawn
     from fedsched.model.time.signal import Signal
 

@@ -17,13 +17,13 @@ class ScenarioConvenience:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scenario:
-        """Return the scenario in a TOML file; the files that it names are looked for from its folder on."""
+        """Return the scenario in a TOML file; relative paths in it start at its folder."""
         from fedsched.study.scenario.files import read_scenario
 
         return read_scenario(path)
 
     def save(self: Scenario, path: str | PathLike[str]) -> None:
-        """Write it to a TOML file that `load` gives back; relative paths in it lead from the file's folder."""
+        """Write the scenario to a TOML file that `load` reads; relative paths in it start at the file's folder."""
         from fedsched.study.scenario.files import write_scenario
 
         write_scenario(self, path)

@@ -1,4 +1,4 @@
-"""Scenarios as TOML: a table for each part, and in each what differs from the usual."""
+"""Scenarios as TOML: one table for each part, with the values that differ from the defaults."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 FILES = ("partitions", "calendar", "hosts", "conf", "assoc", "clocks")  # keys that name files
-# Keys that name files, be it with whose they are: north=prices.csv.
+# Keys that name files, possibly with a cluster before them: north=prices.csv.
 SIGNALS = ("tariff", "carbon", "tariff_forecast", "carbon_forecast")
-# A federation that stands in [machine] itself, with keys as in its file.
+# Keys of a federation written in [machine] itself, as in a federation's file.
 INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit", "signal")
 
 
@@ -74,7 +74,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
 
 
 def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any:
-    """Return the part of a scenario that a table is, its values checked."""
+    """Return the part of a scenario that a table describes, after checking its values."""
     noun, where, inline = TABLES[name], f"{path}, [{name}]", {}
     hints = get_type_hints(noun, localns={"Federation": Federation})
     known = [field.name for field in fields(noun)]
@@ -108,12 +108,12 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
 
 
 def _of_texts(value: Any) -> bool:
-    # pool = ["matlab=40"] goes beside any federation; [[machine.pool]] is part of one that stands here itself.
+    # pool = ["matlab=40"] adds to any federation; [[machine.pool]] is part of a federation written in this table.
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _from_folder(name: str, folder: Path, key: str) -> str:
-    # As a file of the scenario's folder, unless it is the name of what ships with the package, or on its own.
+    # A path relative to the scenario's folder, unless it names standard input or something shipped with the package.
     path = folder / name
     ships = key in ("file", "federation") and names_shipped(name, folder)
     return name if ships or name == STDIN else os.path.normpath(path)
@@ -129,13 +129,13 @@ def _as_given(value: Any) -> Any:
 
 
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
-    """Write a scenario to a TOML file, the relative paths in it as they lead from the file's folder."""
+    """Write a scenario to a TOML file; relative paths in it start at the file's folder."""
     with atomic_text(path) as out:
         out.write(scenario_text(scenario, folder=Path(path).parent))
 
 
 def scenario_text(scenario: Scenario, *, folder: Path | None = None) -> str:
-    """Return a scenario as TOML."""
+    """Return a scenario as TOML; relative paths start at `folder` if that is given."""
 
     def located(name: str, ships: Callable[[str], bool]) -> str:
         moved = folder is not None and name != STDIN and not Path(name).is_absolute() and not ships(name)

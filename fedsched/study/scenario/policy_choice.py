@@ -1,4 +1,4 @@
-"""Which policy a scenario has: a named one with rules of its own, a rolling search, or a site's Slurm."""
+"""The policy of a scenario: a named one with changed rules, a rolling search, or a site's Slurm."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
 
 
 class NotOfPolicyError(FieldError):
-    """A setting was given that does not go with the policy; it is the first of `fields`."""
+    """A setting does not go with the policy; it is the first of `fields`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChoice:
-    """A policy by name, with those of its rules or of its search's settings that are to be others.
+    """A policy by name, with changes to its rules or to its search's settings.
 
     Parameters
     ----------
     name
         A name of `fedsched.simulate.POLICIES`, "rolling", or "slurm".
     order, dispatch, backfill_order, placement
-        In place of the named policy's own rules.
+        Rules that replace the named policy's own.
     method, window, evaluations, every, objective
         For "rolling", as in `fedsched.Rolling`.
     conf, slurm_version, assoc, clocks, passes, completing
-        For "slurm", as in `fedsched.policies.Slurm`; its machine is that of the conf where none is given.
+        For "slurm", as in `fedsched.policies.Slurm`; without a machine, the conf's own is used.
     sharing, reservation
-        Nodes are shared: which come first, and what EASY sees of them, as choice and reservation of `NodeSharing`.
+        For shared nodes: which nodes come first, and what EASY's reservation sees of them, as `choice` and
+        `reservation` of `NodeSharing`.
     """
 
     name: str = "easy"
@@ -76,12 +77,12 @@ class PolicyChoice:
         return tuple(filter(None, (self.conf, *self.assoc, self.clocks)))
 
     def given(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return those of these fields that say something."""
+        """Return those of these fields that are set."""
         return {name: value for name in names if (value := getattr(self, name)) not in (None, ())}
 
     @property
     def shared(self) -> NodeSharing | None:
-        """Return how nodes are shared; None: a task has a node of its own."""
+        """Return how nodes are shared; None: each task has its own node."""
         if self.sharing is None:
             if self.reservation is not None:
                 raise NotOfPolicyError("{reservation} {} goes with {sharing}; leave it out.", self.reservation)
@@ -91,7 +92,7 @@ class PolicyChoice:
         return NodeSharing(choice=self.sharing, **self.given(("reservation",)))
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
-        """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
+        """Return the policy; a rolling one uses the seed and the checkpoint file."""
         shared = self.shared  # refuses a reservation without it, whatever the policy
         if self.name.lower() == SLURM:
             from fedsched.slurm import Slurm
@@ -141,4 +142,4 @@ def _seconds(every: str) -> str | float:
     try:
         return float(every)
     except ValueError:
-        return every  # a word: the policy says which it knows
+        return every  # a word, which the policy checks

@@ -1,4 +1,4 @@
-"""Scenario: what is simulated, as one noun."""
+"""Scenario: everything that a simulation needs, in one object."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario(ScenarioConvenience):
-    """What is simulated: which jobs, on which machine, under which policy and reading.
+    """Everything that a simulation needs: jobs, a machine, a policy and a reading of the model.
 
     Parameters
     ----------
     jobs
         A `Log` and how it is read, or jobs `Made` by a model.
     machine
-        What they run on.
+        The machine that they run on.
     policy
-        By which rules.
+        The scheduling policy.
     reading
-        How the model's open choices are made.
+        The model's open choices.
     seed
-        What is drawn follows from it: made jobs, samples, a rolling policy's plans.
+        The seed of all random draws: made jobs, samples, a rolling policy's plans.
     name
-        What it is called.
+        The scenario's name.
     """
 
     jobs: Log | Made
@@ -63,7 +63,7 @@ class Scenario(ScenarioConvenience):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the files that it reads."""
+        """Return the files that the scenario reads."""
         return (*self.jobs.sources, *self.machine.sources, *self.policy.sources)
 
     def workload(self) -> Workload:
@@ -71,7 +71,7 @@ class Scenario(ScenarioConvenience):
         return self.jobs.workload(self.seed)
 
     def cluster(self, workload: Workload) -> Federation:
-        """Return the federation that these jobs of it run on."""
+        """Return the federation that these jobs run on."""
         machine = self.machine
         if self.policy.conf is not None and machine.federation is None and machine.nodes is None:
             machine = replace(machine, federation=self.policy.conf)
@@ -84,14 +84,14 @@ class Scenario(ScenarioConvenience):
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Schedule:
-        """Return the schedule that comes of it.
+        """Return the schedule of the scenario's jobs under its policy.
 
         Parameters
         ----------
         submits, progress
             As in `fedsched.simulate`.
         checkpoint
-            A rolling policy's, as in `fedsched.Rolling`.
+            The checkpoint file of a rolling policy, as in `fedsched.Rolling`.
         """
         from fedsched.simulate import simulate
 
@@ -108,7 +108,7 @@ class Scenario(ScenarioConvenience):
         )
 
     def instance(self, objectives: tuple[str, ...] = ("makespan",), *, submits: str = "keep") -> Instance:
-        """Return jobs, machine and reading as a problem to compare methods on; they bring their own policies.
+        """Return jobs, machine and reading as an instance to compare methods on; the scenario's policy is not used.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Signals as texts name them: a file of steps, of all clusters or of one, and what plans take a signal for."""
+"""Signals (prices, carbon) given as texts: files of steps for all clusters or for one, and their forecasts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTION_OF = {"price": "tariff", "carbon": "carbon"}
 
 
 class Told(NamedTuple):
-    """How files of signals are read: for which jobs, by which clock, and what holds beyond them."""
+    """How files of signals are read: the jobs, the origin and zone of times, and what holds after the file's end."""
 
     workload: Workload | None
     origin: str | None
@@ -25,7 +25,7 @@ class Told(NamedTuple):
     beyond: str | None
 
     def signals(self, files: Iterable[str], kind: str) -> list[Signal]:
-        """Return the signals of a kind in such files, each told as FILE or CLUSTER=FILE."""
+        """Return the signals of a kind in files, each given as FILE or CLUSTER=FILE."""
         from fedsched.io.tables.signals import USUAL_UNITS
 
         told = (one.rpartition("=") for one in files)
@@ -42,7 +42,7 @@ class Told(NamedTuple):
 
 
 def with_forecasts(signals: list[Signal], forecasts: list[Signal]) -> list[Signal]:
-    """Return signals that have these forecasts, each of the signal of its kind and cluster."""
+    """Return the signals with forecasts added, each to the signal of its kind and cluster."""
     for forecast in forecasts:
         place = [k for k, one in enumerate(signals) if (one.kind, one.cluster) == (forecast.kind, forecast.cluster)]
         if not place:
