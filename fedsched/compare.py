@@ -1,4 +1,4 @@
-"""compare(): methods on instances over seeds, one line of JSON a run, so that a killed comparison goes on."""
+"""compare(): runs methods on instances with seeds; a file of runs lets an interrupted comparison continue."""
 
 from __future__ import annotations
 
@@ -57,29 +57,29 @@ def compare(
     retry: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Return every method's runs on every instance with every seed; what no seed changes runs once.
+    """Return the runs of every method on every instance with every seed; deterministic methods run once.
 
-    Of methods that coincide, as ga, ga-mf and ga-ea do if objectives are named, the first is run, and a line says so.
+    If several methods coincide, as ga, ga-mf and ga-ea do if objectives are named, only the first is run, with a note.
 
     Parameters
     ----------
     instances, methods, seeds, budget
-        What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`; "ga:random" begins
-        with chance, as `optimize(seeds="random")`), or a policy (of `fedsched.simulate.POLICIES`), which is simulated;
-        both under the instance's reading: by default all jobs wait from the start and run times are known, unlike in
-        `simulate` (`Instance(submits=, knowledge=)`);
-        on a `GangInstance` a preset of `fedsched.gang.presets`, on a `MarketInstance` a method of `fedsched.market`;
-        or an `Entrant`, any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
+        All combinations are run. A method is a search (a name of `fedsched.search.METHODS`; "ga:random" starts from
+        random plans, as `optimize(seeds="random")`) or a policy (of `fedsched.simulate.POLICIES`), which is simulated.
+        Both follow the instance's reading: by default all jobs wait from the start and run times are known, unlike in
+        `simulate` (`Instance(submits=, knowledge=)`). On a `GangInstance`, a method is a preset of
+        `fedsched.gang.presets`; on a `MarketInstance`, a method of `fedsched.market`. An `Entrant` is also possible:
+        any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
     path
-        A file to which each run is added as it ends, one line of JSON. Called again, only what is missing is run; a
-        line that a kill left half-written is run anew.
+        A file to which each run is added as it ends, as one line of JSON. Another call with it runs only what is
+        missing; a line that a kill left half-written is run again.
     executor
-        Any `concurrent.futures.Executor`; runs are its tasks. None: one after the other, here. Where it loses some runs
-        the others go on, and the error at the end names the first that was lost.
+        Any `concurrent.futures.Executor`; runs are its tasks. None: runs are made one after the other in this process.
+        If the executor loses runs, the others go on, and the error at the end names the first lost one.
     baselines
-        Policies whose schedules every search starts with; by default those of `optimize`.
+        Policies that give every search its first plans; by default those of `optimize`.
     retry
-        Run again what the file says has failed.
+        Repeat the runs that failed according to the file.
     progress
         Called with (runs done, runs in all).
     """
@@ -101,7 +101,7 @@ def compare(
             done += 1
             if progress is not None:
                 progress(done, len(tasks))
-    # What the instance says today holds, not what was known when the run was made.
+    # The instance's facts of today replace those recorded with the run.
     return Comparison(tuple(_as_asked(known[task.blank.key], task) for task in tasks), notes)
 
 
@@ -113,12 +113,12 @@ class _Task:
     blank: RunRecord
 
     def __dask_tokenize__(self) -> str:
-        # By default Dask answers what looks like a task of before with that one's result, or with its failure.
+        # By default Dask answers a task that looks like an earlier one with the earlier result, or its failure.
         return uuid4().hex
 
 
 def _apart(entrants: Sequence[Entrant]) -> tuple[list[Entrant], tuple[str, ...]]:
-    """Return the entrants without those that do what one before them does, and a line for each of these."""
+    """Return the entrants without those that do the same as an earlier one, and a note for each of these."""
     firsts: dict[object, Entrant] = {}
     kept, notes = [], []
     for one in entrants:
@@ -172,7 +172,7 @@ def _tasks(
 
 
 def _is_deterministic(entrant: Entrant, instance: Comparable) -> bool:
-    """Return whether every seed gives the same run: no chance in the method, and none in the problem."""
+    """Return whether every seed gives the same run: neither the method nor the instance draws by it."""
     return getattr(entrant, "deterministic", False) and not getattr(instance, "drawn", False)
 
 
@@ -186,7 +186,7 @@ def _as_asked(record: RunRecord, task: _Task) -> RunRecord:
 
 
 def _baselines_of(entrant: Entrant) -> tuple[str, ...] | None:
-    # Other baselines make another search, but nothing else of whatever has none.
+    # Baselines change a search; other methods have none.
     given = entrant.baselines if isinstance(entrant, SearchEntrant) else None
     return None if given is None else tuple(given)
 
@@ -211,8 +211,8 @@ def _here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
 
 
 def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
-    # Runs come as they end, not as they were asked for: what is done does not wait behind a slow one. (as_completed
-    # would wait for ever where a pool is shut down and cancels what it has not begun.)
+    # Runs are yielded as they end, so that none waits behind a slow one. (as_completed would wait for ever if a pool is
+    # shut down and cancels runs that have not begun.)
     futures: dict[Future[RunRecord], int] = {}
     ended: SimpleQueue[Future[RunRecord]] = SimpleQueue()
     lost: dict[int, Exception] = {}
@@ -222,7 +222,7 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
         for k, task in enumerate(tasks):
             try:
                 future = executor.submit(_run, task)
-            except Exception as error:  # it is broken or shut down, and takes no more
+            except Exception as error:  # the executor is broken or shut down, and takes no more runs
                 lost[k] = error
                 break
             futures[future] = k
@@ -235,10 +235,10 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
             k = futures.pop(future)
             try:
                 record = future.result()
-            except Exception as error:  # a run's own failure is in its record: this is the executor's
+            except Exception as error:  # a run's own failure is in its record; this one is the executor's
                 lost[k] = error
                 continue
-            del future  # what nobody refers to, a cluster need not keep, nor compute again when a worker dies
+            del future  # a Dask cluster then need not keep its result, nor compute it again if a worker dies
             kept += 1
             yield record
     finally:

@@ -1,4 +1,4 @@
-"""simulate(): a policy run over a workload on a federation."""
+"""simulate(): runs a policy on a workload and a federation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def prepare(
     t0: float | None = None,
     running: RunningJobs | None = None,
 ) -> Simulation:
-    """Return the run that `simulate` would make, not yet begun: to be advanced, looked at and resumed.
+    """Return the run of `simulate` before its first event, to be advanced step by step and inspected.
 
     The parameters are those of `simulate`.
     """
@@ -94,9 +94,9 @@ def begun(
     running: RunningJobs | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
-    """Return the run of a policy over jobs and nodes that are packed already.
+    """Return the run of a policy on jobs and nodes that are packed into arrays already.
 
-    `progress` is called while a list heuristic binds the jobs, of which none has finished.
+    `progress` is called while a list heuristic binds jobs to nodes, before the simulation starts.
     """
     seen = reading.seen(workload)
     if isinstance(policy, ListHeuristic):
@@ -119,7 +119,7 @@ def begun(
 def _open_shapes(
     workload: Workload, cluster: Federation, reading: Reading, caps: NDArray[np.int64] | None
 ) -> OpenShapes | None:
-    """Return the shapes of which a list heuristic gives each job one; None where none has a choice."""
+    """Return the shapes from which a list heuristic chooses for each job; None if it has no choice."""
     if not reading.chooses_late(workload):
         return None
     possible = possible_shapes(workload, cluster, caps)
@@ -130,21 +130,21 @@ def _open_shapes(
 def _in_these(
     workload: Workload, cluster: Federation, which: NDArray[np.int64], problem: Problem, reading: Reading
 ) -> tuple[Workload, Problem]:
-    """Return the jobs in the shapes that they have been bound in, packed: nobody chooses any more."""
+    """Return the jobs with the shapes that the list heuristic chose, and the packed arrays of these."""
     workload = with_shapes(workload, cluster, which)
     settled = reading.but(alternatives="fixed")
     return workload, pack(workload, cluster, reading=settled, t0=problem.t0, running=tuple(problem.running.tolist()))
 
 
 def to_the_end(run: Simulation, progress: Callable[[int, int], None] | None = None) -> Schedule:
-    """Return the schedule of a run that goes on to its end, or until Ctrl-C."""
+    """Run to the end, or until Ctrl-C, and return the schedule."""
     with contextlib.suppress(KeyboardInterrupt):
         run.advance(progress=progress)
     return run.schedule()
 
 
 def is_slurm(policy: object) -> TypeGuard[Slurm]:
-    """Return whether a policy is Slurm's own scheduler, without importing that for others."""
+    """Return whether a policy is Slurm's own scheduler, without importing `fedsched.slurm`."""
     return type(policy).__module__ == "fedsched.slurm.conf.policy"
 
 
@@ -221,23 +221,23 @@ def simulate(
     Parameters
     ----------
     workload, cluster
-        The jobs, and what they run on: a `Workload` and a `Federation`. Their files' paths do as well, for jobs a table
-        of pandas with their columns or a list of `Job`, for machines a `Cluster`, several, or a number of nodes.
+        The jobs and the machine: a `Workload` and a `Federation`, or paths of their files. Jobs may also be a pandas
+        table or a list of `Job`; the machine may be one or several `Cluster`, or a number of nodes.
     policy
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
         `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
         `OnlinePolicy`, plans anew on the way; `policies.Slurm` is Slurm's own scheduler.
     sharing
-        Nodes are shared: tasks take what they demand of them, beside those of other jobs. A `NodeSharing`, or the name
-        of its choice of nodes: "first", "best", "least_loaded", "pack", "spread" or "block" (Slurm's). None: a task has
-        a node of its own.
+        Jobs share nodes: each task takes only the resources that it demands. A `NodeSharing`, or the name of its choice
+        of nodes: "first", "best", "least_loaded", "pack", "spread" or "block" (Slurm's). None: each task has its own
+        node.
     placement
-        A name of `PLACEMENTS` in place of the policy's own.
+        A name of `PLACEMENTS` that replaces the policy's own placement.
     submits
-        "keep": jobs arrive at their submit times. "now": all jobs wait already when the first is submitted, or at t0,
-        as in `optimize`. With knowledge="runtime" this is the question that `optimize` and `compare` answer.
+        "keep": jobs arrive at their submit times. "now": all jobs wait when the first is submitted, or at t0, as in
+        `optimize`. With knowledge="runtime", "now" is the problem that `optimize` and `compare` solve.
     reading
-        How the model's open choices are made, as one: another schedule's, or a `Reading` of your own.
+        The model's open choices (the next five parameters) in one object: another schedule's, or your own `Reading`.
     same_time
         "batch" unless the reading says otherwise: all finishes of an instant, then its submissions, then one dispatch
         pass. "sequential": one event at a time, a pass after each.
@@ -245,26 +245,26 @@ def simulate(
         "dynamic" unless the reading says otherwise: rates follow the load of the uplinks. "static": a job's rate is
         fixed at its start. "fair": uplinks are shared max-min fairly.
     knowledge
-        "estimate" unless the reading says otherwise: plans see what users asked for. "runtime": they see true run times
+        "estimate" unless the reading says otherwise: plans see requested times. "runtime": they see true run times
         (clairvoyant).
     kill_at_estimate
         A job runs min(runtime, estimate).
     alternatives
-        Which shape a job has that may have several. "fixed" unless the reading says otherwise: the recorded one.
-        "smallest_area": that of the least tasks × planned time. "earliest_finish": that which is planned to end first
-        behind all who wait as the job joins the queue.
+        The shape of a job with alternative shapes. "fixed" unless the reading says otherwise: the recorded one.
+        "smallest_area": the one with the least tasks × planned time. "earliest_finish": the one that is planned to end
+        first, behind all waiting jobs, as the job joins the queue.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     t0
-        The time's origin; the earliest submit when not given.
+        The origin of time; by default the earliest submit.
     running
-        Jobs of the workload that run already at its time, from `Simulation.running()`.
+        Jobs of the workload that run already at the start, from `Simulation.running()`.
     progress
         Called with (jobs finished, jobs in all) every few hundredths of a second.
 
     Notes
     -----
-    Ctrl-C ends a run early: the schedule then holds what was started until then, and says so in its notes.
+    Ctrl-C ends a run early: the schedule then has the jobs started until then, and says so in its notes.
     """
     workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if is_slurm(policy) or sharing is not None:

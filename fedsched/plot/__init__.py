@@ -1,1 +1,1 @@
-"""Pictures of schedules: each function takes axes and returns them."""
+"""Pictures of schedules, searches and comparisons: each function takes axes and returns them."""

@@ -1,4 +1,4 @@
-"""Attainment surfaces: what a share of the runs of a random search attains or betters."""
+"""Attainment surfaces: the points that a given share of a search's runs attains or betters."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def draw(
         The band's best edge, the line, the band's worst edge: a point on the 25 % surface is attained by a quarter
         of the runs.
     objectives
-        What the two values are.
+        Names of the two values.
     title
         Written above the axes.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     if len(percentiles) != 3 or not 0 < percentiles[0] <= percentiles[1] <= percentiles[2] <= 100:
         raise ValueError(f"attainment: percentiles={percentiles} must be three that rise, above 0 and at most 100.")
@@ -60,7 +60,7 @@ def draw(
 
 
 def surface(fronts: Sequence[ArrayLike], percentile: float) -> NDArray[np.float64]:
-    """Return the points of the empirical attainment surface: attained by that percentage of the runs."""
+    """Return the points of the empirical attainment surface that this percentage of the runs attains."""
     from moocore import eaf
 
     sets = [style.pairs(f"runs[{k}]", front) for k, front in enumerate(fronts)]

@@ -1,4 +1,4 @@
-"""Convergence: how good the best found is after so many evaluations, or seconds, over several seeds."""
+"""Convergence: the best value found over evaluations or seconds, for several seeds."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def draw(
     Parameters
     ----------
     runs
-        Method -> its runs, each (spent, value): what was spent when, rising, and the best value known from then on.
+        Method -> its runs, each (spent, value): rising evaluations or seconds, and the best value known from each on.
         A curve begins where every run has a value.
     spent, value
-        What the axes show: "evaluations" or "seconds", and a metric column or any label.
+        Labels of the axes: "evaluations" or "seconds", and a metric column or any label.
     bound
         A lower bound, drawn as a line.
     quantiles
@@ -45,11 +45,11 @@ def draw(
     maximised
         Whether the best value is the greatest.
     logarithmic
-        Whether what was spent is shown by powers of ten.
+        Whether the axis of `spent` is logarithmic.
     title
         Written above the axes.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     if not 0 <= quantiles[0] <= quantiles[1] <= 1:
         raise ValueError(f"convergence: quantiles={quantiles} must rise between 0 and 1.")
@@ -75,7 +75,7 @@ def draw(
 def on_one_grid(
     name: str, runs: Sequence[tuple[ArrayLike, ArrayLike]], *, maximised: bool = False, logarithmic: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return common instants, and for each run (a row) the best value that it knew at each."""
+    """Return common instants, and for each run (a row) its best value so far at each instant."""
     best_so_far = np.maximum if maximised else np.minimum
     series = []
     for spent, value in runs:
@@ -90,5 +90,5 @@ def on_one_grid(
         begin = min((at[at > 0].min() for at, _ in series if (at > 0).any()), default=1.0)
         end = max(begin, end)
     grid = np.geomspace(begin, end, POINTS) if logarithmic else np.linspace(begin, end, POINTS)
-    grid[0], grid[-1] = begin, end  # not a last bit below the first value
+    grid[0], grid[-1] = begin, end  # exact ends, despite rounding
     return grid, np.stack([known[np.searchsorted(at, grid, side="right") - 1] for at, known in series])

@@ -1,4 +1,4 @@
-"""A market cycle in node × time: local tasks grey, windows in the jobs' colours, other alternatives as outlines."""
+"""Chart of a market cycle, node × time: local tasks grey, chosen windows in colours, other alternatives as outlines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedsched.market.windows import Window
 
 LOCAL = "#d0d0d0"
-LABELLED = 40  # jobs that still bear their names
+LABELLED = 40  # jobs up to which windows show the jobs' names
 
 
 def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -> Any:
@@ -27,11 +27,11 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
     Parameters
     ----------
     plan
-        What to draw; jobs without a window are left out.
+        The cycle to draw; jobs without a window are left out.
     outlines
-        Windows drawn as outlines: alternatives that were not chosen, for one.
+        Windows drawn as outlines, such as alternatives that were not chosen.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     from matplotlib.collections import PolyCollection
 

@@ -1,4 +1,4 @@
-"""Gantt charts: a block of lanes a cluster, a bar a job, co-allocated jobs marked; link load and power beneath."""
+"""Gantt charts: a block of lanes per cluster, bars for jobs, co-allocated jobs marked; link load and power beneath."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.reservations import Kept
 
-# Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
+# Okabe and Ito's colours for the colour-blind, in an order that alternates light and dark.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 CROSSING, CLOSED, OFF, CHANGES = "#000000", "#b8b8b8", "#c9c4ba", "#dedbd4"
 LABELLED_JOBS = 60
 LABEL_POINTS = 8
-MOST_BARS = 20_000  # of a picture; of more the largest are drawn, and the others are shading
-MOST_STEPS = 8_000  # of a line; of more the mean, or the most, in equal parts of the time
+MOST_BARS = 20_000  # in a picture; of more bars the largest are drawn, and the others become shading
+MOST_STEPS = 8_000  # of a line; more steps are reduced to means, or maxima, over equal parts of the time
 SHADING, ROWS, COLUMNS = "#808080", 500, 1000
-# A bar below this share of the picture's width or height gets no edge: edges would hide all colours.
+# Bars below this share of the picture's width or height get no edges: edges would hide all colours.
 LEAST_WIDTH, LEAST_HEIGHT = 1 / 400, 1 / 200
 NAMES = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """Return the unit, in seconds and by name, in which a period reads well."""
+    """Return a fitting unit for a duration, in seconds and by name."""
     name, unit = scaled("s", seconds)
     return unit, NAMES[name]
 
 
 def draw(schedule: Schedule, ax: Any = None) -> Any:
-    """Return the axes with one bar per job and run of neighbouring nodes.
+    """Return the axes with one bar per job and range of neighbouring nodes.
 
     Parameters
     ----------
     schedule
-        What to draw; jobs that have not finished are left out.
+        The schedule to draw; jobs that have not finished are left out.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
@@ -119,7 +119,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
 
 
 class _Bars(NamedTuple):
-    """Bars of one job and one cluster each: when, and on which lanes."""
+    """Bars, each of one job on one cluster: their times and lanes."""
 
     job: NDArray[np.int64]
     begin: NDArray[np.float64]  # in the picture's unit
@@ -128,7 +128,7 @@ class _Bars(NamedTuple):
     low: NDArray[np.int64]  # the first lane
 
     def only(self, which: NDArray[np.bool_]) -> _Bars:
-        """Return some of them."""
+        """Return the bars of a mask."""
         parts = shading.Parts(*(column[which] for column in self.parts))
         return _Bars(self.job[which], self.begin[which], self.end[which], parts, self.low[which])
 
@@ -140,9 +140,9 @@ class _Bars(NamedTuple):
 
 
 def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> list[_Bars]:
-    """Return the bars of the jobs, of runs that came to nothing, and of nodes that are closed until the last job ends.
+    """Return the bars of five kinds: jobs, lost runs, nodes that are down, nodes that shut down or boot, nodes off.
 
-    And of those that change their state, and are off until then.
+    Bars of nodes end with the last job.
     """
     runs, lost, spans, closed, off, dark = numbered(schedule)
     last = schedule.t0 + schedule.makespan
@@ -167,7 +167,7 @@ def _placed(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
 ) -> _Bars:
-    """Return the bars of rows that have an end, on the lanes of their nodes."""
+    """Return the bars of rows that have a start and a finish, on the lanes of their nodes."""
     job = np.repeat(np.arange(start.size), columns.pieces)
     done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
     job = job[done]
@@ -179,7 +179,7 @@ def _placed(
 
 
 def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:
-    """Draw how full these bars together make each cell of a grid."""
+    """Draw the share of each cell of a grid that these bars take together."""
     from matplotlib.colors import to_rgb
 
     blocks = [cluster.nodes for cluster in schedule.federation.clusters]
@@ -194,7 +194,7 @@ def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, in
 
 
 def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
-    """Write the jobs' numbers into the bars that have room for them."""
+    """Write the jobs' numbers into bars that are large enough."""
     points = 72 / ax.figure.dpi
     across = ax.bbox.width * points / float(np.ptp(ax.get_xlim()))
     down = ax.bbox.height * points / float(np.ptp(ax.get_ylim()))
@@ -208,7 +208,7 @@ def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
 
 
 def _frame(ax: Any, schedule: Schedule, kept: Kept, offsets: list[tuple[int, int]], unit: float) -> None:
-    """Draw a frame around what a reservation keeps until the last job ends, with its name."""
+    """Draw a frame with the reservation's name around its nodes and time, at most until the last job ends."""
     from matplotlib.patches import Rectangle
 
     one, last = kept.reservation, schedule.makespan
@@ -277,7 +277,7 @@ def energy_text(joules: float) -> str:
 
 
 def figure(schedule: Schedule) -> Any:
-    """Return a figure with the Gantt chart and, beneath it, power and, where uplinks are finite, their load."""
+    """Return a figure with the Gantt chart and, beneath it, power and the load of finite uplinks."""
     from matplotlib.figure import Figure
 
     finite = [k for k, cluster in enumerate(schedule.federation.clusters) if np.isfinite(cluster.uplink)]
@@ -298,9 +298,9 @@ def figure(schedule: Schedule) -> Any:
 def steps_of(
     runs: Held, weight: NDArray[np.float64], t0: float, unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants, and from each on the sum of the weights of what runs.
+    """Return instants, and from each on the sum of the running jobs' weights.
 
-    All changes of an instant are one step: where one job's end lets another start, the two never add up.
+    All changes of an instant are one step: a job that ends and one that starts in its place never add up.
     """
     times, place = np.unique(np.concatenate([runs.start, runs.end]), return_inverse=True)
     change = np.bincount(place, weights=np.concatenate([weight, -weight]), minlength=len(times))
@@ -310,7 +310,7 @@ def steps_of(
 def few_steps(
     times: NDArray[np.float64], values: NDArray[np.float64], until: float, *, most: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return steps as they are; of more than a picture shows their mean, or the most, in equal parts of the time."""
+    """Return the steps; if there are too many for a picture, their means, or maxima, over equal parts of the time."""
     if times.size <= MOST_STEPS:
         return times, values
     edges = np.linspace(0.0, until, MOST_STEPS // 2 + 1)
@@ -319,12 +319,12 @@ def few_steps(
 
 
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants, and from each on the load on cluster k's uplink (eqs. 1.2 and 1.3)."""
+    """Return instants, and the load on cluster k's uplink from each on (eqs. 1.2 and 1.3)."""
     runs = held(schedule)
     workload = schedule.workload
     tasks, bandwidth = own_tasks(workload)[runs.job], workload.task_bandwidth[runs.job]
     here = tasks_in_clusters(workload, schedule.federation, runs.job, runs.counts)[:, k]
-    # Nothing crosses where no task or every task is here.
+    # The demand is 0 if none or all of a job's tasks are on this cluster.
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     return steps_of(runs, demand, schedule.t0, unit)
 
@@ -345,7 +345,7 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
 
 
 def draw_cap(ax: Any, schedule: Schedule, unit: float, watts: float) -> None:
-    """Draw what all may draw together, where that is capped, in these units of time and power."""
+    """Draw the power cap, if there is one, in these units of time and power."""
     until = schedule.t0 + schedule.makespan
     times, most = cap_over_time(schedule.federation, schedule.t0, until)
     if times.size:

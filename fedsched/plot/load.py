@@ -1,4 +1,4 @@
-"""What a federation draws and carries over time: power by cluster, and which uplinks are over their bandwidth."""
+"""A federation's power by cluster over time, and the times when uplinks are over their bandwidth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Saturation(NamedTuple):
-    """When an uplink is over its bandwidth."""
+    """The periods in which an uplink's load is over its bandwidth."""
 
     cluster: str
     begin: NDArray[np.float64]  # seconds since t0
@@ -29,19 +29,19 @@ class Saturation(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Return the saturated seconds."""
+        """Return the total length of these periods in seconds."""
         return float((self.end - self.begin).sum())
 
 
 def power(schedule: Schedule, ax: Any = None) -> Any:
-    """Return the axes with the watts of each cluster over time, one upon the other; idle nodes included.
+    """Return the axes with the stacked watts of each cluster over time, idle nodes included.
 
     Parameters
     ----------
     schedule
-        What to draw; jobs that have not finished are left out.
+        The schedule to draw; jobs that have not finished are left out.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     ax = style.axes(ax, size=(8, 3))
     unit, name = time_unit(schedule.makespan)
@@ -73,14 +73,14 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
 
 
 def saturated(schedule: Schedule, ax: Any = None) -> Any:
-    """Return the axes with a row for each finite uplink, barred while its load is above its bandwidth.
+    """Return the axes with a row for each finite uplink, and bars while its load is above its bandwidth.
 
     Parameters
     ----------
     schedule
-        What to draw; jobs that have not finished are left out.
+        The schedule to draw; jobs that have not finished are left out.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     ax = style.axes(ax, size=(8, 2.5))
     unit, name = time_unit(schedule.makespan)
@@ -104,6 +104,6 @@ def saturations(schedule: Schedule) -> list[Saturation]:
         if not np.isfinite(cluster.uplink):
             continue
         times, load = link_load(schedule, k, 1.0)
-        over = load[:-1] > cluster.uplink * (1 + 1e-9)  # what ends leaves rounding behind in a running sum
+        over = load[:-1] > cluster.uplink * (1 + 1e-9)  # running sums have rounding errors
         found.append(Saturation(cluster.name, times[:-1][over], times[1:][over]))
     return found

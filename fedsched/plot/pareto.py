@@ -1,4 +1,4 @@
-"""Fronts of two objectives: what searches found, baselines beside them, what is proven impossible, and the knee."""
+"""Pareto fronts of two objectives, with baselines, the region that a lower bound excludes, and the knee."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-ASIDE = 1.5  # times a front's own extent: what lies farther off would squeeze it into a corner
-ROUNDING = 1e-9  # values that differ by a smaller share are one
+ASIDE = 1.5  # times a front's extent; points farther off would squeeze it into a corner
+ROUNDING = 1e-9  # values that differ by a smaller share count as equal
 
 
 def draw(
@@ -35,24 +35,24 @@ def draw(
     Parameters
     ----------
     fronts
-        Name -> rows of two values; dominated rows are drawn faintly, and the front as the steps that it attains.
+        Name -> rows of two values; dominated rows are drawn faintly, the front as a staircase.
     objectives
-        What the two values are: names of metric columns, or any label.
+        Names of the two values: metric columns, or any label.
     baselines
         Name -> one or more rows, drawn as single marks.
     aside
-        The like, too far off for these axes: drawn in an inset that shows everything.
+        Like `baselines`, but too far off for these axes: drawn in an inset that shows everything.
     bound
-        Rows (x, y) of a lower bound of the front (`LowerBounds.front()`): nothing with a first value of at most x has a
-        second one below y. Between the rows the edge is what follows from them: `impossible_edge`.
+        Rows (x, y) of a lower bound of the front (`LowerBounds.front()`): no schedule with a first value of at most x
+        has a second value below y. `impossible_edge` gives the edge between the rows.
     maximised
-        Of which of the two more is better.
+        Which of the two objectives are maximised.
     knee
         Mark the knee of the first front.
     title
         Written above the axes.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     ax = style.axes(ax)
     drawn = 0
@@ -111,7 +111,7 @@ def _draw_inset(
     bound: NDArray[np.float64] | None,
     objectives: tuple[str, str],
 ) -> None:
-    """Draw everything, small, and dashed what the axes themselves show."""
+    """Draw an inset of everything, with a dashed frame around the part that the axes show."""
     from matplotlib.patches import Rectangle
 
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -134,7 +134,7 @@ def _draw_inset(
 
 
 def front_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows that no other one beats in both values, by the first value."""
+    """Return the non-dominated rows, both values minimised, sorted by the first value."""
     kept: list[NDArray[np.float64]] = []
     for row in rows[np.lexsort((rows[:, 1], rows[:, 0]))]:
         if not kept or row[1] < kept[-1][1]:
@@ -143,14 +143,14 @@ def front_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def knee_of(front: NDArray[np.float64]) -> int:
-    """Return which point of a front, sorted by its first value, is farthest below the line between its ends."""
+    """Return the index of a front's knee: the point farthest below the line between the front's ends."""
     low, high = front.min(axis=0), front.max(axis=0)
     scaled = (front - low) / np.where(high > low, high - low, 1.0)
     return int(np.argmin(scaled.sum(axis=1)))
 
 
 def beside(front: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which rows lie so near a front that a picture with them leaves it room."""
+    """Return which rows are near enough to a front to be drawn on the same axes."""
     low, high = front.min(axis=0), front.max(axis=0)
     aside = ASIDE * (high - low)
     flat = high - low <= ROUNDING * np.abs(high)
@@ -164,10 +164,10 @@ def _mark_knee(ax: Any, point: NDArray[np.float64]) -> None:
 
 
 def impossible_edge(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the corners of the region that the rows of a lower bound rule out, from its left end to its right one.
+    """Return the corners of the edge of the region that the rows of a lower bound exclude, from left to right.
 
-    A chord between two rows lies above a convex bound and would rule out too much. Its prolongations lie below, and so
-    does the next row's level. Of rows that are not convex only the levels follow: a staircase.
+    A chord between two rows of a convex bound lies above the bound and would exclude too much. Prolongations of the
+    neighbouring chords lie below it, and so does the next row's level. Rows that are not convex give a staircase.
     """
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     rows = rows[np.append(np.diff(rows[:, 0]) > 0, True)]
@@ -178,7 +178,7 @@ def impossible_edge(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         (x, y), (right, level) = rows[k], rows[k + 1]
         before = slopes[k - 1] if convex and k > 0 else -np.inf
         after = slopes[k + 1] if convex and k + 1 < len(slopes) else 0.0
-        if before == -np.inf:  # straight down, then along the line that comes next
+        if before == -np.inf:  # straight down, then along the next chord's prolongation
             corners.append(np.array([x, level + after * (x - right)]))
         elif before < slope < after:  # where the two prolongations meet
             at = (level - y + before * x - after * right) / (before - after)
@@ -188,7 +188,7 @@ def impossible_edge(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _shade_impossible(ax: Any, rows: NDArray[np.float64]) -> int:
-    """Shade what a lower bound rules out; beyond its ends it is a vertical and a horizontal line."""
+    """Shade the region that a lower bound excludes; beyond its ends the edge is vertical and horizontal."""
     if not len(rows):
         return 0
     rows = impossible_edge(rows)

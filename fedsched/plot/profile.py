@@ -1,4 +1,4 @@
-"""Performance profiles: on what share of problems a method is within a factor of the best."""
+"""Performance profiles: the share of problems on which a method is within a factor of the best."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-LEVEL = 1e-6  # a spread of factors below which all methods are level
-SHOWN_WHERE_LEVEL = 0.1  # how far the axis goes then
+LEVEL = 1e-6  # a spread of factors below which all methods count as equal
+SHOWN_WHERE_LEVEL = 0.1  # the extent of the axis beyond 1 in that case
 
 
 def draw(
@@ -26,15 +26,15 @@ def draw(
     Parameters
     ----------
     costs
-        Method -> its cost on each problem, less is better, at least 0; what is not finite was not solved.
+        Method -> its cost on each problem, at least 0 and minimised; a cost that is not finite means not solved.
     value
-        What the costs are.
+        The name of the costs.
     most
-        The largest factor shown; by default so large that every profile has risen to its end.
+        The largest factor shown; by default large enough for every profile to reach its end.
     title
         Written above the axes.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     factors = ratios(costs)
     ax = style.axes(ax)
@@ -63,7 +63,7 @@ def draw(
 
 
 def ratios(costs: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
-    """Return each method's cost on each problem over the least there; infinite where it was not solved."""
+    """Return each method's cost on each problem divided by the least cost there; infinite if not solved."""
     if not costs:
         raise ValueError("profile: there are no methods; give at least one.")
     columns = [np.asarray(values, dtype=np.float64) for values in costs.values()]
@@ -83,7 +83,7 @@ def ratios(costs: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
 
 
 def steps(factors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors at which the profile rises, from 1 on, and its height from there on."""
+    """Return the factors at which the profile rises, from 1 on, and its height from each on."""
     solved = np.sort(factors[np.isfinite(factors)])
     at = np.unique(np.append(1.0, solved))
     return at, np.searchsorted(solved, at, side="right") / len(factors)

@@ -1,4 +1,4 @@
-"""The critical-difference diagram: average ranks on a line, and bars over the methods that no test tells apart."""
+"""The critical-difference diagram: average ranks on a line, and bars over methods with no significant difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fedsched.plot import style
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-LINE = 0.34  # of the figure's inches, for each name below the axis
+LINE = 0.34  # inches of the figure for each name below the axis
 
 
 def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, title: str = "", ax: Any = None) -> Any:
@@ -23,13 +23,13 @@ def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, 
     ranks
         Method -> its average rank, 1 the best.
     difference
-        How far two ranks must lie apart to differ; methods under one bar do not.
+        The critical difference of two average ranks; methods under one bar differ by no more.
     alpha
-        The chance of error for which `difference` holds.
+        The significance level of `difference`.
     title
         Written above the axes.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     if len(ranks) < 2:
         raise ValueError(f"ranks: {len(ranks)} method is too few to draw; give at least 2.")
@@ -73,7 +73,7 @@ def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, 
 
 
 def groups(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
-    """Return the longest stretches (first, last) of rising ranks that lie no further apart than the difference."""
+    """Return the longest index ranges (first, last) of rising ranks that differ by at most `difference`."""
     found: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(k for k, other in enumerate(ranks) if k >= first and other - rank <= difference)
@@ -83,7 +83,7 @@ def groups(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
 
 
 def _scale(ax: Any, most: int, difference: float, alpha: float) -> None:
-    # The ruler with the ranks, and above it how long the critical difference is.
+    # The ruler with the ranks, and above it the length of the critical difference.
     ax.plot([1, most], [0, 0], color="black", linewidth=1)
     for rank in range(1, most + 1):
         ax.plot([rank, rank], [0, -0.25], color="black", linewidth=1)

@@ -1,4 +1,4 @@
-"""The picture of a search: its front, how it came about, and the balanced plan's Gantt chart."""
+"""The picture of a search: its front, its convergence, and a Gantt chart of the knee's plan."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from fedsched.optimize.result import Result
 
 SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
-WORST = 2.0  # baselines this many times above the best would squeeze even an inset's front into a corner
-CROWDED = 20.0  # bars that differ by more are drawn by powers of ten
+WORST = 2.0  # baselines farther above the best, as a factor, would squeeze even an inset's front into a corner
+CROWDED = 20.0  # factor between bars above which the axis is logarithmic
 
 
 def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
-    """Return a figure: front (or value) with baselines and bounds, convergence, Gantt chart of a plan (or the knee)."""
+    """Return a figure: front (or values) with baselines and bounds, convergence, and a Gantt chart.
+
+    The chart shows `schedule`, by default the knee.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 8), layout="constrained")
@@ -34,7 +37,7 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
 
 
 def draw_front(result: Result) -> Any:
-    """Return a figure of the front alone; with another number of objectives than two, of the first one's values."""
+    """Return a figure of the front alone; unless there are two objectives, of the first objective's values."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4.5), layout="constrained")
@@ -50,7 +53,7 @@ def _draw_progress(result: Result, ax: Any) -> None:
     name = result.objectives[0]
     sign = result.front.signs[0]
     runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
-    bound = result.bound(name) if result.front.planned is None else float("nan")  # else it is one on what came
+    bound = result.bound(name) if result.front.planned is None else float("nan")  # else the bound is not on planned values
     convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
                      ax=ax)  # fmt: skip
     style.measured(ax, "y", name, result.federation)
@@ -82,7 +85,7 @@ def _draw_front(result: Result, ax: Any) -> None:
 
 
 def _draw_values(result: Result, ax: Any) -> None:
-    # One objective (or more than two): the first one's value of the search and of every baseline, as bars.
+    # One objective, or more than two: bars of the first objective's value for the search and every baseline.
     name = result.objectives[0]
     rows = [(f"{baseline.policy}{result.mark}", baseline.values[0]) for baseline in result.baselines]
     rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1] * result.front.signs[0])

@@ -1,4 +1,4 @@
-"""Pictures as files."""
+"""Writing pictures to files."""
 
 from __future__ import annotations
 

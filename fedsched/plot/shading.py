@@ -1,4 +1,7 @@
-"""What no eye tells apart: of many bars the largest, how full all others make each cell of a grid; steps in parts."""
+"""Charts of very many bars: the largest bars, the shading that stands for all others, and coarser step functions.
+
+Shading is the share of each cell of a grid (nodes × time) that bars take.
+"""
 
 from __future__ import annotations
 
@@ -12,40 +15,40 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-AT_ONCE = 500_000  # bars whose corners are worked on together, so that memory stays small
+AT_ONCE = 500_000  # bars handled at once, to limit memory
 
 
 class Parts(NamedTuple):
-    """Runs of nodes, cut where blocks of nodes (groups, or clusters) begin."""
+    """Ranges of node numbers, cut at the borders of blocks of nodes (groups, or clusters)."""
 
-    run: NDArray[np.int64]  # of which run each part is
+    run: NDArray[np.int64]  # the range that each part belongs to
     block: NDArray[np.int64]
-    low: NDArray[np.int64]  # its first node, counted from the block's
+    low: NDArray[np.int64]  # the part's first node, counted from the block's first
     nodes: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells of so many nodes by so many seconds; each block of nodes has whole rows of its own."""
+    """A grid of cells of `nodes` nodes by `seconds` seconds; each block of nodes begins with a new row."""
 
-    blocks: tuple[int, ...]  # nodes of each
+    blocks: tuple[int, ...]  # number of nodes of each
     nodes: int
     seconds: float
     columns: int
 
     @property
     def first_rows(self) -> list[int]:
-        """Return where each block begins, and at the end how many rows there are."""
+        """Return the first row of each block, and last the number of rows."""
         return [0, *np.cumsum([-(-count // self.nodes) for count in self.blocks]).tolist()]
 
     @classmethod
     def over(cls, blocks: Sequence[int], seconds: float, *, rows: int, columns: int) -> Grid:
-        """Return the grid over a period whose rows are about as many as asked for, and never finer than a node."""
+        """Return the grid over a period in seconds, with about `rows` rows; a row has at least one node."""
         return cls(tuple(blocks), max(1, -(-sum(blocks) // rows)), max(seconds, 1e-300) / columns, columns)
 
 
 def split(first: NDArray[np.int64], last: NDArray[np.int64], blocks: Sequence[int]) -> Parts:
-    """Return runs of node numbers, both ends included, as parts that each lie in one block."""
+    """Return ranges of node numbers, both ends included, cut into parts that each lie in one block."""
     starts = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
     begin = np.searchsorted(starts, first, side="right") - 1
     count = np.searchsorted(starts, last, side="right") - begin
@@ -56,21 +59,21 @@ def split(first: NDArray[np.int64], last: NDArray[np.int64], blocks: Sequence[in
 
 
 def largest(sizes: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
-    """Return which are the largest, so many at most; of equal ones the first."""
+    """Return which sizes are the largest, at most `most` of them; of equal ones the first."""
     found = np.zeros(sizes.size, dtype=np.bool_)
     found[np.argsort(-sizes, kind="stable")[:most]] = True
     return found
 
 
 def shares(grid: Grid, parts: Parts, begin: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return which share of each cell's node-seconds is in use, a row of cells after the other.
+    """Return the share of each cell's node-seconds that bars take, as rows × columns.
 
     Parameters
     ----------
     grid, parts
-        Where the bars lie.
+        The grid, and the nodes of each bar's parts.
     begin, end
-        Of each part, in seconds since the grid's begin.
+        Times of each part, in seconds since the grid's beginning.
     """
     first_rows = np.array(grid.first_rows)
     shape = int(first_rows[-1]) + 2, grid.columns + 2
@@ -95,8 +98,8 @@ def shares(grid: Grid, parts: Parts, begin: NDArray[np.float64], end: NDArray[np
 def _add_corner(
     changes: NDArray[np.float64], width: int, edge: NDArray[np.float64], side: NDArray[np.float64], sign: float
 ) -> None:
-    # What sums to the part of each cell that lies right of a side and below an edge: a cell that is cut gets its share,
-    # the next one the rest.
+    # Adds changes whose running sums over rows and columns give the part of each cell that lies right of a side and
+    # below an edge: a cut cell gets its share, the next one the rest.
     row, column = edge.astype(np.int64), side.astype(np.int64)
     below, after = edge - row, side - column
     for r, by_row in ((0, 1 - below), (1, below)):
@@ -107,7 +110,7 @@ def _add_corner(
 def in_parts(
     times: NDArray[np.float64], values: NDArray[np.float64], edges: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and the most of a step function between neighbouring edges."""
+    """Return the mean and the greatest value of a step function between consecutive edges."""
     times, values = np.append(-np.inf, times), np.append(0.0, values)
     area = np.concatenate([[0.0, 0.0], np.cumsum(np.diff(times[1:]) * values[1:-1])])
     at = np.searchsorted(times, edges, side="right") - 1

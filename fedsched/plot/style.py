@@ -1,4 +1,4 @@
-"""What the pictures share: colours, markers and axes that read in print and by the colour-blind."""
+"""What all pictures share: colours, markers and axes, readable in print and for the colour-blind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
-# The dark half of Okabe and Ito's colours ahead: lines and points stand on white paper.
+# Okabe and Ito's dark colours come first: lines and points are on white paper.
 LINES = (COLOURS[4], COLOURS[5], COLOURS[2], COLOURS[6], COLOURS[0], COLOURS[1], "#000000", COLOURS[7])
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
@@ -33,7 +33,7 @@ def axes(ax: Any = None, *, size: tuple[float, float] = (6.5, 4.2)) -> Any:
 
 
 def dress(ax: Any, *, x: str, y: str, title: str = "") -> Any:
-    """Return the axes with labels, a light grid, and no frame where nothing is read off."""
+    """Return the axes with labels, a light grid, and no frame at the top and right."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     if title:
@@ -46,18 +46,18 @@ def dress(ax: Any, *, x: str, y: str, title: str = "") -> Any:
 
 
 def wrapped(text: str) -> str:
-    """Return a sentence in lines that fit above axes of the usual width."""
+    """Return a sentence wrapped to fit above axes of the usual width."""
     return "\n".join(textwrap.wrap(one_line(text).replace("$", r"\$"), 80))
 
 
 def legend(ax: Any, entries: int) -> None:
-    """Write a legend, in several columns where it is long."""
+    """Draw a legend, in several columns if it is long."""
     if entries:
         ax.legend(fontsize=8, frameon=False, ncols=1 + entries // 9)
 
 
 def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return rows of two numbers, checked."""
+    """Return values as rows of two finite numbers; raise if they are not."""
     rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if rows.size == 0:
         return np.zeros((0, 2))
@@ -69,7 +69,7 @@ def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def label_of(objective: str, federation: Federation | None = None, *, unit: str | None = None) -> str:
-    """Return an objective's name with its unit, where it is a metric column, and whether watts are assumed in it."""
+    """Return an objective's name with its unit, and a mark if the federation's watts are assumed in it."""
     unit = UNITS.get(objective, "") if unit is None else unit
     name = drawn(objective.replace("_", " "))
     label = f"{name}, {unit}" if unit else name
@@ -77,7 +77,7 @@ def label_of(objective: str, federation: Federation | None = None, *, unit: str 
 
 
 def measured(ax: Any, which: Literal["x", "y"], objective: str, federation: Federation | None = None) -> None:
-    """Label an axis with an objective; its ticks read in the unit that its largest value suggests, as pages have it."""
+    """Label an axis with an objective; its ticks are in the unit that suits its largest value, as in reports."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis = ax.xaxis if which == "x" else ax.yaxis

@@ -27,17 +27,17 @@ def draw(
     Parameters
     ----------
     function
-        Takes two numbers, gives one.
+        A function of two numbers that returns one.
     inputs, output
-        What the axes and the colours show.
+        Labels of the axes and of the colours.
     points
-        How many values of each input are tried.
+        The number of values of each input.
     limits
-        The values at which the colours begin and end; those that occur when not given.
+        The values at which the colours begin and end; by default the least and greatest value.
     title
         Written above the axes.
     ax
-        Matplotlib axes; those of a new figure when not given.
+        Matplotlib axes; by default those of a new figure.
     """
     if points < 2:
         raise ValueError(f"surface: points={points} must be at least 2.")

@@ -1,4 +1,4 @@
-"""The HTML report: one page about a search or about schedules, that needs no network."""
+"""The HTML report: one page about a search or about schedules, which needs no network."""
 
 from fedsched.report.material import Material, of_result, of_schedules
 from fedsched.report.page import page, write

@@ -1,4 +1,4 @@
-"""Prices and carbon over a schedule's period, as the page draws them beneath the power."""
+"""Prices and carbon over a schedule's period, which the page draws beneath the power."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def curves_of(schedule: Schedule) -> list[dict[str, object]]:
-    """Return kind, unit, cluster (-1: of all that have none of their own) and steps since t0 of prices and carbon."""
+    """Return kind, unit, cluster and steps since t0 of price and carbon signals.
+
+    Cluster -1 stands for all clusters without a signal of their own.
+    """
     names = [cluster.name for cluster in schedule.federation.clusters]
     return [
         {

@@ -1,4 +1,4 @@
-"""Where each job of a plan runs, as the page's script draws it; of very many jobs the largest, and shading."""
+"""When and where each job of a plan runs, for the page's script; of very many jobs, only the largest and shading."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.reservations import Kept
 
-MOST_DRAWN = 240_000  # jobs of all plans together whose places are written down, and of bars twice as many
+MOST_DRAWN = 240_000  # jobs drawn one by one, of all plans together; bars at most twice as many
 ROWS, COLUMNS = 512, 8192  # of the shading's grid, at most
-CELLS = 4_000_000  # of all plans' grids together
-LEVELS = 16  # of the shading: more no eye tells apart
-STRIPS = 4096  # parts of the period that the strips of a thinned plan have, and
-STRIPS_TOGETHER = 200_000  # those of all clusters together
+CELLS = 4_000_000  # of the grids of all plans together, at most
+LEVELS = 16  # of the shading: the eye distinguishes no more
+STRIPS = 4096  # parts of the period in each strip of a thinned plan, at most
+STRIPS_TOGETHER = 200_000  # such parts of all clusters together, at most
 
 
 def kept_jobs(workload: Workload, room: int) -> NDArray[np.bool_] | None:
-    """Return which jobs the page keeps one by one: those of most node-seconds; None where there is room for all.
+    """Return which jobs the page keeps individually: those with the most node-seconds; None if there is room for all.
 
-    Where there is not, half the room is left to the shading of the others.
+    Otherwise half the room is left to the shading of the other jobs.
     """
     if len(workload) <= room:
         return None
@@ -57,23 +57,23 @@ def plan_of(
     plans: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, object]:
-    """Return start, finish and nodes of each job: runs of neighbouring node numbers, one job's after another's.
+    """Return the plan's data for the page: start, finish and nodes (ranges of node numbers) of each job.
 
     Parameters
     ----------
     schedule
-        Of which plan.
+        The plan's schedule.
     tick
-        The unit of time.
+        The unit of time, in seconds.
     kept
-        The jobs that the page keeps; all when not given.
+        The jobs that the page keeps individually; by default all.
     room
-        For so many bars there is room. Where there are more than twice as many, or not all jobs are kept, the largest
-        are, and the share of each cell of a grid that the others take.
+        The number of bars that there is room for. If there are more than twice as many, or not all jobs are kept, only
+        the largest are bars; the others become shading: the share of each cell of a grid that they take.
     plans
-        So many plans share the page's cells.
+        The number of plans that share the page's cells.
     progress
-        Told how many of how many jobs have their nodes.
+        Called with (jobs placed on nodes, jobs in all).
     """
     runs, lost, spans, closed, off, dark = numbered(schedule, progress)
     done = ~np.isnan(schedule.finish)
@@ -108,7 +108,7 @@ def plan_of(
 
 
 def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
-    """Return where nodes are closed until the last job ends, and when: a run of neighbouring nodes each."""
+    """Return when nodes are down until the last job ends, one row per range of nodes."""
     last = schedule.makespan
     begin, end = (np.repeat(times - schedule.t0, runs.pieces) for times in (spans.start, spans.finish))
     within = (begin < last) & (end > 0.0)
@@ -123,7 +123,7 @@ def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> di
 
 
 def _cap(schedule: Schedule) -> dict[str, object]:
-    """Return when the power that all may draw changes, and to how many watts; nothing where it is not capped."""
+    """Return the times when the power cap changes and its watts; empty if there is no cap."""
     times, watts = cap_over_time(schedule.federation, schedule.t0, schedule.t0 + schedule.makespan)
     if not times.size:
         return {}
@@ -131,7 +131,7 @@ def _cap(schedule: Schedule) -> dict[str, object]:
 
 
 def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
-    """Return what nodes that go off draw beside idle ones: of stretches of time, on which cluster."""
+    """Return the difference in watts between nodes that go off and idle nodes, by period and cluster."""
     off = drawn_off(schedule)
     if not off.watts.size:
         return {}
@@ -144,7 +144,7 @@ def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
 
 
 def _dark(schedule: Schedule, off: OffSpans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
-    """Return where nodes are off, or on the way, until the last job ends: a run of neighbouring nodes each."""
+    """Return when nodes are off, shut down or boot until the last job ends, one row per range of nodes."""
     found = bands(off, runs, schedule.t0 + schedule.makespan)
     if not found.first.size:
         return {}
@@ -158,7 +158,7 @@ def _dark(schedule: Schedule, off: OffSpans, runs: NodeRuns, tick: float) -> dic
 
 
 def _reserved(schedule: Schedule, reserved: Sequence[Kept], tick: float) -> dict[str, NDArray[Any]]:
-    """Return where reservations keep nodes until the last job ends, and when: a run of neighbouring nodes each."""
+    """Return when reservations keep nodes until the last job ends, one row per range of nodes."""
     if not reserved:
         return {}
     begin = np.array([one.reservation.begin for one in reserved]) - schedule.t0
@@ -174,7 +174,7 @@ def _reserved(schedule: Schedule, reserved: Sequence[Kept], tick: float) -> dict
 def _lost(
     schedule: Schedule, runs: NodeRuns, kept: NDArray[np.bool_] | None, tick: float
 ) -> dict[str, NDArray[Any]]:
-    """Return the runs that came to nothing, of the jobs that the page keeps: a run of neighbouring nodes each."""
+    """Return the runs of kept jobs that were lost to outages, one row per range of nodes."""
     lost, run = schedule.lost, np.repeat(np.arange(schedule.lost.runs), runs.pieces)
     place = np.arange(len(schedule)) if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
     drawn = place[lost.job[run]] >= 0
@@ -193,11 +193,11 @@ def _lost(
 def _thinned(
     schedule: Schedule, runs: NodeRuns, job: NDArray[np.int64], kept: NDArray[np.bool_], most: int, plans: int
 ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Return which runs are drawn as bars, and the shading of the others."""
+    """Return which node ranges are drawn as bars, and the shading of the others."""
     done = ~np.isnan(schedule.finish)
     nodes = runs.last - runs.first + 1
     size = np.where(kept[job] & done[job], nodes * (schedule.finish - schedule.start)[job], -1.0)
-    # A job's widest run first, that each can be found.
+    # The widest range of each kept job is always drawn, so that every kept job can be found.
     widest = np.lexsort((nodes, job))[np.cumsum(runs.pieces)[runs.pieces > 0] - 1]
     size[widest] = np.where(size[widest] >= 0, np.inf, -1.0)
     drawn = shading.largest(size, most) & (size >= 0)
@@ -219,7 +219,7 @@ def _thinned(
 
 
 def _places(schedule: Schedule, kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    # How many nodes each kept job has on each cluster: its bars may not be all there.
+    # How many nodes each kept job has on each cluster: not all of its bars may be drawn.
     clusters = np.array(schedule.federation.group_cluster)
     return {
         f"on{k}": schedule.counts[:, clusters == k].sum(axis=1)[kept] for k in range(len(schedule.federation.clusters))
@@ -227,7 +227,7 @@ def _places(schedule: Schedule, kept: NDArray[np.bool_]) -> dict[str, NDArray[An
 
 
 def thinned_in_words(workload: Workload, kept: NDArray[np.bool_] | None, about: dict[str, Any]) -> str:
-    """Return what of a plan is drawn, and what is shading."""
+    """Return a sentence that says which jobs of a plan are drawn and which are shading."""
     cell = f"a cell of {duration(about['seconds'])} by {counted(about['nodes'], 'node')}"
     where = f"in {about['bars']:,} bars; what is smaller is shading, {cell}, where the zoom ends"
     if kept is None:

@@ -1,4 +1,4 @@
-"""What a report is about: plans side by side, what they are measured by, and how they came about."""
+"""The content of a report: plans side by side, their objectives, and how they were made."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.optimize.result import Result
 
-ALIKE = 1e-4  # values that differ by a smaller share read the same
-LEAST_DRAWN = 4  # plans that are drawn however many jobs they have: thinned where there is no room for all
-ALWAYS = ("easy", "fcfs")  # baselines whose schedules are shown beside a search's plans
+ALIKE = 1e-4  # values that differ by a smaller share look the same
+LEAST_DRAWN = 4  # plans that are always drawn, thinned if there is no room for all jobs
+ALWAYS = ("easy", "fcfs")  # baselines that are always shown with schedules beside a search's plans
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,12 +33,12 @@ class Entry:
     about: str
     values: tuple[float, ...]  # of the material's objectives
     schedule: Schedule | None = None  # None: only its values are known
-    drawn: bool = True  # whether the page holds where each of its jobs runs
+    drawn: bool = True  # whether the page has its Gantt chart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """Everything that a page is made of."""
+    """The content of a page."""
 
     workload: Workload
     federation: Federation
@@ -46,17 +46,17 @@ class Material:
     entries: tuple[Entry, ...]
     chosen: int  # the entry that is shown first
     result: Result | None = None
-    room: int = drawing.MOST_DRAWN  # for so many jobs of each plan that is drawn
+    room: int = drawing.MOST_DRAWN  # how many jobs of each drawn plan the page can hold
     notes: tuple[str, ...] = field(default=())
 
     @property
     def schedules(self) -> list[Schedule]:
-        """Return the schedules there are."""
+        """Return the schedules of the entries that have one."""
         return [entry.schedule for entry in self.entries if entry.schedule is not None]
 
 
 def of_result(result: Result) -> Material:
-    """Return a search's plans, made again by simulation, and beside them its baselines."""
+    """Return the content for a search's result: its plans, simulated again, and its baselines."""
     front = result.front
     several = len(front) > 1
     entries = [
@@ -91,9 +91,10 @@ def of_result(result: Result) -> Material:
 
 
 def of_schedules(schedules: Sequence[Schedule], *, second: str = "") -> Material:
-    """Return schedules of one workload on one federation, side by side.
+    """Return the content for schedules of one workload on one federation, side by side.
 
-    What stands beside their mean waits is `second`, a metric; when not given, energy where that differs.
+    They are compared by mean wait and by `second`, a metric: by default energy, or bounded slowdown if watts are
+    assumed or all energies are equal.
     """
     first = schedules[0]
     for schedule in schedules:
@@ -121,14 +122,14 @@ def of_schedules(schedules: Sequence[Schedule], *, second: str = "") -> Material
 
 
 def _second(rows: list[dict[str, float]], federation: Federation) -> str:
-    # What the picture's axes begin with; energy is no headline where nobody gave the watts, or where all read the same.
+    # The second axis of the picture at first: energy, unless watts are assumed or all energies look the same.
     energies = np.array([values["energy"] for values in rows])
     alike = np.ptp(energies) <= ALIKE * energies.max()
     return "bounded_slowdown" if federation.watts_assumed or alike else "energy"
 
 
 def _same_jobs(one: Workload, other: Workload) -> bool:
-    # Submits that follow the ends of others, and shapes of which jobs have several, come out in each schedule.
+    # Submits that depend on other jobs' ends, and shapes of jobs with alternatives, may differ between schedules.
     if len(one) != len(other):
         return False
     own = ["submit", "after"] if one.feedback is not None else []
@@ -138,14 +139,14 @@ def _same_jobs(one: Workload, other: Workload) -> bool:
 
 
 def _labels(schedules: Sequence[Schedule]) -> list[str]:
-    # The policies; where all place jobs by the same rule, that is not said again and again.
+    # The policies' names; the placement is left out if it is the same for all.
     names = [schedule.policy or "schedule" for schedule in schedules]
     placements = {name.partition(" on ")[2] for name in names}
     return [name.partition(" on ")[0] for name in names] if len(names) > 1 and len(placements) == 1 else names
 
 
 def made_again(result: Result) -> set[str]:
-    """Return the policies whose schedules the page has: the usual ones, and the best by each objective."""
+    """Return the policies that the page shows with a schedule: the usual ones, and the best by each objective."""
     from fedsched.search.problem.objectives import MAXIMISED
 
     best = {*ALWAYS}
@@ -157,7 +158,8 @@ def made_again(result: Result) -> set[str]:
 
 
 def _first(plans: int, knee: int, entries: list[Entry]) -> list[int]:
-    # In which order plans are drawn while there is room: the knee, the ends, EASY, then the others, far apart first.
+    # The order in which plans are drawn while there is room: the knee, the front's ends, baselines, then the other
+    # plans, far apart ones first.
     usual = [i for i, entry in enumerate(entries) if entry.kind == "baseline" and entry.schedule is not None]
     order = [knee, 0, plans - 1, *usual]
     step = plans
@@ -170,7 +172,7 @@ def _first(plans: int, knee: int, entries: list[Entry]) -> list[int]:
 def _drawn(
     entries: list[Entry], order: list[int], workload: Workload
 ) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
-    # The entries, those that are drawn marked, for how many jobs of each there is room, and what is said of the others.
+    # The entries with `drawn` set, how many jobs of each there is room for, and a note on plans that are not drawn.
     most = max(drawing.MOST_DRAWN // max(len(workload), 1), LEAST_DRAWN)
     chosen = set(order[:most])
     kept = tuple(
@@ -185,7 +187,7 @@ def _drawn(
 
 
 def metrics_of(entry: Entry) -> dict[str, float]:
-    """Return an entry's metric row; NaN where only its values are known."""
+    """Return an entry's metrics; NaN if it has no schedule."""
     if entry.schedule is None:
         return dict.fromkeys(NAMES, float("nan"))
     return entry.schedule.metrics(users=False).as_dict()

@@ -1,4 +1,4 @@
-"""Arrays as text: typed, deflated, in base64; the page's script takes them apart."""
+"""Arrays as text: typed, compressed, in base64; the page's script unpacks them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
 
 NEVER = -(2**31)  # the tick of a job that was not started
-TICKS = 2**30  # so many at most in the period of a schedule
-MUCH = 4_000_000  # bytes, from where on the last few per cent take too long to save
-LONG = 1000.0  # seconds, from where on milliseconds are fine enough
+TICKS = 2**30  # in the period of a schedule, at most
+MUCH = 4_000_000  # bytes from which on the strongest compression takes too long
+LONG = 1000.0  # seconds from which on milliseconds suffice
 
 
 def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
-    """Return columns as one text, with their names, types and lengths."""
+    """Return columns packed into one text, and a directory of their names, types and lengths."""
     parts = [(name, _narrowed(column)) for name, column in columns.items()]
-    parts.sort(key=lambda part: -part[1].itemsize)  # so that each begins where its type may begin
+    parts.sort(key=lambda part: -part[1].itemsize)  # widest types first, so that each column is aligned
     blob = b"".join(column.tobytes() for _, column in parts)
     blob = zlib.compress(blob, 9 if len(blob) < MUCH else 6)
     directory = [[name, column.dtype.str[1:], len(column)] for name, column in parts]
@@ -35,7 +35,7 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
 
 
 def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
-    # The narrowest of the script's array types that holds the values, little-endian as all its machines are.
+    # The narrowest array type of JavaScript that holds the values, little-endian like all machines that run it.
     if column.dtype.kind == "f":
         return column.astype("<f4" if column.dtype.itemsize == 4 else "<f8")
     low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
@@ -47,7 +47,7 @@ def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def tick_of(schedules: list[Schedule]) -> float:
-    """Return the seconds, a power of ten, in which all times are whole 32-bit numbers; 1 ms suffices for long ones."""
+    """Return a power of ten in seconds in which all times are 32-bit integers; 1 ms suffices for long spans."""
     spans = [np.abs(s.workload.submit - s.t0).max(initial=0.0) for s in schedules]
     spans += [np.nanmax(np.abs(times - s.t0), initial=0.0) for s in schedules for times in (s.start, s.finish)]
     span = max(spans) or 1.0
@@ -56,13 +56,13 @@ def tick_of(schedules: list[Schedule]) -> float:
 
 
 def ticks(times: NDArray[np.float64], tick: float) -> NDArray[np.int64]:
-    """Return times in ticks, NEVER where there is none."""
+    """Return times in ticks, NEVER for NaN."""
     known = ~np.isnan(times)
     return np.where(known, np.rint(np.where(known, times, 0.0) / tick), NEVER).astype(np.int64)
 
 
 def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = None) -> dict[str, object]:
-    """Return what is the same in every plan: the jobs, or those of them that the page keeps."""
+    """Return the data that all plans share: the jobs, or those that the page keeps."""
     jobs = schedule.workload if kept is None else schedule.workload.take(np.flatnonzero(kept))
     columns: dict[str, NDArray[Any]] = {
         "id": jobs.id,

@@ -1,4 +1,4 @@
-"""The report's page: its sections, and the data that its script draws from."""
+"""The report's page: its sections, and the data that its script draws."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write(
     co2_per_kwh: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write the page, as `page` makes it; after an error the path is as it was."""
+    """Write the page made by `page`; after an error the file is unchanged."""
     from fedsched.io.atomic import atomic_text
 
     factors = {"price_per_kwh": price_per_kwh, "co2_per_kwh": co2_per_kwh}
@@ -64,20 +64,20 @@ def page(
     co2_per_kwh: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
-    """Return the whole page.
+    """Return the page as HTML.
 
     Parameters
     ----------
     material
-        What `of_result` or `of_schedules` has put together.
+        The report's content, from `of_result` or `of_schedules`.
     title
-        The heading; by default what was scheduled where.
+        The heading; by default it names the jobs and the machine.
     repeat, python
-        The command and the Python that made it, where the caller knows them.
+        The command and the Python code that made the material, if the caller knows them.
     price_per_kwh, co2_per_kwh
-        What the page's fields begin with; empty when not given.
+        Initial values of the page's fields; by default empty.
     progress
-        Told how many of how many jobs have found their place, those of all plans together.
+        Called with (jobs placed on nodes, jobs in all), over all plans together.
     """
     for name, value in (("price_per_kwh", price_per_kwh), ("co2_per_kwh", co2_per_kwh)):
         if value is not None and not (math.isfinite(value) and value >= 0):
@@ -157,7 +157,7 @@ def _bounds(result: Result) -> dict[str, float]:
 
 
 def _history(result: Result) -> list[tuple[int, float, list[float], float]]:
-    # A search keeps what it minimises: utilisation comes back with its sign.
+    # A search minimises: maximised objectives, such as utilisation, get their sign back.
     from fedsched.search.problem.objectives import MAXIMISED
 
     signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in result.objectives])
@@ -188,7 +188,7 @@ def _from(progress: Callable[[int, int], None], before: int, total: int) -> Call
 
 
 def _thinned(material: Material, kept: NDArray[np.bool_] | None, data: dict[str, Any]) -> list[str]:
-    # Said of the plan that is shown first: the cells of others differ as their makespans do.
+    # This describes the plan that is shown first: cells of other plans differ with their makespans.
     plans = [data["entries"][i]["plan"] for i in (material.chosen, *range(len(material.entries)))]
     abouts = [plan["thinned"] for plan in plans if plan is not None and "thinned" in plan]
     return [thinned_in_words(material.workload, kept, abouts[0])] if abouts else []
@@ -252,7 +252,7 @@ def _select(key: str, names: list[str], chosen: str) -> str:
 
 
 def _crowded(material: Material) -> bool:
-    # Whether baselines are so far off that a picture with them would squeeze the front into a corner.
+    # Whether some baseline is so far off that a picture with it would squeeze the front into a corner.
     result = material.result
     if result is None or len(result.front) < 2:
         return False
@@ -263,7 +263,7 @@ def _plans_table(material: Material) -> str:
     names = [*material.objectives, *(name for name in COLUMNS if name not in material.objectives)]
     known = [(i, entry) for i, entry in enumerate(material.entries) if entry.schedule is not None]
     metrics = [metrics_of(entry) | dict(zip(material.objectives, entry.values, strict=True)) for _, entry in known]
-    # The log's own waits stand beside simulated ones of the same submits, not beside those of a package.
+    # Recorded waits are comparable with simulated ones only under the same submits, not with those of a package.
     log = material.workload.recorded if material.result is None else None
     if log is not None:
         metrics.append(dict.fromkeys(names, float("nan")) | log.figures())

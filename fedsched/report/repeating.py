@@ -1,4 +1,4 @@
-"""How to make it again: the call, the command, and what the record does not hold."""
+"""How to repeat a result: the Python call, the command, and what the record does not contain."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from fedsched.report.material import Material
 
 
-CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are calls as they stand
-# What jobs send, as it was drawn; the command line draws with the defaults alone, from the jobs of the head.
+CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are Python calls already
+# How communication was drawn. The command line knows only the defaults, and draws after --head.
 DRAWN = r"communication: (?P<options>bandwidth=(?P<bandwidth>\S+), compute_fraction=.*, spread=\S+, seed=\d+)"
 USUAL = r"communication: bandwidth=(?P<bandwidth>\S+), compute_fraction=\(0\.5, 1\.0\), spread=4, seed=0"
 READ = r"read (?P<file>.*?)(?: \((?P<options>\w+=.*)\))?"
 
 
 def python_of(material: Material) -> str:
-    """Return the Python that makes the material again, as far as that is by policies; "" where it is by none."""
+    """Return the Python code that repeats a search, or the schedules made by policies; "" if there are none."""
     result = material.result
     schedules = [one for one in material.schedules if _has_policy(one)]
     if result is None and not schedules:
@@ -51,7 +51,7 @@ def python_of(material: Material) -> str:
 
 
 def shifts_code(workload: Workload, federation: Federation, words: Mapping[str, object], page: str) -> str:
-    """Return the Python that asks again what moving these jobs saves, and writes its page."""
+    """Return the Python code that repeats `shifts` (what moving these jobs saves) and writes its page."""
     call = ", ".join(["workload", "cluster", *(f"{name}={_code(value)}" for name, value in words.items())])
     own = _own(workload, words)
     asks = f"found = shifts({call})" + (f"  # the jobs with their own {own}" if own else "")
@@ -64,7 +64,7 @@ def _code(value: object) -> str:
 
 
 def _own(workload: Workload, words: Mapping[str, object]) -> str:
-    """Return what jobs have of their own that says where they are at home, and how long they may be put off."""
+    """Return in words which of homes and slack (permitted delay) the jobs bring themselves."""
     return " and ".join(["homes"] * bool((workload.origin >= 0).any()) + ["slack"] * ("slacks" not in words))
 
 
@@ -73,12 +73,12 @@ def _problem_code(workload: Workload, federation: Federation) -> list[str]:
 
 
 def _has_policy(schedule: Schedule) -> bool:
-    """Return whether the name of what made a schedule is a policy's."""
+    """Return whether a schedule was made by a policy of a known name."""
     return schedule.policy.partition(" on ")[0] in POLICIES
 
 
 def command_of(result: Result) -> str:
-    """Return the command that makes a result again; "" where the command line has no such search."""
+    """Return the command that repeats a result; "" if the command line cannot."""
     options = _options(result)
     if {"weights", "t0", "baselines"} & set(options) or not set(result.objectives) <= set(NAMES):
         return ""
@@ -98,7 +98,7 @@ def command_of(result: Result) -> str:
 
 
 def warnings_of(material: Material, *, python: bool = False) -> list[str]:
-    """Return what a repetition needs to know; `python`: its code is told by who knows it."""
+    """Return what a repetition needs to know, one sentence each; `python`: the caller gives the Python code."""
     result = material.result
     found = []
     if not _shipped_workload(material.workload):
@@ -140,7 +140,7 @@ def warnings_of(material: Material, *, python: bool = False) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions at work now."""
+    """Return the present versions of fedsched, Python and numpy."""
     import platform
 
     import numpy as np
@@ -151,7 +151,7 @@ def versions() -> dict[str, str]:
 
 
 def _options(result: Result) -> dict[str, object]:
-    """Return the options of `optimize` that differ from its defaults, and those that matter most anyway."""
+    """Return the options of `optimize` that differ from its defaults, and always the most important ones."""
     settings = result.settings
     given: dict[str, object] = {"objectives": result.objectives, "method": result.method}
     if settings.evaluations is not None:
@@ -175,14 +175,14 @@ def _options(result: Result) -> dict[str, object]:
     policies = tuple(baseline.policy for baseline in result.baselines)
     usual, asked = {*usual_baselines(len(result.workload))}, (*policies, *result.refused)
     if not ({*asked} <= usual <= {*asked, *result.left_out}):
-        given["baselines"] = asked  # the search begins with what they do
+        given["baselines"] = asked  # the search begins with their plans
     if settings.submits == "keep" and settings.t0 not in (None, float(result.workload.submit.min())):
         given["t0"] = settings.t0
     return given
 
 
 def _shipped_workload(workload: Workload) -> bool:
-    # By its file and its jobs, since anyone may call a log "sample"; submits may have been scaled since.
+    # Checked by its file and its jobs, since other logs may be named "sample"; submits may have been scaled since.
     from fedsched.io import read_example
     from fedsched.io.examples import example_names
 
@@ -217,31 +217,34 @@ def _workload_code(workload: Workload) -> str:
 
 
 def _call(step: str) -> str:
-    """Return a step of a workload's history as the call that takes it; "" where there is none."""
+    """Return a step of a workload's history as a Python call; "" if it has none."""
     drawn = re.fullmatch(DRAWN, step)
     return f"with_communication({drawn['options']})" if drawn else step if re.fullmatch(CALL, step) else ""
 
 
 def _other_steps(workload: Workload) -> list[str]:
-    # What was done to the jobs besides, in words.
+    # The steps that have no Python call, in words.
     return [step for step in _steps(workload) if not (_call(step) or step.startswith("generated: lublin"))]
 
 
 def _source(workload: Workload) -> tuple[str, str]:
-    """Return the file that the jobs were read from last, and the options of that reading; ("", "") where none was."""
+    """Return the file that the jobs were last read from, and the options of that reading; ("", "") if there is none."""
     reads = [found for step in workload.history if (found := re.fullmatch(READ, step))]
     return (reads[-1]["file"], reads[-1]["options"] or "") if reads else ("", "")
 
 
 def _steps(workload: Workload) -> list[str]:
-    """Return what was done to the jobs since they were read: the file holds what was done before."""
+    """Return the steps done to the jobs since they were last read: earlier steps are in the file."""
     steps = list(workload.history)
     last = max((k for k, step in enumerate(steps) if re.fullmatch(READ, step)), default=-1)
     return steps[last + 1 :]
 
 
 def _trace_words(workload: Workload) -> list[str]:
-    """Return how a command line names the jobs; [] where it cannot: it reads the usual way, and takes heads only."""
+    """Return the command-line arguments that give these jobs; [] if the command line cannot.
+
+    It reads files with default options only, and takes first jobs (--head) and default communication.
+    """
     file, how = _source(workload)
     steps = _steps(workload)
     sent = re.fullmatch(USUAL, steps[-1]) if steps else None

@@ -1,4 +1,4 @@
-"""The page around a report: head, the one style of all reports, and what a browser may load: nothing."""
+"""The HTML around a report: head, the common style, and a security policy that lets browsers load nothing."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def asset(name: str) -> str:
 
 
 def filled(name: str, **parts: str) -> str:
-    """Return the text of a file with HTML in its places."""
+    """Return the text of a template file with its placeholders replaced by HTML."""
     return Template(asset(name)).substitute(parts)
 
 
 def script() -> str:
-    """Return the scripts as one, whose names are its own."""
+    """Return all scripts as one with private names."""
     return "(() => {\n" + '"use strict";\n' + "\n".join(asset(f"{name}.js") for name in SCRIPTS) + "\n})();\n"
 
 
@@ -42,13 +42,13 @@ def document(title: str, body: str, *, code: str = "", pictures: bool = False) -
     Parameters
     ----------
     title
-        The window's; escaped here.
+        The window's title; it is escaped here.
     body
-        HTML, escaped where it was made.
+        HTML, which must be escaped already.
     code
-        A script. By the page's policy it is the only one that runs, whatever slipped into the body.
+        A script. The page's security policy lets only this one run, whatever is in the body.
     pictures
-        Whether the body holds SVG pictures that bring their own styles.
+        Whether the body has SVG pictures with their own styles.
     """
     style = asset("page.css")
     styles = "'unsafe-inline'" if pictures else f"'sha256-{digest(style)}'"
@@ -69,7 +69,7 @@ def document(title: str, body: str, *, code: str = "", pictures: bool = False) -
 
 
 def chapters(sections: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
-    """Return the links to a page's sections, and these, of which each has a name and HTML; empty ones are left out."""
+    """Return the links to a page's sections and the sections, given as (name, HTML) by key; empty ones are left out."""
     shown = {key: part for key, part in sections.items() if part[1]}
     links = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in shown.items())
     parts = "\n".join(f'<section id="{key}">{body}</section>' for key, (_, body) in shown.items())
@@ -77,12 +77,12 @@ def chapters(sections: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
 
 
 def digest(text: str) -> str:
-    """Return the hash by which a policy knows a text."""
+    """Return the SHA-256 of a text in base64, as security policies name it."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def data_block(value: object) -> str:
-    """Return a value as JSON in an element that no text in it can end."""
+    """Return a value as JSON in a script element; "<", ">" and "&" are escaped so that no text can end it."""
     text = json.dumps(finite(value), separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -90,7 +90,7 @@ def data_block(value: object) -> str:
 
 
 def finite(value: object) -> object:
-    """Return a value with null in place of what JSON has no number for, and texts that only show."""
+    """Return a value that JSON can hold: None for NaN and infinity, and texts without control characters."""
     match value:
         case dict():
             return {str(key): finite(one) for key, one in value.items()}
@@ -107,7 +107,7 @@ def finite(value: object) -> object:
 
 
 class Markup(str):
-    """Text that is HTML already, whatever is in it having been escaped."""
+    """Text that is HTML already, with its content escaped."""
 
     __slots__ = ()
 
@@ -115,16 +115,16 @@ class Markup(str):
 def table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True, marked: int = -1
 ) -> str:
-    """Return a table whose first column names its rows; its cells are text, or Markup.
+    """Return an HTML table with row names in the first column; cells are text, or Markup.
 
     Parameters
     ----------
     caption, head, rows
         The texts.
     numbers
-        Whether all columns but the first hold numbers, which are aligned at the right.
+        Whether all columns but the first have numbers, which are aligned at the right.
     marked
-        The row to stand out.
+        The index of a row to highlight; -1: none.
     """
 
     def cell(text: str) -> str:
@@ -144,5 +144,5 @@ def table(
 
 
 def scrolled(label: str, inner: str) -> str:
-    """Return HTML in a box that scrolls across where a screen is too narrow for it, so that the page does not."""
+    """Return HTML in a box that scrolls horizontally if the screen is too narrow, so that the page does not."""
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{inner}</div>'

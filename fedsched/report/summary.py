@@ -1,4 +1,4 @@
-"""The summary: what was scheduled, on what, by what; how much better than the rules, how far from the bounds."""
+"""The summary: jobs, machine and method; gains over baselines, and gaps to lower bounds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fedsched.optimize.result import Result
     from fedsched.report.material import Material
 
-WIDTH = 72  # of the little bars of gains
-OFTEN = ("easy", "fcfs")  # baselines that a card names
-ROUNDING = 1e-9  # a gap of less is none
+WIDTH = 72  # of the small bars of gains, in pixels
+OFTEN = ("easy", "fcfs")  # baselines that cards mention
+ROUNDING = 1e-9  # a smaller gap counts as none
 
 
 def heading(material: Material) -> str:
@@ -35,7 +35,7 @@ def heading(material: Material) -> str:
 
 
 def lede(material: Material) -> str:
-    """Return what was done, in a sentence or two."""
+    """Return a sentence or two on what was done."""
     result = material.result
     if result is None:
         return _schedules_in_words(material)
@@ -68,7 +68,7 @@ def _schedules_in_words(material: Material) -> str:
 
 
 def cards(material: Material) -> str:
-    """Return the figures at the head: one an objective, or those of a schedule alone."""
+    """Return the cards at the top: one for each objective, or the main metrics of a single schedule."""
     result = material.result
     if result is not None:
         found = [_objective_card(result, name) for name in result.objectives]
@@ -78,7 +78,7 @@ def cards(material: Material) -> str:
         return ""
     else:
         row = material.schedules[0].metrics(users=False).as_dict()
-        # Watts that nobody gave make no headline; the tables have their energy, marked.
+        # Energy from assumed watts is not shown at the top; the tables have it, marked.
         energy = () if material.federation.watts_assumed else ("energy",)
         names = ("makespan", *energy, "mean_wait", "bounded_slowdown")
         log = material.workload.recorded
@@ -120,7 +120,7 @@ def _penalty_card(result: Result) -> str:
 
 
 def gains(result: Result) -> str:
-    """Return the table of baselines and bounds beside the best plans."""
+    """Return the table of the lower bound, the best plan and the baselines, with the gains over these."""
     baselines = sorted(result.baselines, key=lambda one: one.values)
     bounded = any(result.gap(name) == result.gap(name) for name in result.objectives)
     labels = ["lower bound"] * bounded + ["best plan" if len(result.front) == 1 else "best of the plans"]
@@ -143,7 +143,7 @@ def gains(result: Result) -> str:
 
 
 def _bar(gain: float) -> Markup:
-    # A number with a bar beside it: drawn, so that the page's policy needs no styles within elements.
+    # A number with a bar beside it, as SVG: the page's security policy allows no inline styles.
     if gain != gain:
         return Markup("")
     kind, sign = ("gain", "") if gain >= 0 else ("loss", "−")
@@ -155,7 +155,7 @@ def _bar(gain: float) -> Markup:
 
 
 def facts(material: Material) -> str:
-    """Return what was scheduled, on what, by which method and with what knowledge."""
+    """Return the table of workload, assumptions, method and reading."""
     workload, result = material.workload, material.result
     jobs = counted(len(workload), "job")
     if len(workload):
@@ -191,7 +191,7 @@ def facts(material: Material) -> str:
 
 
 def machine(material: Material) -> str:
-    """Return the federation's clusters and groups."""
+    """Return the table of the federation's clusters and node groups."""
     rows, saves = [], material.federation.power is not None
     for cluster in material.federation.clusters:
         uplink = f"{number(cluster.uplink * 8 / 1e9)} Gbit/s" if np.isfinite(cluster.uplink) else "unlimited"
@@ -206,7 +206,7 @@ def machine(material: Material) -> str:
 
 
 def diagnosis(result: Result) -> str:
-    """Return what the front's shape says, in words."""
+    """Return a sentence on how far each objective differs over the front; "" if there is none."""
     if len(result.front) < 2 or len(result.objectives) < 2:
         return ""
     spans = []

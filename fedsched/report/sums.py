@@ -1,4 +1,4 @@
-"""What a plan sums to, cluster by cluster: exact, of all its jobs, however few of them a page draws."""
+"""A plan's exact sums by cluster, over all jobs, even if the page draws only some of them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.power_draw import Draws
     from fedsched.model.schedule.schedule import Schedule
 
-ROUNDING = 1e-9  # a load above its uplink by less is not
+ROUNDING = 1e-9  # relative excess of a load over its uplink that counts as rounding
 
 
 def sums_of(schedule: Schedule) -> dict[str, object]:
-    """Return the period, the most watts, and of each cluster node-seconds, joules, most watts, its uplink's load."""
+    """Return the makespan, the peak watts, and for each cluster node-seconds, joules, peak watts and uplink load."""
     groups = schedule.federation.groups
     until = schedule.makespan
     runs, off = held(schedule), drawn_off(schedule)
@@ -55,12 +55,12 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
 
 
 def idle_watts(schedule: Schedule, groups: list[int]) -> float:
-    """Return what these groups take when no job runs."""
+    """Return the watts of these node groups if no job runs."""
     return float(sum(schedule.federation.groups[g].idle_watts * schedule.federation.groups[g].count for g in groups))
 
 
 def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants since t0, and from each on the watts of these groups, whole clusters, above their idle ones."""
+    """Return instants since t0 and the watts above idle from each on, for node groups that make up whole clusters."""
     known, runs = schedule.federation.groups, held(schedule)
     extra = (runs.counts * extra_watts(watts_of(schedule.workload, known), known, runs.job))[:, groups].sum(axis=1)
     mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
@@ -70,7 +70,7 @@ def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray
 
 
 def strips_of(schedule: Schedule, columns: int) -> dict[str, NDArray[np.float32]]:
-    """Return each cluster's mean watts, and mean and most load of its uplink, in equal parts of the period."""
+    """Return each cluster's mean watts, and its uplink's mean and peak load, in equal parts of the makespan."""
     found = {}
     edges, off = np.linspace(0.0, schedule.makespan, columns + 1), drawn_off(schedule)
     for k, cluster in enumerate(schedule.federation.clusters):

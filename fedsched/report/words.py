@@ -1,4 +1,4 @@
-"""Numbers as people read them; the page's script says them in the same way."""
+"""Numbers as text for readers; the page's script writes them in the same way."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def column(name: str, values: Sequence[float]) -> tuple[str, list[str]]:
 
 
 def number(value: float) -> str:
-    """Return a number with four digits, or all of its whole ones."""
+    """Return a number with four significant digits, or rounded to an integer from 1000 on."""
     if value != value:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
@@ -47,7 +47,7 @@ def share(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a period."""
+    """Return a duration in seconds as text with a fitting unit."""
     return measure("makespan", seconds)
 
 
@@ -57,5 +57,5 @@ def title(name: str) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them."""
+    """Return words as a list in a sentence: a, b and c."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
