@@ -1,4 +1,4 @@
-"""What a comparison is made of, and what can be said of it: tables, ranks, tests, fronts, a report."""
+"""Comparisons of methods: runs on instances, and tables, ranks, tests, fronts and a report of them."""
 
 from fedsched.comparison.entrants import Entrant, Outcome
 from fedsched.comparison.instances import Budget, Instance

@@ -1,4 +1,4 @@
-"""What a comparison is asked for, as people say it: one instance or method for a row of one, and budgets by name."""
+"""Checks of the arguments of `compare`; one instance or method stands for a list of one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def instances_of(given: Any) -> list[Comparable]:
-    """Return what is compared on: one instance, or several."""
+    """Return the instances as a list, from one or several; raise if they are none."""
     several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for one in several:
         if not callable(getattr(one, "fingerprint", None)) or isinstance(one, type):
@@ -27,7 +27,7 @@ def instances_of(given: Any) -> list[Comparable]:
 
 
 def methods_of(given: Any) -> list[str | Entrant]:
-    """Return what is compared: one method, or several."""
+    """Return the methods as a list, from one or several; raise if they are none."""
     if isinstance(given, str | Entrant):
         return [given]
     if not isinstance(given, Iterable):
@@ -36,7 +36,7 @@ def methods_of(given: Any) -> list[str | Entrant]:
 
 
 def seeds_of(given: Any) -> list[int]:
-    """Return the seeds of the runs."""
+    """Return the seeds as a list; raise if they are none."""
     if not isinstance(given, Iterable) or isinstance(given, str):
         several = f"range({given!r}) for {given} seeds" if type(given) is int else "range(10)"
         raise TypeError(f"compare: seeds={shown(given)} must be a list of seeds, as [0, 1, 2], or {several}.")
@@ -44,7 +44,7 @@ def seeds_of(given: Any) -> list[int]:
 
 
 def budget_of(given: Any) -> Budget:
-    """Return what each run may use."""
+    """Return the budget of each run; raise if it is no `Budget`."""
     if not isinstance(given, Budget):
         number = given if type(given) in (int, float) and given > 0 else 1000
         raise TypeError(

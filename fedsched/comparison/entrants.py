@@ -1,4 +1,4 @@
-"""What takes part in a comparison: searches and policies by name, or anything that answers the same call."""
+"""Entrants of a comparison: searches and policies by name, or any object with the same methods."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run gave: the rows of a front in the instance's objectives, and what proves how good they are.
+    """The outcome of one run: the rows of a front in the instance's objectives, and proven bounds if known.
 
-    Its `history`, as far as it is known, has a row (evaluations, seconds, value) for each time the first objective's
-    best value became better.
+    `history`, if known, has a row (evaluations, seconds, value) for each improvement of the first objective's best
+    value.
     """
 
     front: tuple[tuple[float, ...], ...]
@@ -47,19 +47,19 @@ class Outcome:
         object.__setattr__(self, "history", tuple(tuple(float(value) for value in row) for row in self.history))
         object.__setattr__(self, "front", tuple(tuple(float(value) for value in row) for row in self.front))
         object.__setattr__(self, "bounds", tuple(_known(value) for value in self.bounds))
-        # A file of runs takes Python's numbers, not numpy's.
+        # JSON takes Python's numbers, not numpy's.
         object.__setattr__(self, "evaluations", int(self.evaluations))
         object.__setattr__(self, "seconds", float(self.seconds))
 
     @classmethod
     def of_one(cls, figures: object, objectives: Sequence[str], *, seconds: float) -> Outcome:
-        """Return what one simulation says of itself: the figures that bear the objectives' names."""
+        """Return the outcome of one simulation: the attributes of `figures` that have the objectives' names."""
         row = tuple(float(getattr(figures, name)) for name in objectives)
         return cls((row,), evaluations=1, seconds=seconds, stop_reason="simulated", versions=versions())
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
-        """Return what a search's result says of its run."""
+        """Return the outcome of a search's result."""
         _same_jobs(result.method, result.front.missing, result.problem.truth)
         return cls(
             front=result.front.values.tolist(),
@@ -87,20 +87,20 @@ def _known(value: float | None) -> float | None:
 
 @runtime_checkable
 class Entrant(Protocol):
-    """Whatever can be run on an instance of its kind with a seed and a budget; what it raises is a failed run.
+    """A method that runs on an instance of its kind with a seed and a budget; an exception makes a failed run.
 
-    One that plans with all submissions before it, as searches do, says `plans_ahead = True`: where jobs keep their
-    submit times it is marked clairvoyant. One that gives the same with every seed, as policies do, says
-    `deterministic = True`: it runs once. Two of which `does` is equal are the same, and run once.
+    An entrant that knows all submissions in advance, as searches do, sets `plans_ahead = True`: it is marked
+    clairvoyant if jobs keep their submit times. An entrant that gives the same with every seed, as policies do, sets
+    `deterministic = True`: it runs once. Of entrants with an equal `does`, only one runs.
     """
 
     @property
     def name(self) -> str:
-        """Return what tables call it; runs in a file are found by it."""
+        """Return its name in tables; runs in a file are found by it."""
         ...
 
     def run(self, instance: Any, seed: int, budget: Budget) -> Outcome:
-        """Return what came out."""
+        """Return the outcome of one run."""
         ...
 
 
@@ -115,17 +115,17 @@ class SearchEntrant:
 
     @property
     def does(self) -> object:
-        """Return what tells it from other searches where the instance names the objectives: its steps alone."""
+        """Return the search's steps and seeds: searches that share these are the same if objectives are named."""
         return method_named(self.method).maker, self.seeds
 
     @property
     def method(self) -> str:
-        """Return the search's name alone."""
+        """Return the search's name without its seeds."""
         return self.name.partition(":")[0]
 
     @property
     def seeds(self) -> str:
-        """Return with which plans it begins."""
+        """Return the kind of initial plans."""
         return self.name.partition(":")[2].lower() or SEEDS[0]
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
@@ -152,9 +152,9 @@ class SearchEntrant:
 
 
 def _same_jobs(name: str, missing: Sequence[int], truth: SearchProblem) -> None:
-    """Refuse figures of other jobs than those to which first come, first served gives an end [48].
+    """Raise if a plan leaves another number of jobs without an end than first come, first served does [48].
 
-    Where jobs may be cancelled they are of whoever runs [44], and that is said of the instance.
+    If jobs may be cancelled, figures are of the jobs that ran [44], as the facts of the instance say; nothing is checked.
     """
     if truth.workload.cancel_at is not None:
         return
@@ -178,7 +178,7 @@ def _check(name: str, kind: str, instance: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntrant:
-    """A policy of `fedsched.policies.POLICIES`, under the instance's reading as searches are."""
+    """A policy of `fedsched.policies.POLICIES`, simulated under the instance's reading."""
 
     name: str
     runs_on: ClassVar[type] = Instance
@@ -186,7 +186,7 @@ class PolicyEntrant:
 
     @property
     def does(self) -> object:
-        """Return the policy's rules, which tell it from others; its name, if no policy has it."""
+        """Return the policy's rules without its name, so that equal policies are found; else the name."""
         policy = POLICIES.get(self.name.lower())
         return repr(replace(policy, name="")) if isinstance(policy, Rules) else self.name.lower()
 
@@ -205,7 +205,7 @@ class PolicyEntrant:
             submits=instance.submits,
             reading=instance.reading,
         )
-        problem = problem.truth  # no policy knows more beforehand
+        problem = problem.truth  # simulated with true values, as policies know nothing in advance
         try:
             schedule = baseline_schedule(problem, policy)
         except InfeasibleError as error:

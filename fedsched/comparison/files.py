@@ -1,4 +1,4 @@
-"""Runs as lines of a file: each whole or not there, whatever happens to the writer or the disk."""
+"""Runs as lines of a file: each line is written whole or not at all, even if the writer is killed or the disk full."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BEGINNING = b'{"instance": '
 
 
 def read_records(path: str | PathLike[str]) -> list[RunRecord]:
-    """Return the runs in a file; a last line that was cut off is left out, any other damage is an error.
+    """Return the runs in a file; a last line that was cut off is skipped, any other damage is an error.
 
-    A line of before readings were recorded is a run with all jobs waiting and run times known: so all were made.
+    Old lines without a reading are runs with all jobs waiting and run times known: all were made like that.
     """
     if not Path(path).exists():
         return []
@@ -42,14 +42,14 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
         try:
             records.append(_record_of(line))
         except (ValueError, TypeError, KeyError):
-            if number == len(lines) and _is_ours(line):  # no line feed behind it: the writer was killed
+            if number == len(lines) and _is_ours(line):  # no line feed follows: the writer was killed
                 break
             raise FedschedError(f"{path}, line {number}: not a run of a comparison; mend or delete the line.") from None
     return records
 
 
 def _record_of(line: bytes) -> RunRecord:
-    """Return the run in a line; whatever else the line is raises a ValueError, a TypeError or a KeyError."""
+    """Return the run in a line; any other line raises a ValueError, a TypeError or a KeyError."""
     try:
         data: dict[str, Any] = json.loads(line)
     except RecursionError:
@@ -105,24 +105,24 @@ def _is_run(line: bytes) -> bool:
 
 
 def _is_ours(line: bytes) -> bool:
-    # Whether a broken line is the beginning of a run: nothing of anybody else's file is cut away.
+    # Whether a broken line is the beginning of a run: other files must not be cut.
     return line.startswith(BEGINNING[: len(line)])
 
 
 def _check_regular(path: Path) -> None:
-    if path.exists() and not (path.is_file() or path.is_dir()):  # a device may be read without an end
+    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a device may never end
         raise OSError(EINVAL, "it is no regular file")
 
 
 @contextmanager
 def _alone(path: Path, own: FileIO) -> Iterator[None]:
-    """Let one process write to the file; others are refused.
+    """Lock the file so that only one process writes to it; raise if another one does.
 
-    What is locked is a file beside it, `.NAME.lock`, which is removed at the end: the system gives up a process's locks
-    on a file as soon as that process closes it, were it only to have read it, and this one nobody reads. Of the two
-    kinds of locks it is the one that ends with the process, however that dies (no forked worker that is left inherits
-    it), and that NFS knows. It does not tell threads of one process apart; where the system knows no locks, nobody is
-    refused. Where the folder takes no other file, the file itself is locked.
+    The locked file is `.NAME.lock` beside it, which is removed at the end. The file itself would not do: a process
+    loses its locks on a file as soon as it closes the file, even after only reading it, and the lock file is never
+    read. The lock (`lockf`) ends with the process, however it dies, is not inherited by forked workers, and works on
+    NFS. It does not exclude other threads of the same process. On systems without such locks, no process is excluded.
+    If the folder takes no new file, the file itself is locked.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.lock")
@@ -135,7 +135,7 @@ def _alone(path: Path, own: FileIO) -> Iterator[None]:
                 yield
                 return
             _lock(stream, path)
-            if _is_at(stream, beside):  # else its last holder has just removed it
+            if _is_at(stream, beside):  # else the last holder has just removed it
                 break
         try:
             yield
@@ -166,7 +166,7 @@ def _is_at(stream: FileIO, path: Path) -> bool:
 
 
 class RunFile:
-    """A file of runs that is added to, a line a run, by one comparison at a time; `read_records` has found it sound."""
+    """A file of runs to which one comparison at a time adds lines; `read_records` must have read it without error."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
@@ -176,7 +176,7 @@ class RunFile:
             with ExitStack() as opened:
                 self._stream = opened.enter_context(self.path.open("ab+", buffering=0))
                 opened.enter_context(_alone(self.path, self._stream))
-                # A line that a kill left half-written is cut away first, or the next one would be glued to it.
+                # A half-written last line is cut away first, or the next line would be appended to it.
                 self._stream.seek(0)
                 content = self._stream.read()
                 whole = content.rfind(b"\n") + 1
@@ -197,7 +197,7 @@ class RunFile:
         self._opened.close()
 
     def add(self, record: RunRecord) -> None:
-        """Write a run's line, or nothing of it where the disk does not take it whole."""
+        """Write a run's line, or nothing of it if the disk cannot take all of it."""
         line = json.dumps(asdict(record)).encode() + b"\n"
         before = os.fstat(self._stream.fileno()).st_size
         try:
@@ -214,14 +214,14 @@ class RunFile:
 
 
 def merge_records(sources: Iterable[str | PathLike[str]], path: str | PathLike[str]) -> int:
-    """Return how many runs of other files were added to a file: those that it had not, or only as failed.
+    """Add runs of other files to a file, and return how many: those that it did not have, or only as failed.
 
     Parameters
     ----------
     sources
-        Files of runs; what was cut off in them is left out.
+        Files of runs; last lines that were cut off are skipped.
     path
-        The file that they are added to. Merged again, it takes what is new.
+        The file to add to. Another merge adds only what is new.
     """
     known = {record.key: bool(record.error) for record in read_records(path)}
     found = [record for source in sources for record in read_records(source)]

@@ -1,10 +1,10 @@
-"""How good fronts are: hypervolume, IGD+ and both epsilons against the best front that is known.
+"""Quality of fronts: hypervolume, IGD+ and both epsilons relative to the best known front.
 
-The best known front of a problem (an instance, or a seed's draw of one) is what no point of any of its runs dominates.
-Objectives are scaled so that this front's best and worst values are 0 and 1, and volumes are measured up to 1.1 in
-each, so that its ends count too. A run that comes nowhere near the front has no volume, and its badness changes nobody
-else's figures. Where the front is nearly a point (idle power dominates), its worst value is taken to lie a twentieth
-above its best. The multiplicative epsilon takes the objectives as they are.
+The best known front of a problem (an instance, or the problem that a seed draws) is the set of non-dominated points
+among all its runs. Objectives are scaled so that this front's best and worst values are 0 and 1, and volumes are
+measured up to 1.1 in each, so that its ends count too. A run far from the front has volume 0, and does not change the
+figures of other runs. If the front is nearly a point (idle power dominates), its worst value is taken to be a twentieth
+above its best. The multiplicative epsilon uses unscaled objectives.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAST_WIDTH = 0.05  # of an objective's range on the best known front, as a shar
 
 @dataclass(frozen=True, slots=True)
 class Indicator:
-    """What an indicator says of a front, and whether more is better."""
+    """An indicator's meaning, and whether more is better."""
 
     about: str
     maximised: bool = False
@@ -69,7 +69,7 @@ class Reference:
         return np.asarray((rows - self.best) / self.width)
 
     def measure(self, rows: NDArray[np.float64], indicator: str) -> float:
-        """Return an indicator of a front."""
+        """Return an indicator's value for a front; NaN for a ratio of values that are not positive."""
         import moocore
 
         scaled, ideal = self.scaled(rows), self.scaled(self.front)
@@ -83,23 +83,23 @@ class Reference:
                 return float(moocore.epsilon_additive(scaled, ref=ideal))
             case _:
                 if (rows <= 0).any() or (self.front <= 0).any():
-                    return float("nan")  # a factor means nothing across zero
+                    return float("nan")  # ratios are meaningless at and below zero
                 return float(moocore.epsilon_mult(rows, ref=self.front))
 
 
 def minimised(record: RunRecord) -> NDArray[np.float64]:
-    """Return a run's front with the sign of what is maximised turned."""
+    """Return a run's front with maximised objectives negated."""
     signs = signs_of(record.objectives)
     return np.asarray(np.array(record.front, dtype=np.float64).reshape(-1, len(signs)) * signs)
 
 
 def reference_of(records: Sequence[RunRecord]) -> Reference:
-    """Return the best known front of one problem's runs, of which at least one has a front."""
+    """Return the best known front of one problem's runs; at least one must have a front."""
     return Reference.of(np.concatenate([minimised(record) for record in records]))
 
 
 def indicator_values(records: Sequence[RunRecord], indicator: str) -> list[float]:
-    """Return an indicator of every run, each against the best known front of its problem; NaN where it failed."""
+    """Return every run's indicator relative to its problem's best known front; NaN for failed runs."""
     of_problem: dict[tuple[str, int | None], list[RunRecord]] = {}
     for record in records:
         if record.front:
@@ -112,7 +112,7 @@ def indicator_values(records: Sequence[RunRecord], indicator: str) -> list[float
 
 
 def best_known_front(records: Sequence[RunRecord], instance: str) -> NDArray[np.float64]:
-    """Return the rows, in the objectives' own signs, that no point of any run of an instance dominates."""
+    """Return the best known front of an instance: its runs' non-dominated rows, with the objectives' own signs."""
     runs = [record for record in records if record.instance == instance and record.front]
     if not runs:
         raise ValueError(f"Comparison: no run on {instance!r} has a front.")

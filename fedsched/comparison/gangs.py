@@ -1,4 +1,4 @@
-"""Gang schedulers in a comparison: published settings, each run drawn anew from its seed for all alike."""
+"""Gang schedulers in a comparison: published presets; each seed draws the same run for all presets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.gang.schedule import GangSchedule
     from fedsched.model.jobs.workload import Workload
 
-# What less of is better; and utilisation, which comparisons maximise.
+# Metrics to minimise; utilisation is maximised.
 OBJECTIVES = (
     "mean_response", "mean_wait", "weighted_response", "mean_slowdown", "weighted_slowdown", "loss_of_capacity",
     "loss_by_site", "wasted", "utilisation",
@@ -29,9 +29,9 @@ OBJECTIVES = (
 
 @dataclass(frozen=True, slots=True)
 class GangInstance:
-    """What gang schedulers are compared on: metrics of a class of jobs, and settings that all presets take.
+    """An instance for gang schedulers: metrics of a class of jobs, and settings for all presets.
 
-    A seed draws jobs, arrivals and clocks; presets of one experiment that differ in the scheduler alone draw the same.
+    A seed draws jobs, arrivals and clocks; presets of one experiment that differ only in the scheduler draw the same.
     """
 
     name: str
@@ -51,20 +51,20 @@ class GangInstance:
             raise unknown_name("class of jobs", self.jobs, CLASSES)
 
     def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
+        """Return a short hash of everything that defines the problem."""
         said = (self.objectives, sorted(self.settings.items()), self.jobs, self.warmup)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:12]
 
     def schedule(self, preset: Preset, seed: int) -> GangSchedule:
-        """Return a preset's run, of the jobs that the seed draws."""
+        """Return a preset's schedule of the jobs that the seed draws."""
         return preset.run(seed)
 
 
 @dataclass(frozen=True, slots=True)
 class GivenGang(GangInstance):
-    """Jobs and sites that are given: of a preset its rules run there, and the seed is what these draw by.
+    """Given jobs and sites: presets give only their scheduling rules, and only these draw by the seed.
 
-    `regime` has the fields of `GangSystem` that are not up to the schedulers; `source` names what it is of.
+    `regime` has the fields of `GangSystem` that schedulers do not choose; `source` identifies the data.
     """
 
     workload: Workload = field(kw_only=True)
@@ -73,24 +73,24 @@ class GivenGang(GangInstance):
     drawn: ClassVar[bool] = False
 
     def schedule(self, preset: Preset, seed: int) -> GangSchedule:
-        """Return the run of the jobs by a preset's rules; refused where a job is left undone."""
+        """Return the schedule of the jobs by a preset's rules; raise if a job is left undone."""
         rules = getattr(preset, "system", None)
         if rules is None:
             raise TypeError(f"{type(preset).__name__} has no `system`, whose rules would run on {self.name}.")
-        clocks = {"clocks": None, **self.regime}  # where the regime says none, all run at the reference clock
+        clocks = {"clocks": None, **self.regime}  # without clocks in the regime, all run at the reference clock
         done = simulate(self.workload, replace(rules(seed), **clocks), seed=seed)
         if not done.completed.all():
             raise InfeasibleError(f"{int((~done.completed).sum())} jobs are left undone on {self.name}.")
         return done
 
     def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
+        """Return a short hash of everything that defines the problem."""
         return hashlib.sha256(repr((self.objectives, self.source)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class GangEntrant:
-    """A preset of `fedsched.gang.presets`, or one like it."""
+    """A preset of `fedsched.gang.presets`, or a similar one, as an entrant."""
 
     name: str
     preset: Preset
@@ -102,7 +102,7 @@ class GangEntrant:
         return cls(name, NAMED[name])
 
     def run(self, instance: GangInstance, seed: int, budget: Budget) -> Outcome:
-        """Return the metrics of one run; a simulation needs no budget."""
+        """Return the metrics of one run; the budget is not used."""
         if not isinstance(instance, GangInstance):
             raise TypeError(f"{self.name} is a gang scheduler: it runs on a GangInstance, not on {instance.name!r}.")
         preset = self._with(instance.settings)

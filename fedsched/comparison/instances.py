@@ -1,4 +1,4 @@
-"""What methods are compared on, and what each run may use."""
+"""Instances that methods are compared on, and the budget of each run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 class Comparable(Protocol):
-    """Whatever methods can be compared on: an `Instance`, or one of another kind of simulator.
+    """A problem to compare methods on: an `Instance`, or a problem of another simulator.
 
-    One whose seeds draw problems of their own says `drawn = True`: only runs of the same seed are set against each
-    other there.
+    An instance that draws a new problem for each seed sets `drawn = True`: only runs with the same seed are then
+    compared with each other.
     """
 
     @property
     def name(self) -> str:
-        """Return what tables call it."""
+        """Return its name in tables."""
         ...
 
     @property
@@ -43,11 +43,11 @@ class Comparable(Protocol):
 
     @property
     def optimum(self) -> float | None:
-        """Return the first objective's best value where it is known."""
+        """Return the first objective's best possible value, if it is known."""
         ...
 
     def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
+        """Return a short hash of everything that defines the problem."""
         ...
 
 
@@ -58,23 +58,23 @@ class Instance(Read):
     Parameters
     ----------
     name, workload, federation, objectives
-        What tables call it, the jobs, what they run on, and what is minimised.
+        The name in tables, the jobs, the machine, and the metrics that are objectives.
     optimum
-        The first objective's best value where it is known.
+        The first objective's best possible value, if it is known.
     submits
-        "now": all jobs wait already, as a package. "keep": they arrive at their submit times, as in `simulate`; a
-        search knows them in advance nevertheless, and is marked clairvoyant.
+        "now": all jobs wait from the start, as a package. "keep": jobs arrive at their submit times, as in `simulate`;
+        a search nevertheless knows them in advance, and is marked clairvoyant.
     reading
-        How the model's open choices are made; its words may be given alone.
+        The model's open choices in one object; the next parameters give single ones.
     knowledge
-        "runtime" unless the reading says otherwise: plans see true run times. "estimate": what users asked for, as in
-        `simulate`.
+        "runtime" unless the reading says otherwise: plans see true run times. "estimate": they see requested times, as
+        in `simulate`.
     saturation, kill_at_estimate
         As in `simulate`.
     alternatives
-        As in `optimize`; where it is "free", policies keep the shapes that jobs have.
+        As in `optimize`; if it is "free", policies keep the jobs' own shapes.
     sharing
-        How jobs share nodes, as in `simulate`; None: a task has a node of its own.
+        How jobs share nodes, as in `simulate`; None: each task has its own node.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Instance(Read):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Return what is not modelled of the log, assumed of the machine, and not known to plans, a line each."""
+        """Return what is not modelled of the log, assumed of the machine, and unknown to plans, one line each."""
         beyond = unmodelled.unmodelled if self.sharing is None else unmodelled_when_shared
         dropped, bare = beyond(self.workload, self.federation), assumed.assumptions(self.federation)
         bare = (*bare, *known_beforehand(self.federation, self.objectives))
@@ -141,11 +141,11 @@ class Instance(Read):
 
     @property
     def watts_assumed(self) -> bool:
-        """Return whether energies follow from watts that nobody gave."""
+        """Return whether energies are computed from assumed watts."""
         return self.federation.watts_assumed
 
     def fingerprint(self) -> str:
-        """Return a short name of jobs, machine and objectives; the reading is told beside it."""
+        """Return a short hash of jobs, machine and objectives; the reading is not in it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
         machine = self.federation
         features = [group.features for group in machine.groups] if machine.has_features else ()
@@ -158,7 +158,7 @@ class Instance(Read):
         places = [group.nodes for group in machine.groups if group.nodes is not None]
         pools = [(pool.name, pool.cluster) for pool in machine.pools if pool.cluster is not None]
         for part in (*beside, states, machine.power, looks, places, cores, pools, self.sharing):
-            if part:  # its repr says nothing of them
+            if part:  # not in the federation's repr
                 digest.update(repr(part).encode())
         w = self.workload
         for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
@@ -172,7 +172,7 @@ class Instance(Read):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What each run may use."""
+    """The limits of each run: evaluations, seconds or both."""
 
     evaluations: int | None = None
     seconds: float | None = None

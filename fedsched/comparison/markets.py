@@ -1,4 +1,4 @@
-"""Metaschedulers in a comparison: the same drawn cycles for all, a cycle a seed."""
+"""Metaschedulers in a comparison: each seed draws one market cycle, the same for all methods."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from fedsched.market.environment import Environment
     from fedsched.market.requests import Request
 
-# What less of is better; `idle` too, the share of the domain that nobody takes.
+# Totals to minimise; `idle` is the share of the domain that is not used.
 OBJECTIVES = ("cost", "cpu", "energy", "start", "runtime", "finish", "job_cost", "job_cpu", "makespan", "idle")
 
 
 @dataclass(frozen=True, slots=True)
 class MarketInstance:
-    """What metaschedulers are compared on: totals of a cycle whose domain and batch the seed draws."""
+    """An instance for metaschedulers: the totals of one cycle; the seed draws the domain and the batch of jobs."""
 
     name: str
     objectives: tuple[str, ...] = ("cost",)
@@ -45,15 +45,15 @@ class MarketInstance:
         return self.jobs.batch(seed, domain=self.domain), self.domain.environment(seed)
 
     def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
+        """Return a short hash of everything that defines the problem."""
         return hashlib.sha256(repr((self.objectives, self.domain, self.jobs)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class GivenMarket(MarketInstance):
-    """A cycle that is given: the same domain and batch for every seed, by which methods alone draw.
+    """A given cycle: the same domain and batch for every seed; only methods draw by the seed.
 
-    `source` names what it is of, whatever the numbers are: the hash of a file, for one.
+    `source` identifies the cycle's data, for example by the hash of a file.
     """
 
     environment: Environment = field(kw_only=True)
@@ -66,13 +66,13 @@ class GivenMarket(MarketInstance):
         return self.batch, self.environment
 
     def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
+        """Return a short hash of everything that defines the problem."""
         return hashlib.sha256(repr((self.objectives, self.source)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class MarketEntrant:
-    """A method of `fedsched.market.METHODS`, or one like it."""
+    """A method of `fedsched.market.METHODS`, or a similar one, as an entrant."""
 
     name: str
     method: Method

@@ -1,4 +1,4 @@
-"""Methods of a comparison by name: searches, policies, gang schedulers and metaschedulers."""
+"""Methods of a comparison, found by name: searches, policies, gang schedulers and metaschedulers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entrant:
-    """Return what runs under that name; an entrant is what it is."""
+    """Return the entrant of that name; an entrant is returned as it is."""
     if not isinstance(method, str):
         if isinstance(method, Entrant):
             return method
@@ -34,13 +34,13 @@ def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entran
 
 
 def is_search(name: str) -> bool:
-    """Return whether it names a search, which needs a budget: `ga`, or `ga:random` for other plans to begin with."""
+    """Return whether a name is that of a search: `ga`, or `ga:random` for other initial plans."""
     method, colon, seeds = name.lower().partition(":")
     return method in {*METHODS, *ALIASES} and (not colon or seeds in SEEDS)
 
 
 def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
-    """Raise for the first method that none of the instances is for, before anything runs."""
+    """Raise for the first method that can run on none of the instances, before anything runs."""
     words = {"Instance": "a log", "GangInstance": "gang", "MarketInstance": "market"}
     for name in methods:
         kind = getattr(entrant_of(name, None), "runs_on", object)
@@ -52,12 +52,12 @@ def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise for the first name that nothing bears."""
+    """Raise for the first name of no method."""
     for name in names:
         if name.lower() not in every_name() and not is_search(name):
             raise unknown_name("method or policy", name, every_name())
 
 
 def every_name() -> frozenset[str]:
-    """Return every name that something bears."""
+    """Return the names of all methods."""
     return frozenset({*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET})

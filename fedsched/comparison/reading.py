@@ -1,4 +1,4 @@
-"""What a comparison's runs had in common: which jobs waited, what was known; its first line everywhere."""
+"""The line on a comparison's common reading (submits, knowledge, …), printed first in all tables and reports."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from fedsched.comparison.record import RunRecord
     from fedsched.model.reading import Reading
 
-# Runs in files were all made so before their lines said how.
+# Files written before lines had a reading: all their runs were made like this.
 FORMER = ("now", CLAIRVOYANT)
 
 
 def reading_of(records: Iterable[RunRecord]) -> str:
-    """Return the line that says it, of each instance where they differ; "" where the runs are no plans of jobs."""
+    """Return the line, with one reading per instance if they differ; "" if runs have no reading (gangs, markets)."""
     instances: dict[tuple[str, Reading], list[str]] = {}
     ahead: list[str] = []
     for record in records:

@@ -1,4 +1,4 @@
-"""The runs of a comparison, and the faces of what can be said of them."""
+"""The runs of a comparison, and the methods that analyse them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Blocks = Literal["instance", "run"]
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run: what it was, and what came out. A run that failed says why and has no values."""
+    """One run: its settings and its outcome. A failed run has an error and no values."""
 
     instance: str
     fingerprint: str
@@ -45,12 +45,12 @@ class RunRecord:
     stop_reason: str = ""
     error: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    drawn: bool = False  # each seed is a problem of its own
-    facts: tuple[str, ...] = ()  # what of the log is not modelled, and what is assumed of the machine
+    drawn: bool = False  # each seed draws a problem of its own
+    facts: tuple[str, ...] = ()  # what is not modelled of the log, and what is assumed of the machine
     watts_assumed: bool = False
-    submits: str = ""  # of jobs and clusters, how they were read: "now" or "keep"
+    submits: str = ""  # "now" or "keep"; "" for gangs and markets
     reading: Reading | None = None
-    clairvoyant: bool = False  # knew the submissions of jobs in advance, which no policy does
+    clairvoyant: bool = False  # the method knew submissions in advance, as no policy does
     deterministic: bool = False  # every seed gives the same, so that one run stands for all
     history: tuple[tuple[float, ...], ...] = ()  # evaluations, seconds, the first objective's best value from then on
 
@@ -59,7 +59,7 @@ class RunRecord:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what makes this run the same as another."""
+        """Return a key that equal runs share: instance, method, seed, budget, baselines and reading."""
         reading = (self.submits, self.reading)
         return (
             self.instance, self.fingerprint, self.method, self.seed, self.evaluations_allowed, self.seconds_allowed,
@@ -68,11 +68,11 @@ class RunRecord:
 
     @property
     def problem(self) -> tuple[str, int | None]:
-        """Return what names the problem: runs of the same one can be compared with each other."""
+        """Return a key of the problem: only runs of the same problem can be compared with each other."""
         return (self.instance, self.seed if self.drawn else None)
 
     def best(self, objective: str | None = None) -> float:
-        """Return the best value of an objective, by default the first; NaN where the run failed."""
+        """Return the best value of an objective, by default the first; NaN if the run failed."""
         name = self.objectives[0] if objective is None else objective
         if name not in self.objectives:
             raise ValueError(f"{name!r} is no objective of {self.instance!r}, which has {', '.join(self.objectives)}.")
@@ -84,16 +84,16 @@ class RunRecord:
 class Comparison:
     """All runs asked for, in the order asked: instances, methods, seeds.
 
-    A *measure* below is the name of an objective that all instances share, or of an indicator of fronts where all have
-    several objectives (`fedsched.comparison.fronts.INDICATORS`). By default it is the first objective, or the
-    hypervolume where all instances have several.
+    A *measure* below is the name of an objective that all instances share. If all instances have several objectives, it
+    may also be an indicator of fronts (`fedsched.comparison.fronts.INDICATORS`). The default is the hypervolume if all
+    instances have several objectives, else the first objective.
     """
 
     records: tuple[RunRecord, ...]
-    notes: tuple[str, ...] = ()  # which methods coincide, and were run once
+    notes: tuple[str, ...] = ()  # which methods coincide and were therefore run once
 
     def __post_init__(self) -> None:
-        # Lines of a file may be older than what they say of draws.
+        # Old lines of a file do not say that seeds draw problems; other lines of the instance do.
         drawn = {record.instance for record in self.records if record.drawn}
         if any(record.instance in drawn and not record.drawn for record in self.records):
             records = (replace(record, drawn=record.instance in drawn) for record in self.records)
@@ -115,7 +115,7 @@ class Comparison:
 
     @property
     def reading(self) -> str:
-        """Return in words what all runs have in common: whether all jobs waited, and what was known of them."""
+        """Return the runs' common reading in words: whether all jobs waited, and what was known of them."""
         return reading_of(self.records)
 
     @property
@@ -130,7 +130,7 @@ class Comparison:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Return the notes, what is not modelled and what is assumed, a line each, of which instances if not of all."""
+        """Return the notes, and what is not modelled or assumed, one line each; with instances if not all share it."""
         of: dict[str, list[str]] = {}
         for record in self.records:
             for fact in record.facts:
@@ -141,7 +141,7 @@ class Comparison:
         return (*self.notes, *told)
 
     def mark(self, measure: str) -> str:
-        """Return "assumed watts" where some values of a measure follow from watts that nobody gave, else ""."""
+        """Return "assumed watts" if some values of a measure are computed from assumed watts, else ""."""
         from fedsched.comparison.scores import FIRST
 
         assumed = [record for record in self.records if record.watts_assumed]
@@ -154,7 +154,7 @@ class Comparison:
         return tuple(record for record in self.records if record.error)
 
     def values(self, objective: str | None = None) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """Return the best values of every instance and method, one a seed."""
+        """Return the best values of every instance and method, one per seed."""
         table: dict[str, dict[str, list[float]]] = {}
         for record in self.records:
             table.setdefault(record.instance, {}).setdefault(record.method, []).append(record.best(objective))
@@ -177,13 +177,13 @@ class Comparison:
         return table_of(self, measure)
 
     def scores(self, measure: str | None = None, *, by: Blocks = "instance") -> Scores:
-        """Return the matrix that ranks and tests are made of: a row a block (`pairs` says which), a column a method."""
+        """Return the matrix behind ranks and tests: a row per block (see `pairs`) and a column per method."""
         from fedsched.comparison.scores import scores_of
 
         return scores_of(self, measure, by=by)
 
     def ranks(self, measure: str | None = None, *, by: Blocks = "instance") -> dict[str, float]:
-        """Return each method's average rank, the best (1 is the least possible) first; ties share their ranks' mean."""
+        """Return each method's average rank (1 is the best possible), the best first; ties get their mean rank."""
         return self.scores(measure, by=by).average_ranks()
 
     def friedman(self, measure: str | None = None, *, by: Blocks = "instance") -> Friedman:
@@ -195,20 +195,20 @@ class Comparison:
     def pairs(
         self, measure: str | None = None, *, by: Blocks = "instance", against: str | None = None, alpha: float = 0.05
     ) -> Pairs:
-        """Return who is ahead of whom: all pairs, or one method against each other one.
+        """Return Wilcoxon tests of pairs of methods: all pairs, or one method against each other one.
 
         Parameters
         ----------
         measure
-            What is compared.
+            The measure to compare by.
         by
-            "instance": a block is an instance, with the median over its seeds, which are repeats; if each seed draws a
-            problem of its own, that is a block. What is shown holds for instances like these. "run": a block is a run,
-            and what is shown holds for these instances alone.
+            "instance": a block is an instance with the median over its seeds (if each seed draws a problem of its own,
+            a block is such a problem); conclusions are for the population of instances. "run": a block is a run;
+            conclusions are for these instances alone.
         against
-            The one method that is compared with the others: fewer pairs, so that smaller differences show.
+            The one method to compare with the others: fewer pairs, so that smaller differences show.
         alpha
-            The chance that is accepted of one or more false statements among all.
+            The accepted chance of one or more false conclusions among all pairs.
         """
         from fedsched.comparison.statistics import pairs
 
@@ -251,11 +251,11 @@ class Comparison:
         Parameters
         ----------
         path
-            The page.
+            The page's file.
         title
-            Its heading.
+            The page's heading.
         repeat
-            The command or code that made the comparison, quoted in the page; the runs' data otherwise.
+            The command or code that made the comparison, quoted in the page; by default code made from the runs.
         by, alpha
             As in `pairs`.
         """

@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML page with tables, tests and pictures, that needs no network and no script."""
+"""The report of a comparison: one HTML page of tables, tests and pictures, without network or scripts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def write(
     comparison: Comparison, path: str | PathLike[str], *, title: str, repeat: str, by: Blocks, alpha: float
 ) -> None:
-    """Write the page; after an error the path is as it was."""
+    """Write the page; after an error the file is unchanged."""
     text = page(comparison, title=title, repeat=repeat, by=by, alpha=alpha)
     with atomic_text(path) as out:
         out.write(text)
@@ -37,7 +37,7 @@ def write(
 def page(
     comparison: Comparison, *, title: str = "", repeat: str = "", by: Blocks = "instance", alpha: float = 0.05
 ) -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     check_alpha(alpha)
     if by not in ("run", "instance"):
         raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
@@ -54,7 +54,7 @@ def page(
 
 
 def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
-    """Return the verdict, a line for each measure: the best method by ranks, and the methods that it is ahead of."""
+    """Return a table with a line for each measure: the best method by ranks, and the methods that it is ahead of."""
     rows = []
     for measure in measures_of(comparison):
         ranks = comparison.ranks(measure, by=by)
@@ -125,7 +125,7 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
 
 
 def attempt(part: Callable[[], str]) -> str:
-    """Return a part of a page; what cannot be tested or drawn with these runs says so, and the rest stands."""
+    """Return a part of a page, or a sentence that says why it cannot be tested or drawn with these runs."""
     try:
         return part()
     except ValueError as error:
@@ -190,11 +190,11 @@ def _code(comparison: Comparison) -> str:
 
 
 def svg(ax: Any, label: str) -> str:
-    """Return a picture's SVG element; the same picture gives the same text, and two share no names on a page."""
+    """Return a picture as an SVG element: the same picture gives the same text, and ids do not clash on a page."""
     import matplotlib as mpl
 
     text = io.StringIO()
-    # Letters stay letters: they can be searched and read aloud, and fonts leave no names that would be there twice.
+    # Text stays text: it can be searched and read aloud, and fonts add no ids that would clash.
     with mpl.rc_context({"svg.hashsalt": label, "svg.fonttype": "none"}):
         ax.figure.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", text.getvalue())

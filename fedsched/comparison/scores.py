@@ -1,4 +1,4 @@
-"""Scores: one number for every method in every block, less is better, ready to be ranked and tested."""
+"""Scores: one number for every method in every block, less is better, for ranks and tests."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
 
-SAME = 1e-9  # of the values themselves, or of what is usual among them: what differs by less differs by rounding
-NOTHING = 1e-7  # of a second, a joule, a share: where most values are 0, what rounding leaves beside them
-FIRST = "first objective"  # the measure of instances whose objectives differ
+SAME = 1e-9  # relative difference, of the values or of their median size, that counts as rounding
+NOTHING = 1e-7  # absolute difference (seconds, joules, shares) that counts as rounding if most values are 0
+FIRST = "first objective"  # the measure of instances without a common objective
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Rows are blocks (an instance, or an instance and a seed), columns methods; a failed run is infinitely bad.
+    """Values with a row per block (an instance, or an instance and a seed) and a column per method.
 
-    Values of one problem can be compared: an instance's, or a seed's of it where each seed draws another problem.
+    A failed run has the value infinity. Values are comparable only within one problem: an instance, or the problem that
+    a seed draws of it.
     """
 
     measure: str
@@ -38,7 +39,7 @@ class Scores:
 
     @property
     def of(self) -> str:
-        """Return what a block is, in a word."""
+        """Return the kind of block: "instance" or "run"."""
         return "instance" if all(seed is None for _, seed in self.blocks) else "run"
 
     def ranks(self) -> NDArray[np.float64]:
@@ -53,7 +54,7 @@ class Scores:
         return dict(sorted(average.items(), key=lambda item: item[1]))
 
     def relative(self) -> NDArray[np.float64]:
-        """Return how far each value is above its problem's best, as a share of it: comparable between problems."""
+        """Return each value's excess over its problem's best, as a share of the best: comparable between problems."""
         found = np.full_like(self.values, np.inf)
         for rows in rows_of(self.problems):
             values = self.values[rows]
@@ -65,19 +66,19 @@ class Scores:
         return found
 
     def costs(self) -> dict[str, NDArray[np.float64]]:
-        """Return each method's values as positive costs, for ratios: what is maximised becomes its inverse."""
+        """Return each method's values as positive costs, for ratios: maximised values are inverted."""
         with np.errstate(divide="ignore"):
             costs = -1.0 / self.values if is_maximised(self.measure) else self.values
         return {name: np.where(np.isfinite(self.values), costs, np.inf)[:, k] for k, name in enumerate(self.methods)}
 
 
 def is_maximised(measure: str) -> bool:
-    """Return whether more of it is better."""
+    """Return whether more of a measure is better."""
     return measure in MAXIMISED or (measure in INDICATORS and INDICATORS[measure].maximised)
 
 
 def measures_of(comparison: Comparison) -> tuple[str, ...]:
-    """Return what all instances can be measured by: indicators of fronts, then the objectives that they share."""
+    """Return the measures that all instances share: indicators of fronts, then objectives."""
     objectives = [record.objectives for record in comparison.records]
     if not objectives:
         raise ValueError("Comparison: it has no runs; give instances, methods and seeds.")
@@ -87,7 +88,7 @@ def measures_of(comparison: Comparison) -> tuple[str, ...]:
 
 
 def measured(comparison: Comparison, measure: str | None) -> tuple[str, list[float]]:
-    """Return the measure's name, and its value in every run; NaN where the run failed."""
+    """Return the measure's name and its value in every run; NaN for failed runs."""
     known = measures_of(comparison)
     name = known[0] if measure is None else measure
     if name == FIRST:
@@ -100,7 +101,7 @@ def measured(comparison: Comparison, measure: str | None) -> tuple[str, list[flo
 
 
 def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks = "instance") -> Scores:
-    """Return the scores of a comparison in which every method has a run in every block."""
+    """Return the scores of a comparison; raise unless every method has one run in every block."""
     name, values = measured(comparison, measure)
     methods = comparison.methods
     problem_of = {(record.instance, record.seed): record.problem for record in comparison.records}
@@ -135,7 +136,7 @@ def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks 
 
 
 def rows_of(labels: Sequence[tuple[str, int | None]]) -> list[NDArray[np.int64]]:
-    """Return the rows that bear each label."""
+    """Return the row numbers of each label."""
     rows: dict[tuple[str, int | None], list[int]] = {}
     for row, label in enumerate(labels):
         rows.setdefault(label, []).append(row)
@@ -143,13 +144,14 @@ def rows_of(labels: Sequence[tuple[str, int | None]]) -> list[NDArray[np.int64]]
 
 
 def levelled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values with those made equal that differ by rounding alone: two sums of the same energy are a tie."""
+    """Return the values with those that differ only by rounding made equal, so that they count as ties."""
     rising, places = np.unique(values, return_inverse=True)
     finite = values[np.isfinite(values)]
     if not finite.size:
         return values
     usual, largest = np.median(np.abs(finite)), np.abs(finite).max()
-    # Huge values, such as penalties, widen little but their own surroundings; zeros, which have none, narrow nothing.
+    # The tolerance follows each value, but not below the median size: huge values, such as penalties, hardly widen it
+    # for others, and zeros do not narrow it.
     scale = np.maximum(np.abs(rising[1:]), usual)
     near = np.zeros(len(rising), dtype=np.bool_)
     near[1:] = np.isfinite(rising[1:]) & (np.diff(rising) <= np.maximum(SAME * scale, min(SAME * largest, NOTHING)))

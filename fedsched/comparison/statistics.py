@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"), (0.0, "negligible"))  # Vargha and Delaney's limits of A12
 
-EXACT = 50  # differences of which all ways to give them signs are counted; above, the normal approximation is as good
+EXACT = 50  # differences up to which all sign patterns are counted; above, the normal approximation is as good
 
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """Friedman's test over blocks and methods, ties corrected, and the F of Iman and Davenport, which is sharper."""
+    """Friedman's test over blocks and methods, corrected for ties, and the sharper F of Iman and Davenport."""
 
     methods: int
     blocks: int
@@ -62,19 +62,19 @@ class Pair:
     p: float
     adjusted: float
     a12: float
-    leading: str  # the method with the better signed ranks, "" where they are level
+    leading: str  # the method with the better signed ranks, "" if they are equal
     shown: bool
 
     @property
     def verdict(self) -> str:
-        """Return "ahead", "behind" or "no difference shown", of the first method."""
+        """Return "ahead", "behind" or "no difference shown" for the first method."""
         if not self.shown:
             return "no difference shown"
         return "ahead" if self.leading == self.first else "behind"
 
     @property
     def size(self) -> str:
-        """Return how large the effect is in words."""
+        """Return the size of the effect in words."""
         away = 0.5 + abs(self.a12 - 0.5)
         return next(name for limit, name in SIZES if away >= limit - 1e-12)
 
@@ -89,7 +89,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Every pair that was tested; at most `alpha` is the chance that any of the differences shown is none."""
+    """All tested pairs; the chance that one or more of the differences shown are false is at most `alpha`."""
 
     measure: str
     alpha: float
@@ -106,7 +106,7 @@ class Pairs:
         return "\n".join([*filter(None, [one_line(self.reading)]), head, *(f"  {pair}" for pair in self.pairs)])
 
     def verdict(self, first: str, second: str) -> str:
-        """Return "ahead", "behind" or "no difference shown" of the first method against the second."""
+        """Return "ahead", "behind" or "no difference shown" for the first method against the second."""
         for pair in self.pairs:
             if (pair.first, pair.second) == (first, second):
                 return pair.verdict
@@ -116,7 +116,7 @@ class Pairs:
 
 
 def friedman(scores: Scores) -> Friedman:
-    """Return Friedman's test, or raise where there are too few methods or blocks for any answer."""
+    """Return Friedman's test; raise if there are too few methods or blocks for any answer."""
     from scipy.stats import f as f_distribution
     from scipy.stats import friedmanchisquare
 
@@ -124,16 +124,16 @@ def friedman(scores: Scores) -> Friedman:
     if k < 3:
         raise TooFewRunsError(f"Friedman's test needs at least 3 methods, not {k}; two are compared as a pair.")
     needed = 2
-    while math.factorial(k) ** (needed - 1) < 20:  # the least p that any ranking can have is above 0.05
+    while math.factorial(k) ** (needed - 1) < 20:  # the least p possible is above 0.05
         needed += 1
     if n < needed:
         raise TooFewRunsError(_no_test(scores, f"Friedman's test of {k} methods", needed, 0.05))
     ranks = scores.ranks()
-    if (ranks == ranks[0, 0]).all():  # all methods level in every block
+    if (ranks == ranks[0, 0]).all():  # all methods are equal in every block
         return Friedman(k, n, 0.0, 1.0, 0.0, 1.0, of=scores.of)
     found = friedmanchisquare(*ranks.T)
     chi_square = float(found.statistic)
-    if (ranks == ranks[0]).all():  # F has no bound, but the chance that all blocks follow the first one is known
+    if (ranks == ranks[0]).all():  # F is infinite, but the chance that all blocks have the first one's ranks is known
         ties = np.unique(ranks[0], return_counts=True)[1].tolist()
         orders = math.factorial(k) // math.prod(math.factorial(tied) for tied in ties)
         return Friedman(k, n, chi_square, float(found.pvalue), math.inf, float(orders) ** (1 - n), of=scores.of)
@@ -143,7 +143,7 @@ def friedman(scores: Scores) -> Friedman:
 
 
 def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) -> Pairs:
-    """Return Wilcoxon's signed-rank test of the pairs, p-values corrected by Holm, and the size of each effect."""
+    """Return Wilcoxon's signed-rank tests of the pairs, with p-values corrected by Holm and effect sizes."""
     check_alpha(alpha)
     if against is not None and against not in scores.methods:
         raise unknown_name("method", against, scores.methods)
@@ -193,9 +193,10 @@ def blocks_needed(comparisons: int, alpha: float) -> int:
 
 
 def wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, int]:
-    """Return the two-sided p of the signed-rank test, equal pairs left out, and 1, 0 or −1: who leads.
+    """Return the two-sided p of the signed-rank test, equal pairs left out, and 1, 0 or −1.
 
-    Infinite values (failed runs) are the worst there are, and two of them are equal.
+    1 means that the first is better, −1 that the second is. Infinite values (failed runs) are worst, and equal to each
+    other.
     """
     from scipy.stats import rankdata
     from scipy.stats import wilcoxon as signed_rank
@@ -204,7 +205,7 @@ def wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[f
     if not differs.any():
         return 1.0, 0
     difference = first[differs] - second[differs]
-    # The same test, and finite. Of shares the last bits differ where the values' differences are equal.
+    # Ranks give the same test with finite numbers. Levelling makes ties of differences that differ by rounding alone.
     signed = np.sign(difference) * rankdata(levelled(np.abs(difference)))
     leaning = -int(np.sign(signed.sum()))
     if len(signed) <= EXACT:
@@ -213,12 +214,12 @@ def wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[f
 
 
 def exact_signed_rank(signed: NDArray[np.float64]) -> float:
-    """Return the two-sided p of signed ranks by counting all 2^n ways to give them signs; ties keep their mean ranks.
+    """Return the two-sided p of signed ranks by counting all 2^n sign patterns; ties keep their mean ranks.
 
-    scipy counts so only without ties or for very few ranks; deterministic policies tie often.
+    scipy counts them only without ties or for very few ranks; deterministic policies tie often.
     """
-    doubled = np.round(2.0 * np.abs(signed)).astype(np.int64)  # mean ranks are halves at the finest
-    ways = np.zeros(int(doubled.sum()) + 1)  # ways[s]: so many choices of positive ranks have the sum s
+    doubled = np.round(2.0 * np.abs(signed)).astype(np.int64)  # mean ranks are multiples of ½
+    ways = np.zeros(int(doubled.sum()) + 1)  # ways[s]: number of sign patterns with positive ranks of sum s
     ways[0] = 1.0
     for rank in doubled.tolist():
         ways[rank:] += ways[: len(ways) - rank].copy()
@@ -228,7 +229,7 @@ def exact_signed_rank(signed: NDArray[np.float64]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values of which those below alpha may be called shown together (Holm 1979)."""
+    """Return p-values adjusted for multiple tests: those below alpha are significant together (Holm 1979)."""
     adjusted, largest = [1.0] * len(p_values), 0.0
     for step, k in enumerate(np.argsort(p_values, kind="stable").tolist()):
         largest = max(largest, min(1.0, (len(p_values) - step) * p_values[k]))
@@ -244,7 +245,7 @@ def vargha_delaney(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
 
 
 def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float:
-    """Return how far two average ranks must lie apart to differ by Nemenyi's test: q_α √(k(k+1)/(6N))."""
+    """Return the least significant difference of two average ranks by Nemenyi's test: q_α √(k(k+1)/(6N))."""
     from scipy.stats import studentized_range
 
     check_alpha(alpha)
@@ -257,11 +258,11 @@ def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise unless alpha is a chance that somebody may accept."""
+    """Raise unless alpha is between 0 and 1."""
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"alpha={alpha} must lie between 0 and 1, e.g. 0.05.")
 
 
 def probability(p: float) -> str:
-    """Return a p-value as a sentence shows it."""
+    """Return a p-value as text."""
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.995 else "p = 1"

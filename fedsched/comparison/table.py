@@ -1,4 +1,4 @@
-"""The table of a comparison: for every instance and method the median, the range, and how far it is from proof."""
+"""The table of a comparison: median, range and gap to a bound or optimum for every instance and method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADS = ("instance", "method", "runs", "failed", "median", "quartiles", "range",
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One method on one instance. `gap` is the median's distance to `reference`, as a share of it; NaN without one."""
+    """One method on one instance. `gap` is the median's relative distance to `reference`; NaN if there is none."""
 
     instance: str
     method: str
@@ -56,13 +56,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All rows, in the comparison's order; prints as text, shows as HTML in a notebook."""
+    """All rows, in the comparison's order; printed as text, shown as HTML in notebooks."""
 
     measure: str
     rows: tuple[Row, ...]
     facts: tuple[str, ...] = ()  # what is not modelled and what is assumed
-    mark: str = ""  # of values that follow from assumed figures
-    reading: str = ""  # what all runs had in common
+    mark: str = ""  # a mark for values computed from assumed watts
+    reading: str = ""  # the runs' common reading, in words
 
     def __str__(self) -> str:
         lines = [HEADS, *(tuple(map(one_line, row.cells())) for row in self.rows)]
@@ -92,7 +92,7 @@ class Table:
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{facts}"
 
     def title(self) -> str:
-        """Return what the numbers are."""
+        """Return the measure with its unit and direction."""
         mark = f" ({self.mark})" if self.mark else ""
         if self.measure == FIRST:
             return f"first objective of each instance{mark}"
@@ -100,7 +100,7 @@ class Table:
         return f"{self.measure}{unit}{mark} ({'more' if is_maximised(self.measure) else 'less'} is better)"
 
     def to_pandas(self) -> Any:
-        """Return the table as a DataFrame, a row an instance and method."""
+        """Return the table as a DataFrame, with a row per instance and method."""
         frame = pandas_for("Table.to_pandas").DataFrame([asdict(row) for row in self.rows])
         frame.attrs["reading"] = self.reading
         return frame
@@ -144,7 +144,7 @@ def _quartiles(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _reference(records: Sequence[RunRecord], measure: str) -> tuple[str, float]:
-    # What the gap is to. An optimum is of the first objective; of several bounds that were proven the tightest holds.
+    # The reference of the gap: the optimum, known only for the first objective, else the tightest proven bound.
     names = records[0].objectives
     objective = names[0] if measure == FIRST else measure
     if objective not in names:

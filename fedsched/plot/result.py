@@ -53,7 +53,7 @@ def _draw_progress(result: Result, ax: Any) -> None:
     name = result.objectives[0]
     sign = result.front.signs[0]
     runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
-    bound = result.bound(name) if result.front.planned is None else float("nan")  # else the bound is not on planned values
+    bound = result.bound(name) if result.front.planned is None else float("nan")  # else it bounds outcomes, not plans
     convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
                      ax=ax)  # fmt: skip
     style.measured(ax, "y", name, result.federation)

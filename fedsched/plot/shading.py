@@ -98,7 +98,7 @@ def shares(grid: Grid, parts: Parts, begin: NDArray[np.float64], end: NDArray[np
 def _add_corner(
     changes: NDArray[np.float64], width: int, edge: NDArray[np.float64], side: NDArray[np.float64], sign: float
 ) -> None:
-    # Adds changes whose running sums over rows and columns give the part of each cell that lies right of a side and
+    # Add changes: their running sums over rows and columns give the part of each cell that lies right of a side and
     # below an edge: a cut cell gets its share, the next one the rest.
     row, column = edge.astype(np.int64), side.astype(np.int64)
     below, after = edge - row, side - column
