@@ -154,7 +154,8 @@ class SearchEntrant:
 def _same_jobs(name: str, missing: Sequence[int], truth: SearchProblem) -> None:
     """Raise if a plan leaves another number of jobs without an end than first come, first served does [48].
 
-    If jobs may be cancelled, figures are of the jobs that ran [44], as the facts of the instance say; nothing is checked.
+    If jobs may be cancelled, nothing is checked: figures are then of the jobs that ran [44], as the instance's facts
+    say.
     """
     if truth.workload.cancel_at is not None:
         return

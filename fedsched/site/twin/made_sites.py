@@ -47,7 +47,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class MadeSite:
-    """A kind of cluster."""
+    """A kind of made cluster: its queues, QOS and limits, and the form of its records."""
 
     queues: tuple[Queue, ...] = (Queue("main"),)  # the last one takes the remaining jobs
     qualities: tuple[Quality, ...] = (Quality("normal"), Quality("urgent", 100, 0.05))

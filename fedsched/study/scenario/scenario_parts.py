@@ -48,8 +48,8 @@ class Log:
     file
         A workload file, or the name of a shipped one.
     format, sites, queues, descriptor, unit, over_request, cancelled, on_error, statuses
-        As in `fedsched.read`, which sets the defaults; sites or queues "none" means that queues become no sites or no
-        partitions.
+        As in `fedsched.read`, which sets the defaults; sites or queues "none" is None there: a log's partitions do not
+        become sites, and its queues do not become partitions.
     feedback
         "swf" or "sessions[:gap]": jobs are submitted after others have ended, as in `fedsched.generate.feedback`.
     window, scale_load, head, sample
@@ -206,8 +206,8 @@ class Machine:
         If the calendar has wall-clock times: the time at second 0, in place of the log header's, and the end of
         recurring downtimes.
     calendar_on_running, calendar_victims
-        For outages: what happens to running jobs that are hit, and which jobs these are; "recorded" means the jobs on
-        the recorded nodes.
+        For outages: what happens to running jobs that are hit, and which jobs these are; "recorded" means all jobs on
+        the outage's own nodes.
     tariff, carbon
         Adds signals, or replaces those of the kind: a CSV file for `fedsched.io.tables.signals.read_signal`, for all
         clusters, or "north=prices.csv" for one.
