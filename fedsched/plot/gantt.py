@@ -188,7 +188,7 @@ def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, in
     for k, (_, lane) in enumerate(offsets):
         cells = share[grid.first_rows[k] : grid.first_rows[k + 1]]
         picture = np.dstack([np.broadcast_to(to_rgb(SHADING), (*cells.shape, 3)), cells])
-        low = lane + len(cells) * grid.nodes  # the last row may reach beyond the last node
+        low = lane + len(cells) * grid.nodes  # the last row may extend beyond the last node
         image = ax.imshow(picture, extent=(0.0, schedule.makespan / unit, low, lane), aspect="auto", zorder=0.5)
         image.set_clip_box(ax.bbox)
 

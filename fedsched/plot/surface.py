@@ -1,4 +1,4 @@
-"""A function of two inputs in [−1, 1] as filled contours: the fuzzy controller's answer, for one."""
+"""Filled contours of a function of two inputs in [−1, 1], such as the fuzzy controller's output."""
 
 from __future__ import annotations
 

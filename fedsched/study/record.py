@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WEEK, DAY = 7 * 86_400.0, 86_400.0
 FEWEST = 4  # blocks that resampling needs; a log of fewer weeks is resampled by days
 RESAMPLES = 2000
-BETTER = 60.0  # seconds by which a mean wait must change to count as one
+BETTER = 60.0  # seconds by which a wait must change to count as less or more
 
 
 class Interval(NamedTuple):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Base = Case | Scenario | Workload | str | PathLike[str]
 
 HOME = "home"
-MOST_BOUNDED = 5_000  # jobs up to which bounds are proven; above, it takes longer than all else
+MOST_BOUNDED = 5_000  # jobs up to which bounds are proven; above, bounds take longer than everything else
 BOUND_SECONDS = 20.0
 
 

@@ -36,7 +36,10 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """The mean wait of the jobs that began in a period before each moment, in days since the dump's beginning."""
+    """Moving averages of waits in seconds, over the jobs that started in the `period` before each moment.
+
+    Moments are in days since the dump's beginning.
+    """
 
     days: Column
     recorded: Column
