@@ -1,4 +1,4 @@
-"""What a job's nodes, counts per group, come to: in a cluster, by their slowest, and in energy."""
+"""Sums over a job's allocation (its node counts per group): nodes in a cluster, slowest node, energy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def slowest(groups: Groups, chosen: Ints) -> float:
 
 @inlined
 def joules_in(groups: Groups, k: int, chosen: Ints, duration: float) -> float:
-    """Return what these nodes of a cluster take beyond idle ones, busy for so long."""
+    """Return the energy above idle, in joules, of these nodes of a cluster if busy for `duration` seconds."""
     joules = 0.0
     for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
         joules += chosen[g] * (groups.busy_watts[g] - groups.idle_watts[g]) * duration

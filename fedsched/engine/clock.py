@@ -1,4 +1,4 @@
-"""The clock: ends as they are seen from now [0]."""
+"""The clock: how a time that is not after now is read [0]."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 @inlined
 def end_after(time: float, now: float) -> float:
-    """Return an end as it is seen at `now`: one too near for the clock, or outrun, lies right after now [0, 8]."""
+    """Return an end as seen at `now`: if it is not later (a job outran its estimate), right after now [0, 8]."""
     return time if time > now else np.nextafter(now, np.inf)
 
 
 @inlined
 def first_after(lookout: Floats, time: float, low: int) -> int:
-    """Return the first of ascending times after a time, none before `low` being so: it is mostly near."""
+    """Return the index of the first of ascending times after `time`; no index before `low` qualifies.
+
+    The steps from `low` on double, as the result is mostly near.
+    """
     step = 1
     while low + step <= lookout.size and lookout[low + step - 1] <= time:
         low += step

@@ -1,4 +1,4 @@
-"""The rules of the model as small integers: what the kernels branch on and what the faces name."""
+"""The rules of the model as small integers, which the compiled kernels branch on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class QueueKey(IntEnum):
     XFACTOR = 1
     WFP3 = 2
     UNICEF = 3
-    SUBMITTED = 4  # first come, first served, and F1, where submits depend on the schedule
+    SUBMITTED = 4  # first come, first served, if submits depend on the schedule; likewise F1
     F1 = 5
 
 
@@ -58,7 +58,7 @@ class Saturation(IntEnum):
 
 
 class OnRunning(IntEnum):
-    """What becomes of jobs that are in the way of a downtime."""
+    """What a downtime does with jobs that run on its nodes."""
 
     WAIT = 0
     REQUEUE = 1
@@ -84,7 +84,7 @@ class Status(IntEnum):
 
 
 class CandidateRow(IntEnum):
-    """What a lookahead pass keeps of a candidate."""
+    """Rows of a lookahead pass's table of candidates."""
 
     JOB = 0
     TASKS = 1
@@ -93,8 +93,8 @@ class CandidateRow(IntEnum):
 
 
 class ReachRow(IntEnum):
-    """What a lookahead pass keeps of a sum of tasks."""
+    """Rows of a lookahead pass's table of sums of tasks."""
 
-    BRIEF_WITH = 0  # the fewest first candidates among which those done by the shadow time reach it
-    LASTING_WITH = 1  # the same over those that run beyond it
-    MOST_BRIEF = 2  # the greatest sum of the first kind that it has room for
+    BRIEF_WITH = 0  # the least i such that jobs done by the shadow time, of the first i candidates, have this sum
+    LASTING_WITH = 1  # the same for jobs that run beyond it
+    MOST_BRIEF = 2  # the greatest sum up to this one that jobs done by the shadow time can have

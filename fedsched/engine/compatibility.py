@@ -1,4 +1,4 @@
-"""The table of what goes with what: features of jobs, nodes and calls against the places that take them.
+"""The table of what goes together: features of jobs, nodes and calls against the places that support them.
 
 A place is a dispatch rule, a loop, a policy, a verb, or a feature that limits others. `REFUSED` says which features a
 place does not support, and why. Every such error is made here, and docs/reference/compatibility.md is written from the
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 class Use(NamedTuple):
-    """What a call uses: its jobs, nodes and reading; from when on; and which further features it says it has."""
+    """What a call uses: jobs, nodes, reading, the begin t0, and further features by name."""
 
     workload: Workload
     federation: Federation
     reading: Reading = USUAL
     t0: float = -math.inf
-    given: tuple[str, ...] = ()  # names of FEATURES that neither jobs nor nodes tell of
+    given: tuple[str, ...] = ()  # names of FEATURES that cannot be seen from jobs and nodes
 
 
 class Feature(NamedTuple):
-    """A feature: its name in a sentence, how a call does without it, and how it is found.
+    """A feature: its name in a sentence, how a call can avoid it, and how it is found.
 
-    `found` returns None if the call does not use it, else what the error says of it in brackets, '' for nothing.
+    `found` returns None if the call does not use it, else what the error adds in brackets, '' for nothing.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Feature(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A place that does not support every feature: its name in a sentence, and how a call does without it."""
+    """A place that does not support every feature: its name in a sentence, and how a call can avoid it."""
 
     name: str
     cure: str = ""
@@ -67,7 +67,7 @@ def _if(condition: object, said: str = "") -> str | None:
 
 
 def _downtimes(odd: Callable[[Use, Downtime], str]) -> Callable[[Use], str | None]:
-    """Return what finds the first downtime of which there is something to say."""
+    """Return a `found` function: it describes the first downtime for which `odd` returns a text."""
 
     def found(use: Use) -> str | None:
         return next((f"{one.where} {said}" for one in use.federation.calendar if (said := odd(use, one))), None)
@@ -266,7 +266,7 @@ PLACES = {
 
 _NO_SIZES = "how many nodes they take is not known before they are placed"
 
-# Place, feature, reason. What stands here is refused.
+# Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
     "dispatch local": {"power caps": _NO_WATTS},
     "dispatch conservative": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
@@ -379,7 +379,7 @@ REFUSED: dict[str, dict[str, str]] = {
 
 
 def refuse(place: str, use: Use) -> None:
-    """Raise an error that names the first feature which a place does not support and a call uses."""
+    """Raise an error if a call uses a feature that a place does not support; it names the first one."""
     for name in REFUSED.get(place, {}):
         feature = FEATURES[name]
         said = feature.found(use) if feature.found is not None else _if(name in use.given)
@@ -388,7 +388,7 @@ def refuse(place: str, use: Use) -> None:
 
 
 def refused(place: str, feature: str, said: str = "") -> IncompatibleError:
-    """Return the error of a refused cell; `said` is what the call has of the feature."""
+    """Return the error of a refused cell; `said` describes how the call uses the feature."""
     where, what = PLACES[place], FEATURES[feature]
     cures = [_other(place, feature) or what.cure]
     if where.cure and where.cure not in cures:
@@ -412,7 +412,7 @@ def placements_on(place: str) -> tuple[str, ...]:
 
 
 def _other(place: str, feature: str) -> str:
-    """Return the dispatch rules, or placements, that could be taken instead; '' if the cell is about neither."""
+    """Return a sentence that names the supported dispatch rules, or placements; '' if the cell is about neither."""
     for kind, names in (("dispatch", DISPATCH), ("placement", PLACEMENTS)):
         if place.startswith(f"{kind} "):
             able = [one for one in names if supports(f"{kind} {one}", feature)]

@@ -1,4 +1,4 @@
-"""Which number stands where in the arrays of numbers that the kernels keep."""
+"""Indices of the entries in the kernels' arrays of counters and times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Counter(IntEnum):
-    """Whole numbers of the loop's state."""
+    """Integers of the loop's state."""
 
     ARRIVED = 0  # entries of `arrival` already queued
     STARTED = 1
@@ -14,7 +14,7 @@ class Counter(IntEnum):
     RUNNING = 3  # entries of the heap
     ENDS = 4  # entries of the planned ends
     SPANNING = 5
-    SPANNING_FIXED = 6  # of those, the ones whose rate is settled (static reading)
+    SPANNING_FIXED = 6  # of those, the ones with a settled rate (static reading)
     QUEUED = 7
     FREE = 8  # Σ free
     LOADS_STALE = 9
@@ -26,23 +26,23 @@ class Counter(IntEnum):
     ASKS = 15  # 1: before a pass that may start something, the loop asks for a plan
     PASS_DUE = 16  # it has asked, and the pass is still to come
     JOINED_FROM = 17  # the first position of the backfill queue at which a job has joined since the last pass
-    FREE_BEFORE = 18  # free nodes when that pass had ended
+    FREE_BEFORE = 18  # free nodes at the end of that pass
 
 
 class ClassNumber(IntEnum):
-    """Whole numbers of a grouped queue."""
+    """Integers of a queue that may be grouped into classes."""
 
     CLASSES = 0  # 0: it is not grouped
-    PATIENCE = 1  # jobs that may still be placed in vain before it is grouped
+    PATIENCE = 1  # failed placements that are left until it is grouped
     SEEN = 2  # of the jobs that have joined the queue, those that have joined their classes
-    ROOM_AT = 3  # free nodes when the rooms were measured
-    SCANNED = 4  # class of the job that was handed out last
-    ROWS = 5  # rows of caps that scans tell apart; 0: none
-    ROOMED = 6  # of the jobs that have joined the queue, those that have joined the trees of their rows
+    ROOM_AT = 3  # free nodes when the classes' limits were last measured
+    SCANNED = 4  # class of the job that the scan returned last
+    ROWS = 5  # trees that scans tell apart, by row of caps and needed pools; 0: none
+    ROOMED = 6  # of the jobs that have joined the queue, those that have joined these trees
 
 
 class Awaits(IntEnum):
-    """What of another job a condition waits for."""
+    """Which event of another job a dependency waits for."""
 
     END = 0
     START = 1
@@ -52,34 +52,34 @@ class Awaits(IntEnum):
 
 
 class LostNumber(IntEnum):
-    """Whole numbers of the runs that came to nothing."""
+    """Counts of runs that downtimes ended, and of requeues among them."""
 
     RUNS = 0
     REQUEUES = 1
 
 
 class WaitingNumber(IntEnum):
-    """Whole numbers of who waits for others."""
+    """Integers of jobs that wait to become eligible."""
 
     TIMERS = 0  # entries of the heap
     JOINED = 1
 
 
 class ClosedNumber(IntEnum):
-    """Whole numbers of the calendar."""
+    """Integers of the calendar of closures."""
 
     CHANGED = 0  # changes that have happened
     LEARNED = 1  # closures that are known
-    PAST = 2  # lookouts that are not after now
+    PAST = 2  # lookouts (distinct begins of closures) that are not after now
     PLANNED = 3  # changes before this one are in the profile, or unknown to planners
 
 
 class ClosedTime(IntEnum):
-    """Times of the calendar; infinite where nothing is to come."""
+    """Times of the calendar of closures; infinite if nothing is to come."""
 
-    UNTIL = 0  # when all closes to the jobs whose queue is gone over
+    UNTIL = 0  # when all nodes close to the jobs of the queue that is scanned
     CHANGE = 1  # when nodes are next closed or opened
-    NEWS = 2  # when they are, or it becomes known that they will be
+    NEWS = 2  # the next change of nodes, or the next time at which a closure becomes known
     LOOKOUT = 3  # the first lookout after now
 
 
@@ -90,4 +90,4 @@ class Clock(IntEnum):
     SATURATED_SECONDS = 1
     LOST_NODE_SECONDS = 2
     NEXT_DUE = 3  # earliest reservation of the standing plan
-    SHADOW = 4  # when the head can start at the latest; infinite where nothing is reserved for it
+    SHADOW = 4  # when the head can start at the latest; infinite if nothing is reserved for it

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints, Problem
 
 CHANGING = {"xfactor": QueueKey.XFACTOR, "wfp3": QueueKey.WFP3, "unicef": QueueKey.UNICEF}
-BY_SUBMIT = {"fcfs": QueueKey.SUBMITTED, "f1": QueueKey.F1}  # they change where submits do
+BY_SUBMIT = {"fcfs": QueueKey.SUBMITTED, "f1": QueueKey.F1}  # they change if submits depend on the schedule
 
 
 def _fixed_key(problem: Problem, name: str) -> Floats:
-    # What is least comes first.
+    # The least key comes first.
     area = problem.tasks * problem.estimate
     if name == "f1":
         age = np.maximum(problem.submit - problem.t0, 1.0)
@@ -52,7 +52,7 @@ def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKe
 
 
 def order_as_recorded(problem: Problem, name: str) -> Ints:
-    """Return the jobs in that order, those whose submits depend on the ends of others by their recorded ones [45]."""
+    """Return the jobs in that order, with recorded submits for jobs that are submitted after another's end [45]."""
     moving = np.isinf(problem.submit)
     if not moving.any():
         return queue_order(problem, name)[0]
@@ -72,5 +72,5 @@ def order_at_begin(problem: Problem, name: str) -> Ints:
 
 
 def _tiers(problem: Problem) -> tuple[Ints, ...]:
-    # What comes before any key, least first.
+    # Tiers are compared before any key; the least comes first.
     return (-problem.extras.tier,) if problem.extras is not None and problem.extras.tier.size else ()

@@ -1,4 +1,4 @@
-"""From rules, or an order and caps, to the Plan that the event loop reads."""
+"""The Plan that the event loop reads, made from rules, or from an order and caps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan_in_order(
     backfill_order: Ints | None = None,
     cap_row: Ints | None = None,
 ) -> Plan:
-    """Return the plan that takes jobs in this order, each with a row of caps of its own unless `cap_row` says which."""
+    """Return the plan of this queue order; job j has row j of `caps` unless `cap_row` says another."""
     return Plan(
         order=order,
         order_key=int(QueueKey.FIXED),
@@ -45,7 +45,7 @@ def plan_in_order(
 def plan_of_rules(
     workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
 ) -> Plan:
-    """Return the plan that these rules make of the jobs; caps bind beside the rules' own."""
+    """Return the plan that these rules make of the jobs; `caps` apply in addition to the rules' own."""
     refuse(f"dispatch {rules.dispatch}", Use(workload, federation))
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key

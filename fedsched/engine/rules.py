@@ -1,4 +1,4 @@
-"""What each dispatch rule needs to be kept beside the running jobs and the queue."""
+"""Which data each dispatch rule needs in addition to the running jobs and the queue."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fedsched.engine.codes import Dispatch
 
 
 class Needs(IntFlag):
-    """What costs time or room, and is there for the rules that need it."""
+    """Data that cost time or memory, and are kept only for the rules that need them."""
 
     NOTHING = 0
     ENDS = 1  # the planned ends of running jobs, and each job's shortest duration
     PROFILE = 2  # room for a plan of every job that waits
     PACKING = 4  # room for a table of sums
-    CLASSES = 8  # room for a long queue to be grouped, where a scan places many in vain
+    CLASSES = 8  # room to group a long queue if many placements of a scan fail
 
 
 NEEDS = {
@@ -36,7 +36,7 @@ def needs_ends(dispatch: int) -> bool:
 
 
 def needs_of(*dispatch: int) -> Needs:
-    """Return what all of these rules need together: room that serves each of them."""
+    """Return the union of what these rules need."""
     needs = Needs.NOTHING
     for rule in dispatch:
         needs |= NEEDS[Dispatch(rule)]

@@ -1,4 +1,4 @@
 """Dispatch rules: strict, greedy, EASY, lookahead and conservative.
 
-A State between the events of an instant and its pass comes in. Jobs that start now go out.
+In comes a State, after the events of an instant and before its pass. Out go the jobs that start now.
 """

@@ -1,9 +1,9 @@
-"""Conservative backfilling: every queued job gets a reservation in queue order; what is due now starts [12].
+"""Conservative backfilling: every queued job gets a reservation in queue order; jobs planned for now start [12].
 
-The plan is made anew at each instant, but only as far as it matters: planning ends where no job further down the
-queue could start now. Until a job ends off its planned end or a job joins ahead of planned ones, a plan on a single
-node group stays right, so it is kept and only lengthened (engine/due.py, engine/blocks.py); on several most of it is
-recalled (engine/promises.py).
+The plan is made anew at each instant, but only as far as needed: planning ends when no job further down the queue
+could start now. A plan on a single node group stays valid until a job ends at another time than planned, or a job joins
+ahead of planned ones; so it is kept and only extended (planned_starts.py, profile/long_profile.py). On several groups
+most planned starts are reused (conservative_plans.py).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOWHERE = constant(-1)
 
 @part
 def _next_starter(problem: Problem, state: State, position: int) -> int:
-    # The first position from `position` on whose job could start now if nothing before it were planned, or -1.
+    # The first position from `position` on with a job that could start now if nothing before it were planned, or -1.
     profile = state.profile
     now = state.clock[Clock.NOW]
     free_now = profile.total[row_of_now(state)]
@@ -64,10 +64,10 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
 
 @inlined
 def _all_went_as_planned(plan: Plan, state: State) -> bool:
-    # Whether what the last pass planned can be relied on; loads are not part of what it remembers.
+    # Whether the last pass's plan is still valid; it does not include uplink loads.
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED:
         return False
-    if limits.bind(state.extras):  # by which a start takes others out of the queue
+    if limits.bind(state.extras):  # a start may take other jobs out of the queue
         return False
     if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
         return False
@@ -86,7 +86,7 @@ def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
 
 @part
 def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
-    """Reserve for the queued jobs in order as far as it matters, and start what is due."""
+    """Reserve for the queued jobs in order, as far as needed, and start the jobs planned for now."""
     if state.counter[Counter.QUEUED] == 0 and state.counter[Counter.PLAN_HOLDS] == 0:
         return
     queue = state.queue
@@ -113,7 +113,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
                 begin = NOWHERE
             if several and not conservative_plans.promise(state, j, begin):
                 promised_to = FIRST
-        if begin < 0:  # it waits only for the load of jobs whose finish is pending, for nodes to open, or for a limit
+        if begin < 0:  # it waits only for the load of jobs with a pending finish, for nodes to open, or for a limit
             profile.reserved[j] = np.inf
         else:
             time = profile.time[begin]
@@ -136,6 +136,6 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
 
 @inlined
 def joins_plan(state: State, j: int) -> None:
-    """Note that a job has joined the queue: a standing plan falls if the job comes before planned ones."""
+    """Note that a job has joined the queue: the kept plan is dropped if the job comes before planned ones."""
     if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
         state.counter[Counter.PLAN_HOLDS] = 0

@@ -1,10 +1,10 @@
-"""Promises: what a plan over several groups gave the jobs that wait on, and whose search the next pass can spare [12].
+"""Promises: planned starts and nodes over several groups, kept so that the next pass can skip most searches [12].
 
-Each pass makes such a plan anew: a job that starts now may take nodes that waiting jobs before it in the queue were
-to choose among. But while all goes as planned, nothing else changes: the jobs before a job keep their places, and
-nothing is freed. Windows that lacked nodes in all lack them still; so where whoever started from behind a job ends
-before the first window with nodes enough in all, the search for its place would find what it found. Of all others
-the search is made, and as soon as one of them finds another place, it is made of all that follow.
+Each pass makes such a plan anew: a job that starts now may take nodes that waiting jobs ahead of it could have chosen.
+But while all goes as planned, nothing else changes: the jobs ahead of a job keep their places, and no nodes are freed.
+Windows with too few nodes in total stay too small. So a job's promise holds if each job that started from behind it
+ends before the job's first window with enough nodes in total. All other jobs are searched again. As soon as one of them
+gets another place, all jobs behind it are searched again too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IN_DOUBT = -np.inf
 
 @inlined
 def recall(state: State, j: int) -> int:
-    """Return the breakpoint from which a job has its promised nodes, those in `state.scratch.chosen`; or -1."""
+    """Return the breakpoint of a job's promised start and fill `state.scratch.chosen` with its nodes; or return -1."""
     profile, chosen = state.profile, state.scratch.chosen
     if profile.untouched[j] == IN_DOUBT:
         return NONE
@@ -42,7 +42,7 @@ def recall(state: State, j: int) -> int:
 
 @inlined
 def promise(state: State, j: int, begin: int) -> bool:
-    """Promise a job what its search has found; return whether that is what it was promised before."""
+    """Keep the start and nodes that a job's search has found; return whether they equal the earlier promise."""
     profile, chosen = state.profile, state.scratch.chosen
     if begin < NOW:
         return False
@@ -55,7 +55,7 @@ def promise(state: State, j: int, begin: int) -> bool:
 
 @part
 def doubt(state: State, position: int, end: float) -> None:
-    """Doubt what jobs before this position were promised, where one that starts from here until `end` may touch it."""
+    """Invalidate promises of jobs before this position that a job started from here may affect until its `end`."""
     queue, untouched = state.queue, state.profile.untouched
     before = next_small(queue, FIRST, ANY)
     while 0 <= before < position:

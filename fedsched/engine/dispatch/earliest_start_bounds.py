@@ -1,9 +1,9 @@
-"""Floors: a time before which a job's nodes are nowhere free for long enough, known from searches for smaller jobs.
+"""Floors: lower bounds on the time from which a job's nodes are free for long enough, from searches for smaller jobs.
 
-While a plan stands every reservation takes nodes and nothing is freed. So where a search has found no window before
-some time, none is there for a job that needs as many nodes or more for as long or longer. The times are kept by cells
-of about as many nodes and about as long durations, in a tree over both: what stands in a cell holds for whoever needs
-at least what the cell begins with, both ways.
+While a plan is kept, every reservation takes nodes and nothing is freed. So if a search has found no window before
+some time, there is none for a job that needs at least as many nodes for at least as long. The bounds are kept in cells
+of similar numbers of nodes and similar durations, in a two-dimensional tree. The bound of a cell holds for all jobs
+that need at least the nodes and the duration at which the cell begins.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 TASKS, DURATIONS = constant(64), constant(128)  # cells: four in each power of two
 ONE_TASK, SHORTEST = 4, -16  # the first cells: one node, a thirty-second of a second
-LEAST, MOST = 2.0**-40, 2.0**40  # beyond which all is as one
-REPEATED = constant(256)  # needs that are remembered as they are, for there are often many with the same
-NEEDS = constant(3)  # tasks, duration, and the time
+LEAST, MOST = 2.0**-40, 2.0**40  # values beyond are read as these
+REPEATED = constant(256)  # exact needs that are remembered: many jobs often have the same
+NEEDS = constant(3)  # numbers of each: tasks, duration, and the time
 ROOM = TASKS * DURATIONS + NEEDS * REPEATED
 NO_FLOOR = -np.inf
 
 
 @inlined
 def _cell_of(value: float) -> int:
-    # Four cells in each power of two; up to 8 every whole number begins one.
+    # Four cells in each power of two; every whole number up to 8 begins one.
     mantissa, exponent = math.frexp(min(max(value, LEAST), MOST))
     return 4 * exponent + int(8.0 * mantissa) - 4
 
 
 @inlined
 def _cell_from(value: float) -> int:
-    # The first cell that begins with no less.
+    # The first cell that begins at `value` or above.
     mantissa, exponent = math.frexp(min(max(value, LEAST), MOST))
     return 4 * exponent + int(np.ceil(8.0 * mantissa)) - 4
 
@@ -48,7 +48,7 @@ def _place_of_repeated(tasks: int, duration: float) -> int:
 
 @inlined
 def clear(floor: Floats) -> None:
-    """Forget all, as a plan is made anew."""
+    """Forget all bounds, as a plan is made anew."""
     floor[:] = NO_FLOOR
 
 

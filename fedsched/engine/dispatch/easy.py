@@ -1,4 +1,4 @@
-"""Backfilling around the reservation of the head: EASY, and lookahead, which packs before it scans."""
+"""Backfilling around the head's reservation: EASY, and lookahead, which packs jobs before it scans the queue."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, Queue, State
 
 NONE = constant(0)
-CHEAP = 4  # jobs that are placed in vain in as long as all classes are looked at
+CHEAP = 4  # failed placements that take as long as one look at all classes
 
 
 @inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
-    """Start from the head; where others could, reserve for the first that cannot, and backfill around it [11, 24]."""
+    """Start jobs from the head of the queue on, then backfill around the first that cannot start [11, 24].
+
+    Its reservation is made only if another job could start.
+    """
     first = state.counter[Counter.JOINED_FROM]
     if not incremental_pass.are_enough(state):
         incremental_pass.look_at_all(state)
@@ -54,7 +57,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
 
 @inlined
 def _go_on_from(problem: Problem, plan: Plan, state: State, queue: Queue, first: int, in_vain: int) -> None:
-    # Reserves for the head, and goes over the queue from this position on.
+    # Reserves for the head, and scans the queue from this position on.
     head = incremental_pass.head_of(state)
     if state.clock[Clock.SHADOW] == NEVER:
         state.clock[Clock.SHADOW] = reserve_for_head(problem, plan, state, head)

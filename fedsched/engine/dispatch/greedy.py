@@ -1,4 +1,4 @@
-"""Dispatch rules that look at the free nodes of now: strict, greedy and local."""
+"""Dispatch rules without reservations, which look only at the nodes free now: strict, greedy and local."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     enter(problem, state, j)
     dependencies.has_started(more, state.extras, problem.arrival_rank, j, start)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
-        # decisions see the demand of jobs started in this pass; rates wait for its end
+        # later decisions of this pass see the new demand; rates change at its end
         spanning = state.counter[Counter.SPANNING]
         sum_loads(problem.groups.uplink, rates.spanning, spanning, rates.demand, state.load)
 
 
 @inlined
 def is_passed_over(state: State, j: int) -> bool:
-    """Return whether a queued job is none of this pass: a limit of its is full, or it is in another queue [43, 46]."""
+    """Return whether this pass skips a queued job: one of its limits is full, or it is in another queue [43, 46]."""
     return limits.are_full(state.extras, j) or waits_for_another_turn(state.extras, j)
 
 
@@ -72,13 +72,13 @@ def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 
 @inlined
 def is_over(problem: Problem, state: State, j: int) -> bool:
-    """Return whether a job that fits has to be passed over: limits leave it fewer nodes than those chosen [43, 76]."""
+    """Return whether a job that fits is skipped: limits leave it fewer nodes than those chosen [43, 76]."""
     return not limits.suffice(more_than_closing(problem.extras), state.extras, j, state.scratch.chosen)
 
 
 @inlined
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
-    """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
+    """Start jobs in queue order until one cannot start; return that job, or -1 if all could."""
     queue = state.queue
     position = next_small(problem, state, queue, FIRST, ANY)
     while position >= 0:
@@ -95,7 +95,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
 
 @part
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
-    """Scan the queue once in order and start whatever fits [10]."""
+    """Scan the queue once in order and start every job that fits [10]."""
     number = state.classes.number
     if number[ClassNumber.PATIENCE] < 0 or number[ClassNumber.ROWS] > 0:
         _start_of_those_told_apart(problem, plan, state)
@@ -127,7 +127,7 @@ def _starts(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 
 @part
 def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> None:
-    # By the room of each row of caps or, where that has met many in vain, by class.
+    # Skips jobs by the free nodes of their row of caps or, once many placements have failed, by class.
     queue, number = state.queue, state.classes.number
     by_class = number[ClassNumber.PATIENCE] < 0
     if not by_class and candidate_index.newcomers_alone_may(problem, plan, state):
@@ -162,7 +162,7 @@ def _start_newcomers(problem: Problem, plan: Plan, state: State) -> None:
 
 @part
 def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
-    """Scan the queue in order; a job that cannot start holds its clusters against those behind it [29]."""
+    """Scan the queue in order; a job that cannot start blocks its clusters for the jobs behind it [29]."""
     queue, held = state.queue, state.scratch.limited
     begin = problem.groups.cluster_begin
     held[:] = 0

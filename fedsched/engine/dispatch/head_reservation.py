@@ -23,7 +23,7 @@ REFUSED, BRIEF, LASTING = constant(0), constant(1), constant(2)
 
 @inlined
 def reserve(problem: Problem, state: State, j: int) -> None:
-    """Take what a job uses at the shadow time, its nodes in `state.scratch.chosen`, off what is free then."""
+    """Subtract a job's nodes (`state.scratch.chosen`) and pools from what is free at the shadow time."""
     extra = state.scratch.extra
     for g in range(extra.size):
         extra[g] -= state.scratch.chosen[g]
@@ -34,7 +34,7 @@ def reserve(problem: Problem, state: State, j: int) -> None:
 def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
     """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
 
-    A head that waits only for the load of jobs whose finish is pending has its reservation now.
+    If the head waits only for the uplink load of jobs with a pending finish, its reservation begins now.
     """
     return _reserve_for_head(problem.extras, state.extras, problem, plan, state, head)
 
@@ -83,7 +83,7 @@ def _first_end_that_fits(problem: Problem, plan: Plan, state: State, head: int) 
 
 @inlined
 def free_beside_reservation(state: State) -> int:
-    """Return how many nodes are free now and stay free when the head starts: a job that runs on takes no more."""
+    """Return how many nodes are free now and after the head's start: the most for a job that runs beyond it."""
     total = 0
     for g in range(state.free.size):
         total += min(state.free[g], state.scratch.extra[g])
@@ -100,14 +100,14 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 
 @inlined
 def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
-    # Other nodes may bear a job where uplinks are looked at, or a shorter run on them what closes.
+    # Other nodes may do if uplink loads count, or if the job runs shorter on them, before nodes close.
     shorter = downtimes.any_closes(problem.extras) and not fills_from_the_fastest(problem, plan)
     return plan.placement == Placement.LINK_AWARE or shorter
 
 
 @inlined
 def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
-    """Return whether a job could not start even if nothing were reserved; where that is not all to ask, say no."""
+    """Return whether a job could not start even without the reservation; False if this check cannot tell."""
     if _may_fit_on_fewer(problem, plan) or power_caps.any_caps(more_than_closing(problem.extras)):
         return False
     return not fits_now(problem, plan, state, j)
@@ -115,7 +115,10 @@ def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 
 @inlined
 def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
-    """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
+    """Fill `scratch.chosen` with nodes for a job that keep the head's reservation.
+
+    Return REFUSED, BRIEF if the job ends by the shadow time, or LASTING if it runs beyond.
+    """
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
     extras, more, extra_state = problem.extras, more_than_closing(problem.extras), state.extras
@@ -147,7 +150,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
 
 @part
 def place_apart(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
-    """Place a job as `place_beside_reservation` does: compiled once, for scans that are not the commonest."""
+    """Place a job as `place_beside_reservation` does: compiled once, for less frequent scans."""
     return place_beside_reservation(problem, plan, state, j, shadow)
 
 

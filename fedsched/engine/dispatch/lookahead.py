@@ -1,8 +1,8 @@
 """Lookahead backfilling: which queued jobs, started now, use the most nodes beside the head's reservation [24].
 
 Shmueli and Feitelson fill a table M[i, n, m]: the most nodes that the first i candidates use within n free nodes and m
-that stay free at the shadow time. A job that is done by then takes of n only, one that lasts takes of both; so the sums
-that either kind reaches are found apart, one list each in place of the table, and put together.
+that stay free at the shadow time. A job that ends by then uses only n; one that runs beyond it uses both. So the sums
+that each kind can reach are found separately, in one list each instead of the table, and then combined.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _candidate_from(
 
 @inlined
 def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, first: int) -> int:
-    # The first jobs from a position on that could start beside the reservation if they were alone; returns how many.
+    # Collects the first jobs from a position on that could each start beside the reservation; returns how many.
     queue = state.backfill if plan.separate_backfill else state.queue
     candidate, beside = state.packing.candidate, free_beside_reservation(state)
     found = 0
@@ -84,10 +84,10 @@ def _reach(tasks: Ints, lasts: Ints, candidates: int, kind: int, room: int, reac
 
 @part
 def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
-    """Mark the candidates that use the most nodes together; return how many nodes.
+    """Mark the set of candidates that uses the most nodes together; return how many nodes.
 
-    At most `free` nodes in all, `extra` for those that last. Of sets that use equally many it is the one without the
-    last job in which they differ.
+    The set uses at most `free` nodes, and its jobs that run beyond the shadow time at most `extra`. Of sets with
+    equally many nodes, the one without the last job in which they differ is taken.
     """
     tasks, lasts = packing.candidate[CandidateRow.TASKS], packing.candidate[CandidateRow.LASTS]
     brief_with, lasting_with = packing.reach[ReachRow.BRIEF_WITH], packing.reach[ReachRow.LASTING_WITH]
@@ -120,7 +120,7 @@ def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
 def start_packed(
     problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, first: int
 ) -> None:
-    """Start what uses the most nodes beside the head's reservation, of those from a position of the queue on [24]."""
+    """Start the jobs, from queue position `first` on, that use the most nodes beside the head's reservation [24]."""
     candidate = state.packing.candidate
     candidates = _collect(problem, plan, state, head, shadow, window, first)
     choose(state.packing, candidates, state.counter[Counter.FREE], state.scratch.extra.sum())

@@ -1,4 +1,4 @@
-"""Who is due: the jobs that a standing plan lets wait, as a heap by planned start and place in the queue [12]."""
+"""Planned starts: waiting jobs of the kept plan as a heap, by planned start, then place in the queue [12]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOBODY_ELSE = constant(-1)
 
 @inlined
 def forget_all(state: State) -> None:
-    """Let nobody be due, as a plan is made anew."""
+    """Empty the heap, as a plan is made anew."""
     state.profile.blocks.number[BlockNumber.DUE] = 0
     state.clock[Clock.NEXT_DUE] = np.inf
 
@@ -31,7 +31,7 @@ def _sooner(state: State, a: int, b: int) -> bool:
 
 @inlined
 def add(state: State, j: int) -> None:
-    """Let a job be due at its planned start."""
+    """Add a job to the heap, by its planned start."""
     number, heap = state.profile.blocks.number, state.profile.blocks.due
     place = number[BlockNumber.DUE]
     number[BlockNumber.DUE] += 1
@@ -47,7 +47,7 @@ def add(state: State, j: int) -> None:
 
 @inlined
 def next_one(state: State) -> int:
-    """Return the next job that is due by now, which is then no longer among them; or -1."""
+    """Remove and return the next job with a planned start that is not after now; or return -1."""
     if state.clock[Clock.NEXT_DUE] > state.clock[Clock.NOW]:
         return NOBODY_ELSE
     number, heap = state.profile.blocks.number, state.profile.blocks.due

@@ -1,4 +1,4 @@
-"""The shadow time of EASY's head where nodes close for a while, or power is capped [39, 70]."""
+"""The shadow time of EASY's head if nodes close for a while, or power is capped [39, 70]."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def shadow_beside_closures(
 ) -> float:
     """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
 
-    Of a head that closures or caps keep from ever starting it is infinite: then nothing is reserved. Caps that come
-    again are looked at for a whole turn after all else.
+    It is infinite if closures or caps keep the head from ever starting; then nothing is reserved. Recurring caps are
+    searched for one whole period after the last other change.
     """
     calendar, lookout, closed, peak = extras.calendar, extras.calendar.lookout, extra_state.closed, state.profile.peak
     now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited
@@ -58,7 +58,7 @@ def shadow_beside_closures(
             pools.look_past(more_than_closing(extras), extra_state, j)
             place_in_list -= 1
             more = True
-        while i < calendar.change.size and time_of(calendar, i) == time:  # which may be infinite
+        while i < calendar.change.size and time_of(calendar, i) == time:  # the time may be infinite
             if change(calendar, i, left):
                 more = True
             i = next_known(calendar, now, i + 1)
@@ -72,7 +72,7 @@ def shadow_beside_closures(
             placed = place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE)
             if placed and _is_borne(extras, extra_state, problem, state, head, time):
                 return _reserve(extras, extra_state, problem, state, head, time, free)
-    # It may wait for the load of jobs whose finish is pending.
+    # The head may wait only for the uplink load of jobs with a pending finish.
     planned_load(problem, state, np.nextafter(now, np.inf), peak)
     pools.look_ahead(more_than_closing(extras), extra_state)
     if (
