@@ -1,4 +1,4 @@
 """Placement rules: which free nodes, as counts per group, a job takes.
 
-A job and the free nodes come in. The counts go out, or that it does not fit.
+In come a job and the free nodes. Out go the counts, or that the job does not fit.
 """

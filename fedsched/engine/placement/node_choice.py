@@ -1,4 +1,4 @@
-"""Placement rules: which nodes, as counts per group, a job takes of those that are free.
+"""Placement rules: which of the free nodes a job takes, as counts per group.
 
 Numbers in brackets are those of docs/readings.md.
 """
@@ -240,7 +240,7 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
     usable = 0
     for g in range(free.size):
         usable += min(free[g], caps[row, g])
-    if usable < tasks:  # the commonest answer by far where plans bind jobs to clusters
+    if usable < tasks:  # by far the most frequent case if plans bind jobs to clusters
         return False
     if tasks_per_node.is_uneven(problem.extras, j):
         placed = uneven.place(problem.extras, problem, plan, j, free, state.scratch)
@@ -309,7 +309,7 @@ def _place_on_groups(
 
 @inlined
 def fills_from_the_fastest(problem: Problem, plan: Plan) -> bool:
-    """Return whether jobs take the fastest free nodes of one cluster: where less is free they end no sooner."""
+    """Return whether jobs take the fastest free nodes of one cluster: with fewer free nodes, no job ends sooner."""
     return problem.groups.uplink.size == 1 and plan.placement != Placement.EFFICIENT
 
 

@@ -1,9 +1,9 @@
-"""How tasks stand on nodes, of jobs with several to a node: what they send, and how many nodes they take [76].
+"""Jobs with several tasks per node: what they send between clusters, and how many nodes they take [76].
 
-A job's tasks are nodes everywhere else, and as many as its placement makes them where nodes of different groups hold
-different numbers of its tasks: then a problem's `tasks` are the fewest. Every function takes the extras first. Where a
-problem has none it is compiled to nothing; where no job has several tasks to a node, and sends, or such nodes, the
-arrays are of no size.
+Everywhere else a job's `tasks` are its nodes. If nodes of different groups hold different numbers of a job's tasks
+(the job is uneven), its number of nodes depends on the placement, and `tasks` is the fewest. Every function takes the
+extras first, and is compiled to nothing if a problem has none. The arrays are empty if no job has several tasks per
+node and communicates, and none is uneven.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @by_reference
 class Standing(NamedTuple):
-    """How many tasks stand on the nodes of each job."""
+    """How many tasks each job has per node, and in total."""
 
-    each: Ints  # on each node but the last; 0: a task has a node of its own, or it sends nothing
-    tasks: Ints  # on all
-    row: Ints  # of `fits`, where nodes of different groups hold different numbers of its tasks, or -1; else of no size
-    fits: Ints  # row x group: how many of its tasks a node holds
+    each: Ints  # tasks on each node but the last; 0: one task per node, or the job sends nothing
+    tasks: Ints  # tasks in total
+    row: Ints  # row of `fits` of an uneven job, else -1; empty if no job is uneven
+    fits: Ints  # row x group: how many of the job's tasks a node holds
 
 
 @inlined
@@ -39,7 +39,7 @@ def is_uneven(extras: Extras | None, j: int) -> bool:
 
 @inlined
 def nodes_taken(extras: Extras | None, tasks: int, j: int, counts: Ints) -> int:
-    """Return how many nodes a job takes that has these, or as many as it has `tasks`."""
+    """Return how many nodes a job takes: the sum of its `counts` if it is uneven, else its `tasks`."""
     if is_uneven(extras, j):
         return counts.sum()
     return tasks
@@ -47,7 +47,7 @@ def nodes_taken(extras: Extras | None, tasks: int, j: int, counts: Ints) -> int:
 
 @inlined
 def counts_tasks(extras: Extras | None, j: int) -> bool:
-    """Return whether what a job sends counts tasks, several of which stand on a node."""
+    """Return whether a job's demand on uplinks counts its tasks, not its nodes."""
     if extras is None:
         return False
     each = extras.standing.each
@@ -67,7 +67,7 @@ def fill_demand(
 ) -> bool:
     """Fill the demand of such a job on every uplink (eq. 1.2); return whether it sends anything between clusters.
 
-    The node that is not full is the last of those that it has and that hold more than what is empty.
+    One node may not be full: the last of the job's nodes that hold more tasks than there are empty places.
     """
     if extras is None:
         return False
@@ -94,12 +94,12 @@ def fill_demand(
 
 
 def standing_of(problem: Problem) -> Standing | None:
-    """Return how tasks stand on the nodes of a problem's jobs; None where nobody asks."""
+    """Return the tasks per node of a problem's jobs; None if it keeps none."""
     return None if problem.extras is None or not problem.extras.standing.each.size else problem.extras.standing
 
 
 def of_rows(standing: Standing, jobs: Ints | slice) -> Standing:
-    """Return how tasks stand on the nodes of some of the jobs."""
+    """Return the tasks per node of some of the jobs."""
     each, tasks, row = (np.ascontiguousarray(column[jobs] if column.size else column) for column in standing[:3])
     for column in (each, tasks, row):
         column.setflags(write=False)
@@ -107,7 +107,7 @@ def of_rows(standing: Standing, jobs: Ints | slice) -> Standing:
 
 
 def with_tasks(problem: Problem, tasks: Ints) -> Problem:
-    """Return the problem whose jobs have so many tasks on their nodes; as it is where nobody asks."""
+    """Return the problem with these total tasks of its jobs; unchanged if it keeps no tasks per node."""
     standing = standing_of(problem)
     if standing is None or problem.extras is None:
         return problem
@@ -115,7 +115,7 @@ def with_tasks(problem: Problem, tasks: Ints) -> Problem:
 
 
 def tasks_in_all(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
-    """Return how many tasks of these jobs stand on each node at most, and how many there are, as what they send is."""
+    """Return the most tasks per node of each of these jobs, and its total tasks, as its communication counts them."""
     standing = standing_of(problem)
     if standing is None:
         return np.ones(jobs.size, dtype=np.int64), problem.tasks[jobs]
@@ -127,7 +127,7 @@ def tasks_in_all(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
 
 
 def places_on(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
-    """Return how many tasks of these jobs a node of each group holds, and all; where they count nodes it holds one."""
+    """Return job x group: how many of a job's tasks a node holds (1 if not uneven); and each job's total tasks."""
     fits, tasks = np.ones((jobs.size, problem.groups.nodes.size), dtype=np.int64), problem.tasks[jobs]
     standing = standing_of(problem)
     if standing is None or not standing.row.size:
@@ -138,7 +138,7 @@ def places_on(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
 
 
 def most_nodes(problem: Problem) -> Ints:
-    """Return on how many nodes each job is at most, wherever it is placed."""
+    """Return the most nodes that each job takes under any placement."""
     standing = standing_of(problem)
     if standing is None or not standing.row.size:
         return problem.tasks
@@ -147,7 +147,7 @@ def most_nodes(problem: Problem) -> Ints:
 
 
 def most_of_groups(problem: Problem, jobs: Ints, tasks: Ints) -> Ints:
-    """Return jobs × groups, or one column: how many nodes of a group these jobs, of so many tasks, take at most."""
+    """Return the most nodes of each group that these jobs, of so many tasks, take: jobs × groups, or one column."""
     standing = standing_of(problem)
     if standing is None or not standing.row.size:
         return tasks[:, None]

@@ -1,8 +1,8 @@
-"""Placement of jobs of which nodes of different groups hold different numbers of tasks [76].
+"""Placement of uneven jobs: nodes of different groups hold different numbers of their tasks [76].
 
-The rules are those of `placement.py`. A group's usable nodes are worth as many tasks as they hold: groups are taken in
-the rule's order until all tasks have a place, of the last one as many nodes as the rest needs. What is left over, and
-what is free in a cluster, are nodes.
+The rules are those of `node_choice.py`. A group's usable nodes count as the tasks they hold. Groups are taken in the
+rule's order until all tasks have a place; of the last group, only as many nodes as the remaining tasks need. What is
+left over or free in a cluster is still counted in nodes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _holds(standing: Standing, j: int, g: int, nodes: int) -> int:
 def _fill(
     standing: Standing, j: int, order: Ints, begin: int, end: int, need: int, free: Ints, caps: Ints, chosen: Ints
 ) -> int:
-    # Takes usable nodes of the groups order[begin:end] until so many tasks have a place; returns how many have none.
+    # Takes usable nodes of the groups order[begin:end] until `need` tasks have a place; returns how many have none.
     for i in range(begin, end):
         g = order[i]
         fit = standing.fits[standing.row[j], g]
@@ -44,7 +44,7 @@ def _fill(
 
 @inlined
 def _cost(problem: Problem, rule: int, j: int, k: int, free: Ints, chosen: Ints) -> tuple[float, float]:
-    # By what a rule compares clusters that hold the whole job: by the one, then by the other [15, 18, 19].
+    # The two costs by which a rule compares clusters that hold the whole job; the second breaks ties [15, 18, 19].
     groups, nodes = problem.groups, chosen.sum()
     left_over = 1.0 * (sum_in(groups, k, free) - nodes)
     if rule == Placement.BEST_FIT:
@@ -142,7 +142,7 @@ def _place(
 
 @inlined
 def place(extras: Extras | None, problem: Problem, plan: Plan, j: int, free: Ints, scratch: Scratch) -> bool:
-    """Fill `scratch.chosen` with such a job's nodes per group out of `free`; return whether it fits."""
+    """Fill `scratch.chosen` with an uneven job's nodes per group out of `free`; return whether it fits."""
     if extras is None:
         return False
     return _place(extras.standing, problem, plan.placement, j, free, plan.caps[plan.cap_row[j]], scratch)
@@ -150,7 +150,7 @@ def place(extras: Extras | None, problem: Problem, plan: Plan, j: int, free: Int
 
 @inlined
 def slowest_needed(extras: Extras | None, groups: Groups, j: int, caps: Ints, row: int) -> float:
-    """Return the slowdown of the slowest of the fastest nodes that such a job's caps allow and it needs."""
+    """Return the slowdown of the slowest node of an uneven job on the fastest nodes that its caps allow."""
     slowdown = 0.0
     if extras is None:
         return slowdown

@@ -1,4 +1,4 @@
-"""Breakpoints side by side: what is sought, put in and taken off in a stretch of a profile's rows."""
+"""Searches, insertions and subtractions in a contiguous stretch of a profile's breakpoints."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ NOW = constant(0)  # the breakpoint of now
 
 @by_reference
 class Blocks(NamedTuple):
-    """A plan of one group that stands: who is due when and, where it is long, its breakpoints in blocks."""
+    """A kept plan of one group: its planned starts and, if it is long, its breakpoints in blocks."""
 
     number: Ints  # indexed by BlockNumber
-    due: Ints  # heap of the jobs that wait for their planned starts (engine/due.py)
-    place: Ints  # BlockRow x block in the order of time (engine/blocks.py); of size 0 where there are few jobs
-    floor: Floats  # before when no window is wide and long enough (engine/floors.py)
+    due: Ints  # heap of the jobs that wait for their planned starts (dispatch/planned_starts.py)
+    place: Ints  # BlockRow x block in the order of time (long_profile.py); of size 0 if there are few jobs
+    floor: Floats  # times before which no window is wide and long enough (dispatch/earliest_start_bounds.py)
 
 
 class BlockNumber(IntEnum):
-    """Whole numbers of a plan of one group that stands."""
+    """Integers of a kept plan of one group."""
 
     DUE = 0  # entries of the heap
-    PLACES = 1  # blocks; 0: the breakpoints stand side by side
-    PAST = 2  # the first of them that is not over
-    ROOMS = 3  # rooms for blocks that have been in use
+    PLACES = 1  # blocks; 0: the breakpoints are contiguous
+    PAST = 2  # the first block that is not over
+    ROOMS = 3  # slots for blocks that have been used so far
 
 
 class BlockRow(IntEnum):
-    """What is kept of a block."""
+    """Rows of the table of blocks."""
 
-    ROOM = 0  # where its breakpoints stand
+    ROOM = 0  # the slot that holds its breakpoints
     SIZE = 1
     LEAST = 2  # free nodes
     MOST = 3
@@ -56,7 +56,7 @@ def first_at(profile: Profile, time: float, first: int, rows: int) -> int:
 
 @inlined
 def first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
-    """Return the first breakpoint from `first` on with so many free nodes in all, or `rows`."""
+    """Return the first breakpoint from `first` on with at least `tasks` free nodes in total, or `rows`."""
     rest = totals[first:rows]
     for i in range(rest.size):
         if rest[i] >= tasks:
@@ -66,7 +66,7 @@ def first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
 
 @inlined
 def first_without(profile: Profile, first: int, rows: int, tasks: int, end: float) -> int:
-    """Return the first breakpoint from `first` on, but before `end`, with fewer free nodes in all; or `rows`."""
+    """Return the first breakpoint from `first` on and before `end` with fewer free nodes in total; or `rows`."""
     times, totals = profile.time[first:rows], profile.total[first:rows]
     for i in range(times.size):
         if times[i] >= end:
@@ -78,7 +78,7 @@ def first_without(profile: Profile, first: int, rows: int, tasks: int, end: floa
 
 @inlined
 def insert_time(times: Floats, place: int, rows: int, time: float) -> None:
-    """Insert a time at `place`, and move the rows from there on."""
+    """Insert a time at `place`, and shift the rows from there on."""
     later, carried = times[place : rows + 1], time
     for i in range(later.size):
         here = later[i]
@@ -88,7 +88,7 @@ def insert_time(times: Floats, place: int, rows: int, time: float) -> None:
 
 @inlined
 def repeat_before(values: Ints, place: int, rows: int) -> None:
-    """Insert at `place` what stands before it, and move the rows from there on."""
+    """Insert a copy of the row before `place` there, and shift the rows from `place` on."""
     tail = values[place - 1 : rows + 1]
     carried = tail[0]
     for i in range(1, tail.size):
@@ -99,7 +99,7 @@ def repeat_before(values: Ints, place: int, rows: int) -> None:
 
 @inlined
 def take(values: Ints, begin: int, end: int, nodes: int) -> None:
-    """Take so many off every row from `begin` on, before `end`."""
+    """Subtract `nodes` from every row from `begin` on and before `end`."""
     span = values[begin:end]
     for i in range(span.size):
         span[i] -= nodes
@@ -107,7 +107,7 @@ def take(values: Ints, begin: int, end: int, nodes: int) -> None:
 
 @inlined
 def least_of(values: Ints, begin: int, end: int, least: int) -> int:
-    """Return the least of a number and the rows from `begin` on, before `end`."""
+    """Return the minimum of `least` and the rows from `begin` on and before `end`."""
     span = values[begin:end]
     for i in range(span.size):
         least = min(least, span[i])

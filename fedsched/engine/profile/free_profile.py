@@ -1,6 +1,6 @@
 """What is free, and when: the profile of nodes, loads and pools over the breakpoints of a plan [8, 12, 22, 31].
 
-A plan that looks ahead fills the profile with what the running jobs leave, finds windows in it, and takes them off.
+A plan with reservations fills the profile with what the running jobs leave free, finds windows and subtracts them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Plan, Problem, State
 
 MOST_AT_ONCE = constant(64)  # breakpoints that are added before a search goes on
-ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
+ROUNDING = 1e-12  # margin, relative to the clock, by which the search for candidates is wider than the exact test
 
 
 @inlined
 def planned_load(problem: Problem, state: State, time: float, load: Floats) -> None:
-    """Fill the load of every uplink that the running jobs are planned to cause after now, at `time` [22]."""
+    """Fill `load` with the planned load of every uplink at `time`, after now, by the running jobs [22]."""
     now = state.clock[Clock.NOW]
     load[:] = 0.0
     for i in range(state.counter[Counter.SPANNING]):
@@ -50,20 +50,20 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 
 @part
 def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
-    """Fill the profile with what is free at the planned ends of the running jobs, and as nodes close and open."""
+    """Fill the profile from now on: nodes become free at planned ends of running jobs, and nodes close and open."""
     now = state.clock[Clock.NOW]
     long_profile.put_together(state.profile)
     state.counter[Counter.BREAKPOINTS] = _fill_times(problem.extras, state.extras, problem, state)
     _part_up_if_long(state)
     if _bears_loads(plan, state):
-        # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
+        # Row 0 is right after now, without jobs of pending finishes; the load of now itself is `state.load`.
         planned_load(problem, state, np.nextafter(now, np.inf), state.profile.load[0])
         _load_from(problem, state, NOW + 1)
 
 
 @inlined
 def _bears_loads(plan: Plan, state: State) -> bool:
-    # On one group nobody sends anything.
+    # On a single group no job uses an uplink.
     return plan.placement == Placement.LINK_AWARE and state.free.size > 1
 
 
@@ -76,7 +76,7 @@ def _part_up_if_long(state: State) -> None:
 
 @inlined
 def _fill_times(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State) -> int:
-    # Returns how many breakpoints there are.
+    # Returns the number of breakpoints.
     if extras is None or extra_state is None:
         return _fill_at_ends(problem, state)
     if extras.calendar.lookout.size == 0:
@@ -92,7 +92,7 @@ def _load_from(problem: Problem, state: State, first: int) -> None:
 
 @part
 def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State) -> int:
-    # At the planned ends, and as nodes close and open until the last of them: see `_cover`.
+    # Breakpoints at planned ends, and at closings and openings until the last of these; `_cover` adds later ones.
     profile, beyond, now = state.profile, extra_state.closed.beyond, state.clock[Clock.NOW]
     downtimes.begin_profile(extras, extra_state, state.free, now)
     downtimes.note_what_is_left(extras, extra_state, profile, NOW, now)
@@ -116,7 +116,7 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
 
 @part
 def _cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, time: float) -> None:
-    # Lets the profile know what closes and opens until this time, and as much again as it knows already.
+    # Adds the closings and openings until this time, and more until the rows double or MOST_AT_ONCE are added.
     now, rows = state.clock[Clock.NOW], state.counter[Counter.BREAKPOINTS]
     if long_profile.are_in_use(state.profile):
         _cover_with_blocks(extras, extra_state, state, time)
@@ -210,7 +210,7 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
 
 @inlined
 def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
-    """Take the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
+    """Reserve the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
     profile, chosen = state.profile, state.scratch.chosen
     link_aware = _bears_loads(plan, state)
     _cover_until(problem.extras, state.extras, problem, plan, state, end_time)
@@ -284,7 +284,7 @@ def _first_fit(
     if extras is None or extra_state is None:
         return begin
     while downtimes.covered_until(extras, extra_state) < np.inf:
-        # Whatever was refused was refused by what is known; what was found may run into what is not yet.
+        # Refused windows stay refused; the window found may run into closures that are not in the profile yet.
         end = np.inf
         if begin >= 0:
             time = state.profile.time[begin]
@@ -305,8 +305,8 @@ def _ends_in_time(state: State, begin: int, duration: float) -> bool:
 
 @inlined
 def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int:
-    # A breakpoint with too few free nodes rules out every window that holds it; on one group nothing else does, but a
-    # pool. On several, the first window that nothing rules out is noted.
+    # A breakpoint with too few free nodes rules out every window that contains it. On one group, only pools rule out
+    # more. On several groups, the first window that no breakpoint rules out is noted.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     tasks = problem.tasks[j]
@@ -319,7 +319,7 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
         return begin if begin < NOW or _ends_in_time(state, begin, duration) else -1
     begin = first_with(profile.total, NOW, rows, tasks)
     while begin < rows:
-        # A window holds its begin, even where its end is too near for the clock [0].
+        # A window contains its begin, even if its end is too near for the clock [0].
         lacking = first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
         if lacking == rows:
             if several:
@@ -359,7 +359,7 @@ def next_below(state: State, nodes: int) -> int:
 
 @inlined
 def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
-    """Return whether enough nodes are free from breakpoint `first` on for a start now, as long as it surely lasts."""
+    """Return whether enough nodes are free from breakpoint `first` until the job's earliest end if it starts now."""
     profile = state.profile
     end = state.clock[Clock.NOW] + state.shortest[j] * (1.0 - ROUNDING)
     if long_profile.are_in_use(profile):
@@ -370,7 +370,7 @@ def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
 
 @inlined
 def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
-    """Make `now` the first breakpoint of a plan that stands."""
+    """Make `now` the first breakpoint of the kept plan."""
     _cover_until(problem.extras, state.extras, problem, plan, state, state.clock[Clock.NOW])
     profile = state.profile
     now = state.clock[Clock.NOW]

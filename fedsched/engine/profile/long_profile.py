@@ -1,11 +1,12 @@
-"""A long profile of one group in blocks of breakpoints, of which each knows the fewest and the most free nodes.
+"""A long profile of one group in blocks of breakpoints, each with its fewest and its most free nodes.
 
-Where a profile is short its breakpoints stand side by side, and a scan of them is the quickest search. A long one is
-parted into blocks: a breakpoint is put in by moving the others of its block, a search looks into those blocks only
-that may hold what it looks for, and it begins at the job's floor (engine/floors.py). What is found is the same.
+The breakpoints of a short profile are contiguous, and a scan of them is the quickest search. A long profile is split
+into blocks. Inserting a breakpoint then shifts only those of its block. A search skips blocks that cannot hold what it
+looks for, and begins at the job's floor, a lower bound on its start (dispatch/earliest_start_bounds.py). The results
+are the same.
 
-A block's breakpoints stand side by side in the rows of the profile, in a room for so many; places tell of the blocks in
-the order of time. Nothing but the rows of a block is known to whoever asks for breakpoints.
+The breakpoints of a block are contiguous rows of the profile, in a room (a slot) for BLOCK of them. Places number the
+blocks in the order of time. Callers see only rows.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Profile
 
 BLOCK = constant(128)  # breakpoints that a block has room for
-LONG_PROFILE = constant(512)  # breakpoints from which on there are blocks
+LONG_PROFILE = constant(512)  # a profile of so many breakpoints is split into blocks
 NOWHERE = constant(-1)
 EMPTY, ONE = constant(0), constant(1)
 
@@ -44,7 +45,7 @@ def are_in_use(profile: Profile) -> bool:
 
 @inlined
 def put_together(profile: Profile) -> None:
-    """Let the breakpoints stand side by side, as a plan is made anew."""
+    """Go back to contiguous breakpoints, as a plan is made anew."""
     profile.blocks.number[BlockNumber.PLACES] = 0
 
 
@@ -69,7 +70,7 @@ def _measure(profile: Profile, place: int) -> None:
 
 @part
 def part_up(profile: Profile, rows: int) -> None:
-    """Part so many breakpoints, which stand side by side, into blocks."""
+    """Split the first `rows` breakpoints, which are contiguous, into blocks."""
     blocks = profile.blocks
     places = (rows + BLOCK - 1) // BLOCK
     for place in range(places):
@@ -102,7 +103,7 @@ def _place_at(profile: Profile, time: float) -> int:
 
 @inlined
 def _add_place(profile: Profile, place: int, size: int) -> None:
-    # Makes a block with a room of its own, which as yet holds nothing.
+    # Inserts a block with a room of its own, which is still to be filled.
     number, table = profile.blocks.number, profile.blocks.place
     places = number[BlockNumber.PLACES]
     for row in range(table.shape[0]):
@@ -129,7 +130,7 @@ def _halve(extras: Extras | None, extra_state: ExtraState | None, profile: Profi
 
 @inlined
 def _break_at(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, time: float) -> None:
-    # Lets there be a breakpoint at this time.
+    # Inserts a breakpoint at this time if there is none.
     place = _place_at(profile, time)
     row = first_at(profile, time, _first_row(profile, place), _end_row(profile, place))
     if row < _end_row(profile, place) and profile.time[row] == time:
@@ -155,7 +156,7 @@ def reserve(
     begin: float,
     end: float,
 ) -> None:
-    """Take a job's nodes, and its pools, from the breakpoint at `begin` up to `end`."""
+    """Reserve a job's nodes, and its pools, from the breakpoint at `begin` up to `end`."""
     _break_at(extras, extra_state, profile, end)
     place, past = _place_at(profile, begin), profile.blocks.number[BlockNumber.PLACES]
     row = first_at(profile, begin, _first_row(profile, place), _end_row(profile, place))
@@ -170,7 +171,7 @@ def reserve(
 
 @inlined
 def _next_with(profile: Profile, place: int, row: int, tasks: int) -> tuple[int, int]:
-    # The first breakpoint from this one on with so many free nodes, and its block's place; or the end of places.
+    # The place and row of the first breakpoint from this one on with enough free nodes; or the number of places.
     places, most = profile.blocks.number[BlockNumber.PLACES], profile.blocks.place[BlockRow.MOST]
     while place < places:
         if most[place] >= tasks:
@@ -186,7 +187,7 @@ def _next_with(profile: Profile, place: int, row: int, tasks: int) -> tuple[int,
 
 @inlined
 def _next_without(profile: Profile, place: int, row: int, tasks: int, until: float) -> tuple[int, int]:
-    # The first breakpoint from this one on, but before `until`, with fewer; or the end of places.
+    # The same for the first one with too few free nodes before `until`.
     places, least = profile.blocks.number[BlockNumber.PLACES], profile.blocks.place[BlockRow.LEAST]
     while place < places:
         if least[place] < tasks:
@@ -223,7 +224,7 @@ def _pools_suffice(
 def first_window(
     extras: Extras | None, extra_state: ExtraState | None, profile: Profile, j: int, tasks: int, duration: float
 ) -> int:
-    """Return the breakpoint from which on nodes enough, and the job's pools, are free for so long; or -1."""
+    """Return the first breakpoint from which enough nodes, and the job's pools, are free for `duration`; or -1."""
     blocks = profile.blocks
     floor, searched = floor_of(blocks.floor, tasks, duration), False
     place = _place_at(profile, floor)
@@ -232,7 +233,7 @@ def first_window(
     place, row = _next_with(profile, place, row, tasks)
     while place < places:
         until = profile.time[row] + duration
-        # A window holds its begin, even where its end is too near for the clock [0].
+        # A window contains its begin, even if its end is too near for the clock [0].
         less, lacking = _next_without(profile, place, row + 1, tasks, until)
         if less == places:
             if not searched:
@@ -247,7 +248,7 @@ def first_window(
 
 @part
 def has_room_until(profile: Profile, begin: float, tasks: int, until: float) -> bool:
-    """Return whether so many nodes are free at each breakpoint from `begin` on, before `until`."""
+    """Return whether `tasks` nodes are free at each breakpoint from `begin` on and before `until`."""
     place = _place_at(profile, begin)
     row = first_at(profile, begin, _first_row(profile, place), _end_row(profile, place))
     return _next_without(profile, place, row, tasks, until)[0] == profile.blocks.number[BlockNumber.PLACES]
@@ -283,7 +284,7 @@ def forget_until(extras: Extras | None, extra_state: ExtraState | None, profile:
 
 @inlined
 def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
-    """Return a new last breakpoint, which as yet has nothing but the pools of the one before it."""
+    """Append a breakpoint that so far has only the pools of the one before it; return its row."""
     place = profile.blocks.number[BlockNumber.PLACES] - 1
     before = _end_row(profile, place) - 1
     if profile.blocks.place[BlockRow.SIZE, place] == BLOCK:
@@ -297,5 +298,5 @@ def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
 
 @inlined
 def know_last(profile: Profile) -> None:
-    """Let the last block know of its new breakpoint, which by now has its time and its nodes."""
+    """Update the last block's fewest and most free nodes for its new breakpoint."""
     _measure(profile, profile.blocks.number[BlockNumber.PLACES] - 1)

@@ -1,4 +1,4 @@
 """The queue of waiting jobs and the indexes that find the next job that may fit.
 
-Jobs enter and leave. The next candidate goes out, in time logarithmic in the queue's length.
+In come jobs that join or leave. Out goes the next candidate, in time logarithmic in the queue's length.
 """

@@ -1,13 +1,14 @@
-"""Rooms: what is free of the nodes that a job may use, where jobs of several sets of nodes, or of pools, wait together.
+"""An index of queued jobs by usable nodes and pools: scans skip jobs that lack free nodes of their own.
 
-The tree over a queue knows the least tasks of a stretch, but not whose nodes are free: where partitions bind jobs to
-nodes, or some need licences, a scan would look at many that cannot start. Here each row of caps has trees of its own
-over the same positions, one for each set of pools that jobs may need beside, and a scan passes over all whose tree has
-too little room, now or beside the reservation: none where nothing is left of a pool. The trees are interleaved, node by
-node: a scan goes down all of them at once.
+The tree over a queue knows the least tasks of each stretch, but not which jobs may use the free nodes. If partitions
+bind jobs to nodes, or some jobs need licences, a scan would try many that cannot start. Here each row of caps has trees
+of its own over the same positions, one for each set of pools that jobs may need. The room of a tree is the number of
+free nodes that its jobs may use, now and beside the reservation; it is 0 if one of the pools is empty. A scan skips all
+jobs that need more than the room of their tree. The trees are interleaved node by node, so that a scan descends all of
+them at once.
 
-The rest of the engine knows little of it: a scan first lets join who has joined the queue since the last one, and whom
-it meets that is queued no more is forgotten.
+Other modules need to know little of the index: a scan first adds the jobs that have joined the queue since the last
+scan, and removes jobs that it meets and that are no longer queued.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from fedsched.engine.queue.queue_tree import ABSENT, NEVER
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
 
-MOST_ROWS = 8  # more would be dearer to look at than whom they tell apart
+MOST_ROWS = 8  # trees; more would cost more than they save
 BESIDE = MOST_ROWS  # where the rooms beside the reservation begin, behind those of now
-TREES = 2 * MOST_ROWS  # and the trees
+TREES = 2 * MOST_ROWS  # where the trees begin
 ROOT, NO_ROOM = constant(1), constant(0)
 SHORT = flag(True)
 
 
 def room_for(leaves: int) -> int:
-    """Return how many numbers the rooms take of a queue with so many leaves."""
+    """Return how many numbers the index of a queue with so many leaves takes."""
     return TREES + MOST_ROWS * 2 * leaves
 
 
@@ -47,14 +48,14 @@ def _have_queues_of_their_own(extras: Extras | None) -> bool:
 
 @inlined
 def _scanned(plan: Plan, state: State) -> Queue:
-    # The queue whose scans are helped.
+    # The queue that the index is of.
     around_head = plan.separate_backfill and plan.dispatch != Dispatch.GREEDY
     return state.backfill if around_head else state.queue
 
 
 @inlined
 def begin(problem: Problem, plan: Plan, state: State) -> None:
-    """Let nobody have joined the queue of a run, or of another plan; tell rows apart where a scan is helped by it."""
+    """Empty the index, for a run or another plan; it is in use only if it can help scans."""
     number, leaves = state.classes.number, state.queue.tasks.size >> 1
     rows = plan.caps.shape[0] << min(pools.bits(problem.extras), MOST_ROWS)
     number[ClassNumber.ROWS] = number[ClassNumber.ROOMED] = 0
@@ -78,7 +79,7 @@ def _row_of(problem: Problem, plan: Plan, j: int) -> int:
 
 @inlined
 def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
-    # Puts a job's tasks at a leaf of its row's tree, and mends the path above it.
+    # Sets a job's tasks at a leaf of its row's tree, and updates the path above.
     rooms[TREES + node * rows + row] = tasks
     while node > 1:
         node >>= 1
@@ -90,7 +91,7 @@ def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
 
 @inlined
 def joins(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Let a job that is queued be met by scans."""
+    """Add a queued job to the index."""
     rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
         leaf = (queue.tasks.size >> 1) + queue.position[j]
@@ -99,7 +100,7 @@ def joins(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @inlined
 def leaves(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Let a job leave the queue."""
+    """Remove a job that leaves the queue from the index."""
     rows, queue, rooms = state.classes.number[ClassNumber.ROWS], _scanned(plan, state), state.classes.rooms
     if rows > 0:
         leaf, row = (queue.tasks.size >> 1) + queue.position[j], _row_of(problem, plan, j)
@@ -109,7 +110,7 @@ def leaves(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @inlined
 def let_join(problem: Problem, plan: Plan, state: State) -> None:
-    """Let join whoever has joined the queue since the last scan."""
+    """Add the jobs that have joined the queue since the last scan."""
     number, queue = state.classes.number, _scanned(plan, state)
     rows, first = number[ClassNumber.ROWS], number[ClassNumber.ROOMED]
     if rows == 0:
@@ -125,7 +126,7 @@ def let_join(problem: Problem, plan: Plan, state: State) -> None:
 
 @inlined
 def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
-    """Return whether nobody who joined the queue by the last scan has room, and those since come in queue order."""
+    """Return whether no job in the index has room, and the jobs that joined since are in queue order."""
     number, rooms, position = state.classes.number, state.classes.rooms, _scanned(plan, state).position
     rows, last = number[ClassNumber.ROWS], -1
     for i in range(number[ClassNumber.ROOMED], joined_until(state.extras, state.counter[Counter.ARRIVED])):
@@ -139,7 +140,7 @@ def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
 
 @inlined
 def next_newcomer(problem: Problem, state: State) -> int:
-    """Return who has joined the queue next since the last scan, in turn; -1 after the last one."""
+    """Return the next job that has joined the queue since the last scan, in order of joining; -1 after the last."""
     number = state.classes.number
     if number[ClassNumber.ROOMED] == joined_until(state.extras, state.counter[Counter.ARRIVED]):
         return -1
@@ -149,7 +150,7 @@ def next_newcomer(problem: Problem, state: State) -> int:
 
 @inlined
 def next_small(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int) -> int:
-    """Return the first position from `position` on whose job may fit into what is free, or -1."""
+    """Return the first position from `position` on with a job that may fit into what is free, or -1."""
     if state.classes.number[ClassNumber.ROWS] > 0:
         return _next_with_room(state.extras, plan.caps, state.free, state.scratch.extra, state.classes.number,
                                state.classes.rooms, queue.tasks, queue.shortest, position, NEVER)  # fmt: skip
@@ -160,7 +161,10 @@ def next_small(problem: Problem, plan: Plan, state: State, queue: Queue, positio
 def next_candidate(
     problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int, window: float, beside: int
 ) -> int:
-    """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
+    """Return the first position from `position` on with a job that may fit beside the reservation, or -1.
+
+    It may fit into what is free now, and it may end within `window` or fit into what stays free.
+    """
     if state.classes.number[ClassNumber.ROWS] > 0:
         return _next_with_room(state.extras, plan.caps, state.free, state.scratch.extra, state.classes.number,
                                state.classes.rooms, queue.tasks, queue.shortest, position, window)  # fmt: skip
@@ -193,7 +197,7 @@ def _some_may(rooms: Ints, rows: int, node: int, short: bool) -> bool:
 
 @inlined
 def _is_short(shortest: Floats, node: int, window: float) -> bool:
-    # Durations are not kept where no reservation counts.
+    # Durations are not kept if no reservation counts.
     return window == NEVER or shortest[node] <= window
 
 

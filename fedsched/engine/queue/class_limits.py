@@ -1,4 +1,4 @@
-"""What may start now of each class: room for so many nodes, and a key up to which a job may be short enough."""
+"""Which jobs of each class may start now: the most nodes of a job, and the greatest key."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ints, Plan, Problem, State
     from fedsched.engine.queue.class_tables import Tables
 
-ROUNDING = 1e-12  # by how much, relative to it, a limit is wider than the test
-NOBODYS, ANYBODYS = -np.inf, np.finfo(np.float64).max  # limits: no key is within, every waiting job's is
+ROUNDING = 1e-12  # relative margin by which a limit is wider than the exact test
+NOBODYS, ANYBODYS = -np.inf, np.finfo(np.float64).max  # limits that no key, or every waiting job's key, is within
 NONE, START = constant(-1), constant(0)
 
 
 @inlined
 def _room(problem: Problem, plan: Plan, usable: Ints, free: Ints) -> int:
-    # No job that may use these groups and needs more nodes could be placed.
+    # An upper bound: no job on these groups that needs more nodes could be placed.
     groups = problem.groups
     total = most = 0
     for k in range(groups.uplink.size):
@@ -60,9 +60,9 @@ def _measure_room(problem: Problem, plan: Plan, state: State, tables: Tables, s:
 
 @part
 def measure(problem: Problem, plan: Plan, state: State, tables: Tables, window: float) -> None:
-    """Measure what is free: the rooms of the sets, and the limits of their classes, which stand by tasks.
+    """Compute the rooms of the sets, and the limits of their classes, which are in ascending order of tasks.
 
-    No job starts on faster nodes than the fastest ones that are free and as many as the least of its class needs.
+    The limit of a class assumes the fastest free nodes, as many as its smallest job needs: no job starts on faster ones.
     """
     groups, free, limited = problem.groups, state.free, state.scratch.limited
     for g in range(limited.size):

@@ -1,4 +1,4 @@
-"""The arrays of a grouped queue: views of two of the state's, whose every array is handed on in every call."""
+"""The arrays of a grouped queue, as views of only two arrays: every array of the state is passed in every call."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 64
 MOST_SETS = 16
-CELLS = 512  # of about as many nodes: eight for each power of two
-BLOCK = constant(16)  # members of a class that its tree knows as one
+CELLS = 512  # cells of similar numbers of nodes: eight for each power of two
+BLOCK = constant(16)  # members of a class that share a leaf of its tree
 NUMBERS = constant(len(ClassNumber))
 
 
 class ClassColumn(IntEnum):
-    """What is kept of a class."""
+    """Columns of the table of classes."""
 
     SET = 0
-    TASKS = 1  # the least of its jobs'
+    TASKS = 1  # the least of its jobs
     FIRST = 2  # place of its first member
     MEMBERS = 3
     TREE = 4  # where it begins
     LEAVES = 5
     CANDIDATE = 6  # place of the member that may start next
-    AT = 7  # its position in the queue; ABSENT where there is none
+    AT = 7  # its position in the queue; ABSENT if there is none
 
 
 class SetColumn(IntEnum):
-    """What is kept of a set of groups."""
+    """Columns of the table of sets of groups."""
 
     ROOM = 0  # nodes of the largest job that may be placed
-    BESIDE = 1  # and beside the reservation
-    USABLE = 2  # of the first group; behind the last one the least needs of each pool
+    BESIDE = 1  # the same beside the reservation
+    USABLE = 2  # 1 if the first group is in the set; the other groups and the least needs of each pool follow
 
 
 class ClassRow(IntEnum):
-    """What is kept of a class in numbers that need not be whole."""
+    """Floating-point numbers of each class."""
 
     LEAST_SIGMA = 0
     MOST_SIGMA = 1
-    BRIEF = 2  # a key up to which a job may be done when the reservation begins
-    LIMIT = 3  # a key up to which a job may start at all
+    BRIEF = 2  # greatest key of a job that may end before the reservation begins
+    LIMIT = 3  # greatest key of a job that may start at all
 
 
 COLUMNS, ROWS = constant(len(ClassColumn)), constant(len(ClassRow))
@@ -54,10 +54,10 @@ COLUMNS, ROWS = constant(len(ClassColumn)), constant(len(ClassRow))
 
 @by_reference
 class Tables(NamedTuple):
-    """What is known of the classes, of the sets of groups, and of the jobs, which have places class by class.
+    """Tables of the classes, of the sets of groups, and of the jobs, which have places class by class.
 
-    A job's key is its estimate or, where no reservation counts, its tasks: of two jobs of a class that need as many
-    nodes the one with the lesser key may start wherever the other may.
+    A job's key is its estimate, or its tasks if no reservation counts. Of two jobs of a class with equal nodes, the one
+    with the smaller key may start whenever the other may.
     """
 
     number: Ints  # indexed by ClassNumber
@@ -68,12 +68,12 @@ class Tables(NamedTuple):
     place_at: Ints  # position -> place: in the queue's order within each class
     position_of: Ints  # place -> position
     limits: Floats  # ClassRow x class
-    key: Floats  # place -> key; infinite where nobody waits
+    key: Floats  # place -> key; infinite if no job waits there
     least: Floats  # the classes' binary trees over blocks of places: the least key
 
 
 def room_for(jobs: int, groups: int, pools: int) -> tuple[int, int]:
-    """Return how many whole numbers and how many others a queue that may be grouped has room for."""
+    """Return how many integers and how many floats the tables of a queue take."""
     of_classes, of_sets = MOST_CLASSES * COLUMNS, MOST_SETS * (SetColumn.USABLE + groups + pools)
     nodes = 4 * (jobs // int(BLOCK) + MOST_CLASSES)  # a tree has less than four for each block
     return NUMBERS + of_classes + of_sets + CELLS + 3 * jobs, MOST_CLASSES * ROWS + jobs + nodes

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.engine.queue.class_tables import Tables
 
-NOBODY = np.inf  # key of a place where nobody waits
+NOBODY = np.inf  # key of a place without a waiting job
 
 
 @inlined
@@ -39,7 +39,7 @@ def fill(tables: Tables, classes: int) -> None:
 
 @inlined
 def set_key(tables: Tables, k: int, place: int, key: float) -> None:
-    """Give a member of a class another key, and mend the path above it."""
+    """Set the key of a member of a class, and update the path above it."""
     least, leaves = tables.least[tables.table[k, ClassColumn.TREE] :], tables.table[k, ClassColumn.LEAVES]
     block = (place - tables.table[k, ClassColumn.FIRST]) // BLOCK
     tables.key[place] = key
@@ -70,7 +70,7 @@ def still_may(tables: Tables, tasks: Ints, k: int) -> bool:
 
 @inlined
 def _found_in_block(tables: Tables, tasks: Ints, order: Ints, start: Floats, k: int, place: int) -> bool:
-    # Notes the first member from this place to the end of its block that may start; forgets who has started.
+    # Notes the first member from this place to the end of its block that may start; removes members that have started.
     first = tables.table[k, ClassColumn.FIRST]
     end = first + min(((place - first) // BLOCK + 1) * BLOCK, tables.table[k, ClassColumn.MEMBERS])
     for one in range(place, end):

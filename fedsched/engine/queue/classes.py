@@ -1,13 +1,13 @@
-"""Classes of queued jobs: who may use the same groups, needs the same pools and, beside a reservation, as many nodes.
+"""Classes of queued jobs: jobs with the same usable groups and pools and, if one backfills, similar numbers of nodes.
 
-A tree over the whole queue knows the least tasks and the shortest duration of a stretch, but not that the small jobs
-are not the short ones, nor that all free nodes are forbidden to them or slow: a search may look at many that cannot
-start. Where many were placed in vain the queue is grouped. Each class has a tree of its own, which knows the least
-estimate of a stretch; what is free says up to which estimate a job of the class may start, and a scan merges the
-candidates of the classes in queue order: the same jobs start, those in between are not looked at.
+A tree over the whole queue knows the least tasks and the shortest duration of each stretch. It does not know that the
+small jobs are not the short ones, or that they may not use the free nodes, or that these are slow: a search may try
+many jobs that cannot start. After many failed placements the queue is grouped. Each class has a tree with the least
+estimate of each stretch. What is free determines up to which estimate a job of the class may start. A scan merges the
+candidates of the classes in queue order: the same jobs start, but the jobs in between are skipped.
 
-The rest of the engine knows nothing of it: a scan first lets join who has arrived since the last one, and whom it meets
-that has started is forgotten.
+Other modules need to know nothing of this: a scan first adds the jobs that have arrived since the last scan, and
+removes started jobs that it meets.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, Queue, State
     from fedsched.engine.queue.class_tables import Tables
 
-LONG_QUEUE = constant(2048)  # jobs; in a shorter queue no look is dear
-FEW_CLASSES = 16  # more would be dearer to look at than what they tell apart
-PATIENCE = 1  # jobs that are placed in vain, beyond what is cheap, for each in the queue before it is grouped
+LONG_QUEUE = constant(2048)  # jobs; a scan of a shorter queue is cheap
+FEW_CLASSES = 16  # more would cost more than they save
+PATIENCE = 1  # failed placements, beyond what is cheap, for each job of the queue before it is grouped
 ENDLESS = np.iinfo(np.int64).max
 START = constant(0)  # the first set
 THE_FIRST, ONE_MORE = flag(True), flag(False)
@@ -65,8 +65,8 @@ def _may_use(problem: Problem, plan: Plan, j: int, g: int) -> bool:
 
 @inlined
 def _set_of(problem: Problem, plan: Plan, tables: Tables, j: int, sets: int) -> int:
-    # The set of jobs that may use the same groups and need the same pools, made if it is new; the last one, of anybody,
-    # where there are too many.
+    # The set of jobs with the same usable groups and needed pools, made if it is new; if there are too many sets, the
+    # last one, which takes every job.
     groups = problem.groups.nodes.size
     for s in range(sets):
         least = tables.sets[s, SetColumn.USABLE + groups :]
@@ -101,7 +101,7 @@ def _find_sets(problem: Problem, plan: Plan, state: State, tables: Tables, order
 
 @inlined
 def _find_buckets(problem: Problem, plan: Plan, order: Ints, most: int, bucket: Ints) -> None:
-    # Cells of about as many nodes, put together until a bucket holds its share of the jobs.
+    # Joins cells of similar numbers of nodes until a bucket holds its share of the jobs.
     jobs = plan.order.size
     bucket[:] = 0
     for p in range(jobs):
@@ -116,10 +116,10 @@ def _find_buckets(problem: Problem, plan: Plan, order: Ints, most: int, bucket: 
 
 @inlined
 def begin_ungrouped(plan: Plan, state: State) -> None:
-    """Let the queue of a run, or of another plan, be one that is not grouped; only a long one of a fixed order may be.
+    """Begin a run, or another plan, with an ungrouped queue; set how many failed placements it takes to group it.
 
-    Nor may be one of jobs that choose their shapes, or of which many sleep together. Whoever scans it takes one off its
-    patience for each job that was placed in vain.
+    Only a long queue of a fixed order may be grouped, unless its jobs choose their shapes or many may be parked together
+    (parked_jobs.py). Scans count the failed placements down.
     """
     number = state.classes.number
     number[ClassNumber.CLASSES] = 0
@@ -144,7 +144,7 @@ def _begin_classes(tables: Tables, sets: int, buckets: int) -> None:
 
 @inlined
 def _enter(problem: Problem, tables: Tables, k: int, j: int) -> None:
-    # Lets a class know of one more job.
+    # Adds a job to the class's size, least tasks and range of sigma.
     table, limits, sigma = tables.table, tables.limits, problem.sigma[j]
     table[k, ClassColumn.MEMBERS] += 1
     table[k, ClassColumn.TASKS] = min(table[k, ClassColumn.TASKS], problem.tasks[j])
@@ -205,7 +205,7 @@ def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
 
 @inlined
 def _let_join(problem: Problem, plan: Plan, state: State, queue: Queue, tables: Tables) -> None:
-    # Whoever has joined the queue since the last scan.
+    # Adds the jobs that have joined the queue since the last scan.
     joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
     for i in range(tables.number[ClassNumber.SEEN], joined):
         j = joined_as(state.extras, problem.arrival, i)
@@ -217,7 +217,7 @@ def _let_join(problem: Problem, plan: Plan, state: State, queue: Queue, tables: 
 
 @inlined
 def _seek_in_all(tables: Tables, tasks: Ints, order: Ints, start: Floats, position: int) -> None:
-    # Notes of each class the first member from a position on that may start; of those before it there are few.
+    # Notes the first member of each class from a position on that may start; few come before that position.
     table = tables.table
     for k in range(tables.number[ClassNumber.CLASSES]):
         table[k, ClassColumn.AT] = ABSENT
@@ -229,10 +229,10 @@ def _seek_in_all(tables: Tables, tasks: Ints, order: Ints, start: Floats, positi
 
 @part
 def first_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float) -> int:
-    """Begin a scan of a grouped queue; return the first position from `position` on whose job may start, or -1.
+    """Begin a scan of a grouped queue; return the first position from `position` on with a job that may start, or -1.
 
-    Beside a reservation the job is done within `window` or small enough to run on; where none counts `window` is
-    infinite.
+    Beside a reservation the job ends within `window` or is small enough to run on; `window` is infinite if no
+    reservation counts.
     """
     tables = tables_of(state)
     _let_join(problem, plan, state, queue, tables)
@@ -244,9 +244,9 @@ def first_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, p
 
 @part
 def next_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, window: float) -> int:
-    """Return the next position of a scan, right after what it returned last, whose job may start, or -1.
+    """Return the next position of a scan, after the one returned last, with a job that may start, or -1.
 
-    Nodes only become fewer in a scan.
+    Free nodes only become fewer during a scan.
     """
     tables = tables_of(state)
     if tables.number[ClassNumber.ROOM_AT] != state.counter[Counter.FREE]:

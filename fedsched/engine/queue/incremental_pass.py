@@ -1,10 +1,10 @@
-"""Newcomers: until something is given back a pass looks only at who has joined the queue since the last one [11].
+"""Incremental passes: until resources are freed, a pass looks only at jobs that joined since the last pass [11].
 
-Whoever was refused is refused again: what is free, now and beside the head's reservation, has only become less, and
-a job ends no sooner on what is left. The reservation stands, too, and is only made where somebody could start beside
-it. That is so in one cluster, filled from its fastest nodes on, in a queue that stays in its order, and where nothing
-but nodes and pools is to be had or not: no limits, caps or nodes that boot. Nodes that close or open, or that it is
-learned of, and those of whoever ends that a downtime is owed, are as if given back.
+Jobs that were refused are refused again: what is free, now and beside the head's reservation, has only become less,
+and a job ends no sooner on what is left. The reservation stays valid too; it is made only if a job could start beside
+it. This holds in one cluster that is filled from its fastest nodes on, with a fixed queue order, if jobs need nothing
+but nodes and pools: no limits, power caps or nodes that boot. Closings and openings, news of them, and nodes that pass
+from an ending job to a downtime count as freed resources.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _will_be_enough(problem: Problem, plan: Plan, state: State) -> bool:
 
 @inlined
 def look_at_all(state: State) -> None:
-    """Let the last pass tell nothing of this one."""
+    """Discard the last pass: this one looks at all jobs."""
     state.counter[Counter.PLAN_HOLDS] = 0
 
 
 @inlined
 def wait_behind(problem: Problem, plan: Plan, state: State, head: int) -> None:
-    """Let all wait behind the head, for which nothing is reserved yet; in the next pass newcomers may be enough."""
+    """Set the head that all jobs wait behind, not yet reserved for; note if the next pass may be incremental."""
     state.counter[Counter.PLANNED_TO] = state.queue.position[head] + 1
     state.counter[Counter.PLAN_HOLDS] = 1 if _will_be_enough(problem, plan, state) else 0
     state.clock[Clock.SHADOW] = NEVER
@@ -48,7 +48,7 @@ def wait_behind(problem: Problem, plan: Plan, state: State, head: int) -> None:
 
 @inlined
 def head_of(state: State) -> int:
-    """Return the head that all wait behind."""
+    """Return the head, behind which all jobs wait."""
     return state.queue.order[state.counter[Counter.PLANNED_TO] - 1]
 
 
@@ -60,14 +60,17 @@ def joins(state: State, j: int) -> None:
 
 @inlined
 def are_awaited(state: State) -> None:
-    """Note that a pass has looked at all that it had to."""
+    """Note that a pass is complete: jobs that join from now on are new."""
     state.counter[Counter.FREE_BEFORE] = state.counter[Counter.FREE]
     state.counter[Counter.JOINED_FROM] = state.queue.position.size
 
 
 @inlined
 def are_enough(state: State) -> bool:
-    """Return whether nothing has been given back since the last pass, nobody joined before the head, nor is it due."""
+    """Return whether a pass may look at new jobs only.
+
+    So it is if nothing has been freed since the last pass, no job joined ahead of the head, and its start is not due.
+    """
     counter, clock = state.counter, state.clock
     as_before = counter[Counter.PLAN_HOLDS] == 1 and counter[Counter.FREE] == counter[Counter.FREE_BEFORE]
     return as_before and clock[Clock.SHADOW] > clock[Clock.NOW]

@@ -1,12 +1,13 @@
-"""Jobs over a limit sleep by kinds: while a kind may not start they are in no tree of the queue [43].
+"""Jobs over a limit are parked (asleep) by kind: while the kind may not start, they are in no tree of the queue [43].
 
-Once the kind may start again, one of them stands in the queue for all that sleep: at the place of the first of them, as
-small and as short as the least of all. Whoever scans the queue and comes upon it wakes it (engine/scan.py): it then
-stands there as itself, and the next one for the rest. So what a limit lets start is found as if all stood in the
-queue, and those behind it are not touched when the limit fills again.
+A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py). Once it may start
+again, one queue entry stands for all its parked jobs: at the place of the first, with the least tasks and the shortest
+duration of all. A scan that meets the entry expands it (scan.py): the first job then stands there as itself, and the
+next one for the rest. So scans find the same jobs as if all were in the queue, and the jobs behind are not touched
+when the limit is full again.
 
-In orders that change with time, and once places in the queue are changed or the queue is grouped into classes, nobody
-sleeps: all that wait are awake, and are shown and hidden one by one.
+No job is parked in orders that change with time, or once places in the queue are changed or the queue is grouped into
+classes. Then all waiting jobs are awake: each is shown in the queue, or hidden, by itself.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ if TYPE_CHECKING:
 AWAY, AWAKE, ASLEEP = constant(0), constant(1), constant(2)  # in `Sleepers.what`
 ORDERS, LONGEST = constant(0), constant(1)  # in `Sleepers.number`
 NEXT, BEFORE = constant(0), constant(1)  # rows of `Sleepers.link`
-ONE, OTHER = constant(0), constant(1)  # the queue, and that of candidates where it has an order of its own
+ONE, OTHER = constant(0), constant(1)  # the queue, and the backfill queue if it has an order of its own
 NOBODY = constant(-1)
 SHOWN, HIDDEN = flag(True), flag(False)
 
 
 @by_reference
 class Sleepers(NamedTuple):
-    """Who waits under limits, awake or asleep; without limits of no size."""
+    """Jobs that wait under limits, awake or parked (asleep); empty without limits."""
 
-    number: Ints  # [0]: how many orders there are to sleep in, 0 where nobody sleeps; [1]: jobs of the largest kind
-    what: Ints  # job: it does not wait, is awake, or asleep
-    awake: Ints  # kind: the first of those awake, or -1
-    link: Ints  # next and before x job: the others
-    place: Ints  # order x job: its place among those of its kind, in that order
+    number: Ints  # [0]: queue orders in which jobs are parked, 0 if no job may be; [1]: jobs of the largest kind
+    what: Ints  # job: AWAY if it does not wait, AWAKE, or ASLEEP
+    awake: Ints  # kind: the first of its awake jobs, or -1
+    link: Ints  # next and before x job: its neighbours in the list of awake jobs
+    place: Ints  # order x job: its place among the jobs of its kind, in that order
     member: Ints  # order x place: the job
-    tasks: Ints  # order x node: a binary tree for each kind, over its places, as that of the queue
-    shortest: Floats  # the same; of no width where the queue's is not kept
+    tasks: Ints  # order x node: a binary tree for each kind, over its places, like the queue's
+    shortest: Floats  # the same for the shortest durations; empty if the queue does not keep them
 
 
 @inlined
 def line_up(limits: Limits, sleepers: Sleepers, plan: Plan, state: State) -> None:
-    """Let nobody wait, and give everybody a place among the jobs of its kind, where these may sleep."""
+    """Begin with no waiting jobs; give each job a place among the jobs of its kind if these may be parked."""
     sleepers.what[:] = AWAY
     sleepers.awake[:] = NOBODY
     sleepers.tasks[:] = ABSENT
@@ -61,7 +62,7 @@ def line_up(limits: Limits, sleepers: Sleepers, plan: Plan, state: State) -> Non
 
 @inlined
 def _give_places(limits: Limits, sleepers: Sleepers, order: Ints, jobs: int, which: int) -> None:
-    # `awake` counts meanwhile.
+    # `awake` serves as a counter here.
     for i in range(jobs):
         k = limits.kind[order[i]]
         if k >= 0:
@@ -73,20 +74,20 @@ def _give_places(limits: Limits, sleepers: Sleepers, order: Ints, jobs: int, whi
 
 @inlined
 def may_sleep(extra_state: ExtraState, j: int) -> bool:
-    """Return whether a job may sleep: those of reservations, whose queues are apart, stay awake."""
+    """Return whether a job may be parked: jobs of reservations, which have separate queues, may not."""
     apart = extra_state.apart.of_job
     return extra_state.limited.sleepers.number[ORDERS] > 0 and (apart.size == 0 or apart[j] < 0)
 
 
 @inlined
 def is_asleep(sleepers: Sleepers, j: int) -> bool:
-    """Return whether a job sleeps."""
+    """Return whether a job is parked."""
     return sleepers.what[j] == ASLEEP
 
 
 @inlined
 def stay_awake(sleepers: Sleepers, k: int, j: int) -> None:
-    """Let a job of a kind wait awake."""
+    """Add a job to the list of its kind's awake jobs."""
     first = sleepers.awake[k]
     sleepers.link[NEXT, j], sleepers.link[BEFORE, j] = first, NOBODY
     if first >= 0:
@@ -97,7 +98,7 @@ def stay_awake(sleepers: Sleepers, k: int, j: int) -> None:
 
 @inlined
 def leave(sleepers: Sleepers, k: int, j: int) -> None:
-    """Let a job that is awake not wait any more."""
+    """Remove a job from the list of its kind's awake jobs."""
     after, before = sleepers.link[NEXT, j], sleepers.link[BEFORE, j]
     if before >= 0:
         sleepers.link[NEXT, before] = after
@@ -110,14 +111,14 @@ def leave(sleepers: Sleepers, k: int, j: int) -> None:
 
 @inlined
 def fall_asleep(limits: Limits, sleepers: Sleepers, k: int, j: int, shortest: float) -> None:
-    """Let a job of a kind that may not start sleep."""
+    """Park a job of a kind that may not start."""
     sleepers.what[j] = ASLEEP
     _set_places(limits, sleepers, k, j, limits.tasks[j], shortest)
 
 
 @inlined
 def get_up(limits: Limits, sleepers: Sleepers, k: int, j: int) -> None:
-    """Let a job be none of those that sleep, nor wait."""
+    """Remove a job from its kind's parked jobs; it no longer waits."""
     sleepers.what[j] = AWAY
     _set_places(limits, sleepers, k, j, ABSENT, NEVER)
 
@@ -132,7 +133,7 @@ def _set_places(limits: Limits, sleepers: Sleepers, k: int, j: int, tasks: int, 
 
 @part
 def stand_for_all(limits: Limits, sleepers: Sleepers, state: State, k: int, shown: bool) -> None:
-    """Let the first of a kind that sleeps stand in the queues for all of them, or not any more."""
+    """Show, or hide, the queue entry that stands for all parked jobs of a kind, at the place of the first."""
     _stand_in(limits, sleepers, state.queue, k, ONE, shown)
     if sleepers.number[ORDERS] > 1:
         _stand_in(limits, sleepers, state.backfill, k, OTHER, shown)
@@ -153,7 +154,7 @@ def _stand_in(limits: Limits, sleepers: Sleepers, queue: Queue, k: int, which: i
 
 @part
 def wake(limits: Limits, sleepers: Sleepers, state: State, k: int, j: int) -> None:
-    """Let a job of a kind that may start wait awake, as itself, and the next one stand for those that sleep."""
+    """Queue a parked job, of a kind that may start, as itself; the next one stands for the jobs still parked."""
     stand_for_all(limits, sleepers, state, k, HIDDEN)
     get_up(limits, sleepers, k, j)
     stay_awake(sleepers, k, j)

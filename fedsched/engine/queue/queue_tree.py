@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
 
 FIRST = constant(0)
-ABSENT = constant(np.iinfo(np.int64).max)  # tasks of a position where no job is queued
+ABSENT = constant(np.iinfo(np.int64).max)  # tasks of a position without a queued job
 NEVER = np.inf
 ANY = constant(ABSENT - 1)  # fits every queued job
 AT_ONCE = flag(True)
@@ -34,13 +34,13 @@ def clear(queue: Queue) -> None:
 
 @inlined
 def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
-    """Put a job's numbers at a position and mend the paths above it; `shortest` only where it is kept."""
+    """Set a position's tasks and shortest duration, if that is kept, and update the paths above."""
     set_path(queue.tasks, queue.shortest, position, tasks, shortest)
 
 
 @inlined
 def set_path(tree: Ints, times: Floats, position: int, tasks: int, shortest: float) -> None:
-    """Put a job's numbers at a leaf of two trees and mend the paths above it."""
+    """Set a leaf's tasks and shortest duration in two trees, and update the paths above."""
     put(tree, position, tasks)
     if times.size > 0:
         put(times, position, shortest)
@@ -69,25 +69,28 @@ def mend_trees(tree: Ints, times: Floats, positions: int) -> None:
 
 @inlined
 def next_small(queue: Queue, position: int, free: int) -> int:
-    """Return the first position from `position` on whose job needs at most `free` nodes, or -1."""
+    """Return the first position from `position` on with a job that needs at most `free` nodes, or -1."""
     return next_small_leaf(queue.tasks, position, free)
 
 
 @inlined
 def next_small_leaf(tasks: Ints, position: int, free: int) -> int:
-    """Return the first leaf of a tree from `position` on whose job needs at most `free` nodes, or -1."""
+    """Return the first leaf of a tree from `position` on with a job that needs at most `free` nodes, or -1."""
     return next_within(tasks, position, free)
 
 
 @inlined
 def next_candidate(queue: Queue, position: int, free: int, window: float, extra: int) -> int:
-    """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
+    """Return the first position from `position` on with a job that may fit beside the reservation, or -1.
+
+    It needs at most `free` nodes, and it lasts at most `window` seconds or needs at most `extra` nodes.
+    """
     return next_leaf(queue.tasks, queue.shortest, position, free, window, extra)
 
 
 @inlined
 def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
-    """Return the first leaf of two trees from `position` on whose job may fit as a candidate, or -1."""
+    """Return the first leaf of two trees from `position` on that `next_candidate` looks for, or -1."""
     size = tasks.size >> 1
     if position >= size:
         return -1
@@ -107,7 +110,7 @@ def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: f
 
 @inlined
 def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
-    """Return what the trees hold of a queued job: nothing, while it is over a limit, or in another queue [43, 46]."""
+    """Return a queued job's tasks in the trees: ABSENT while it is over a limit, or in another queue [43, 46]."""
     if extras is None:
         return tasks
     if waits_for_another_turn(extras, j):
@@ -120,7 +123,7 @@ def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
 
 @inlined
 def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
-    """Return the job's sort key when it has waited so long; greater comes first."""
+    """Return the job's sort key after a wait of `wait` seconds; the greatest comes first."""
     estimate = asked_estimate(problem.extras, problem.estimate, j)
     if order_key == QueueKey.XFACTOR:
         return (wait + estimate) / estimate
@@ -140,7 +143,7 @@ def fill_keys(problem: Problem, order_key: int, now: float, key: Floats) -> None
 
 @inlined
 def _by_submit(problem: Problem, order_key: int, j: int, submit: float) -> float:
-    # What is least comes first [45].
+    # The least key comes first [45].
     if order_key == QueueKey.SUBMITTED:
         return submit
     age = max(submit - problem.t0, 1.0)
@@ -150,7 +153,7 @@ def _by_submit(problem: Problem, order_key: int, j: int, submit: float) -> float
 
 @inlined
 def _above(extras: Extras | None, a: int, b: int) -> int:
-    # By how many tiers one job is above another.
+    # By how many tiers job a is above job b.
     if extras is None:
         return 0
     return extras.tier[a] - extras.tier[b] if extras.tier.size > 0 else 0
@@ -182,7 +185,7 @@ def _sift(extras: Extras | None, rank: Ints, key: Floats, order: Ints, root: int
 
 @part
 def _sort(extras: Extras | None, rank: Ints, key: Floats, order: Ints, size: int) -> None:
-    # The order of the last pass is nearly right: insertion first, a heap sort where that moves too much.
+    # The order of the last pass is nearly right: insertion sort first, heap sort if that moves too much.
     budget = 16 * size + 64
     for i in range(1, size):
         job = order[i]
@@ -205,7 +208,7 @@ def _sort(extras: Extras | None, rank: Ints, key: Floats, order: Ints, size: int
 
 @inlined
 def sort(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
-    """Sort a queue as of `now`, where it is not in order; one that goes by submits mostly is, as jobs join by them."""
+    """Sort a queue as of `now` if it may be out of order; an order by submits rarely is, as jobs join in it."""
     if order_key == QueueKey.FIXED or (order_key >= QueueKey.SUBMITTED and queue.members[1] == 0):
         return
     reorder(problem, state, queue, order_key, now)
@@ -213,7 +216,7 @@ def sort(problem: Problem, state: State, queue: Queue, order_key: int, now: floa
 
 @part
 def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
-    """Sort a queue whose order changes with time, as of `now`."""
+    """Sort a queue with an order that changes with time, as of `now`."""
     before = queue.members[0]
     queue.members[1] = 0
     kept = FIRST
@@ -254,7 +257,7 @@ def begin(queue: Queue, order: Ints, order_key: int) -> None:
 
 @inlined
 def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int, mend: bool) -> None:
-    """Let a job join the queue; without `mend` the tree above is left for `mend_prefix`."""
+    """Add a job to the queue; without `mend`, `mend_prefix` has to rebuild the tree above."""
     if order_key != QueueKey.FIXED:  # sorted in by the next pass
         position = queue.members[0]
         queue.order[position] = j
@@ -277,7 +280,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
 
 @part
 def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
-    """Let a job join the queue and, where there is one, the backfill queue."""
+    """Add a job to the queue and, if there is one, to the backfill queue."""
     append(problem, state, state.queue, plan.order_key, j, mend)
     if plan.separate_backfill:
         append(problem, state, state.backfill, plan.backfill_key, j, mend)
@@ -285,7 +288,7 @@ def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> N
 
 @inlined
 def join_again(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Let a job that was in the queue once join it again."""
+    """Add a job that was queued before to the queues again."""
     _append_again(problem, state, state.queue, plan.order_key, j)
     if plan.separate_backfill:
         _append_again(problem, state, state.backfill, plan.backfill_key, j)
@@ -293,7 +296,7 @@ def join_again(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @inlined
 def _append_again(problem: Problem, state: State, queue: Queue, order_key: int, j: int) -> None:
-    # An order that changes with time forgets whoever has started at its next pass, and may not have had one since.
+    # An order that changes with time drops started jobs only at its next pass; until then the job has its old place.
     position = queue.position[j]
     if order_key != QueueKey.FIXED and position < queue.members[0] and queue.order[position] == j:
         set_leaf(queue, position, shown_tasks(state.extras, problem.tasks[j], j), state.shortest[j])
@@ -303,7 +306,7 @@ def _append_again(problem: Problem, state: State, queue: Queue, order_key: int, 
 
 @inlined
 def dequeue(plan: Plan, state: State, j: int) -> None:
-    """Let a job leave the queues."""
+    """Remove a job from the queues."""
     set_leaf(state.queue, state.queue.position[j], ABSENT, NEVER)
     if plan.separate_backfill:
         set_leaf(state.backfill, state.backfill.position[j], ABSENT, NEVER)

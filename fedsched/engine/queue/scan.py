@@ -1,4 +1,4 @@
-"""Scans of the queue: the next job that may fit, woken where it sleeps with those of its kind (engine/sleepers.py)."""
+"""Scans of the queue: the next job that may fit; entries that stand for parked jobs are expanded (parked_jobs.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @inlined
 def next_small(problem: Problem, state: State, queue: Queue, position: int, free: int) -> int:
-    """Return the first position from `position` on whose job needs at most `free` nodes, or -1."""
+    """Return the first position from `position` on with a job that needs at most `free` nodes, or -1."""
     found = queues.next_small(queue, position, free)
     while wakes(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_small(queue, found, free)
@@ -26,7 +26,10 @@ def next_small(problem: Problem, state: State, queue: Queue, position: int, free
 def next_candidate(
     problem: Problem, state: State, queue: Queue, position: int, free: int, window: float, extra: int
 ) -> int:
-    """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
+    """Return the first position from `position` on with a job that may fit beside the reservation, or -1.
+
+    It needs at most `free` nodes, and it lasts at most `window` seconds or needs at most `extra` nodes.
+    """
     found = queues.next_candidate(queue, position, free, window, extra)
     while wakes(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_candidate(queue, found, free, window, extra)
