@@ -1,4 +1,4 @@
-"""Features beside the plain model, one a file: downtimes, dependencies, holds, limits, pools, reservations, power.
+"""Features beyond the plain model, one a file: downtimes, dependencies, holds, limits, pools, reservations, power.
 
-The event loop calls them at events, starts and ends. Where a feature is unused its arrays are empty.
+The event loop calls them at events, starts and ends. If a feature is unused, its arrays are empty.
 """

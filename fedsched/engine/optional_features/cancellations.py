@@ -1,7 +1,8 @@
-"""Cancellations: whoever has not started by a time of its own leaves the queue, or never comes to it [44].
+"""Cancellations: a job that has not started by a time of its own leaves the queue, or never joins it [44].
 
-They come first at their instant. Who is gone counts as started wherever the queue is looked at, and never finishes.
-Where a problem has no extras all of it is compiled to nothing; where nobody is cancelled the arrays are of no size.
+Cancellations are the first events of their instant. A cancelled job counts as started wherever the queue is looked at,
+and never finishes. If a problem has no extras, all of this is compiled to nothing. If no job may be cancelled, the
+arrays are empty.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ NOBODY = flag(False)
 
 @by_reference
 class Cancellations(NamedTuple):
-    """Who leaves the queue at a time of its own if it has not started; where nobody does of no size."""
+    """Jobs with a time at which they leave the queue if they have not started; empty if there are none."""
 
     time: Floats  # ascending
     job: Ints
-    place: Ints  # job: where it stands among these, or -1
+    place: Ints  # job: its index among these, or -1
 
 
 @by_reference
 class Cancelled(NamedTuple):
-    """Who has left the queue, and what is yet to come; where nobody is cancelled of no size."""
+    """Which jobs have been cancelled, and which cancellation is next; empty if no job may be cancelled."""
 
     number: Ints  # [0]: the next cancellation, or one of a job that has started
     what: Ints  # job: 0 it is yet to join the queue, 1 it has joined it, 2 it is gone
@@ -46,7 +47,7 @@ class Cancelled(NamedTuple):
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
-    """Let all cancellations be to come."""
+    """Reset: all cancellations are to come."""
     if extras is None or state is None:
         return
     cancelled = state.cancelled
@@ -58,7 +59,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
 
 @inlined
 def next_cancellation(extras: Extras | None, state: ExtraState | None, run: State) -> float:
-    """Return when the next job is cancelled that has not started; infinite where none is."""
+    """Return the time of the next cancellation of a job that has not started; infinite if there is none."""
     if extras is None or state is None:
         return np.inf
     times, jobs, number = extras.cancellations.time, extras.cancellations.job, state.cancelled.number
@@ -91,7 +92,7 @@ def is_gone(state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def queued_again(extras: Extras, state: ExtraState, j: int, now: float) -> None:
-    """Note that a job is queued again: it may be cancelled yet, if its time is still to come."""
+    """Note that a job is queued again: it may still be cancelled if its time is yet to come."""
     if state.cancelled.what.size == 0:
         return
     state.cancelled.what[j] = QUEUED
@@ -109,7 +110,7 @@ def goes_away(state: ExtraState, j: int) -> None:
 
 @inlined
 def note_busy(state: ExtraState | None, running: int, now: float, lost: float) -> None:
-    """Note that jobs ran until now, and the capacity lost by then: who is cancelled later adds nothing to a run."""
+    """Note that jobs ran until now, and the capacity lost by then: later cancellations do not lengthen the schedule."""
     if state is None:
         return
     if running > 0 and state.cancelled.what.size > 0:
@@ -118,7 +119,7 @@ def note_busy(state: ExtraState | None, running: int, now: float, lost: float) -
 
 @inlined
 def busy_until(state: ExtraState | None, now: float) -> float:
-    """Return until when jobs ran, of a run that is over."""
+    """Return until when jobs ran in a finished run."""
     if state is None:
         return now
     return state.cancelled.busy[END] if state.cancelled.what.size > 0 else now
@@ -126,7 +127,7 @@ def busy_until(state: ExtraState | None, now: float) -> float:
 
 @inlined
 def lost_until_then(state: ExtraState | None, lost: float) -> float:
-    """Return the capacity lost by then."""
+    """Return the capacity lost by the time until which jobs ran, in node-seconds."""
     if state is None:
         return lost
     return state.cancelled.busy[LOST] if state.cancelled.what.size > 0 else lost
@@ -134,7 +135,7 @@ def lost_until_then(state: ExtraState | None, lost: float) -> float:
 
 @inlined
 def cancel_all(problem: Problem, plan: Plan, state: State) -> bool:
-    """Let go whoever is cancelled by now; return whether anybody is."""
+    """Cancel the jobs with a cancellation due by now; return whether there are any."""
     return _cancel_all(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
@@ -160,7 +161,7 @@ def _cancel_those_due(extras: Extras, extra_state: ExtraState, problem: Problem,
 
 @inlined
 def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
-    """Let go whoever `next_cancellation` told of; return the job, if it was in the queue, or -1."""
+    """Cancel the job that `next_cancellation` found; return it if it was in the queue, else -1."""
     counter, cancelled, left = state.counter, extra_state.cancelled, NOT_QUEUED
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:

@@ -1,8 +1,8 @@
 """Precedence: jobs that wait for others, or for a time of their own, before they join the queue [34 to 36].
 
-A job's own submit is one of its conditions. Who has met all of them stands on the timer, by the moment from which it
-is eligible, until the loop lets it join. Where a problem has no extras all of it is compiled to nothing; where no job
-waits for another the arrays are of no size.
+A job's own submit is one of its conditions. A job that has met all of them is on the timer, ordered by the moment from
+which it is eligible, until the loop lets it join the queue. If a problem has no extras, all of this is compiled to
+nothing. If no job waits for another, the arrays are empty.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ DOOMED = constant(1 << 40)  # open conditions of a job that can never start
 
 @inlined
 def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Problem, start: Floats) -> None:
-    """Let all conditions be open, but those on the start of a job that runs already."""
+    """Reset: all conditions are open, except those on the start of jobs that run already."""
     if extras is None or state is None:
         return
     waiting = state.waiting
     waiting.number[:] = 0
     for j in range(waiting.open.size):
-        waiting.open[j] = DOOMED  # as whoever is not among those that arrive
+        waiting.open[j] = DOOMED  # it stays so for jobs that never arrive
         waiting.submitted[j] = problem.submit[j] if problem.submit[j] < np.inf else problem.t0  # until it is known
         waiting.moment[j] = max(waiting.submitted[j], extras.precedence.earliest[j])
         waiting.begun[j] = 0
@@ -67,7 +67,7 @@ def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
 
 @inlined
 def has_started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
-    """Note a job's start; who waited for nothing but its first one stands on the timer from then on."""
+    """Note a job's start; a follower that waited only for its first start is put on the timer."""
     if extras is None or state is None:
         return
     if state.waiting.open.size > 0 and state.waiting.begun[j] == 0:
@@ -88,7 +88,7 @@ def has_ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
 
 @inlined
 def was_killed(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float) -> int:
-    """Note that a job was killed, which ends badly; return how many jobs can therefore never start."""
+    """Note that a job was killed, which is a bad end; return how many jobs can therefore never start."""
     return _settle_followers(extras, state, rank, j, now, now, END_BADLY) if state.waiting.open.size > 0 else 0
 
 
@@ -118,7 +118,7 @@ def _settle_followers(
     for i in range(precedence.first[j], precedence.first[j + 1]):
         awaits, follower = precedence.awaits[i], precedence.follower[i]
         if awaits == START and what == CANCELLED:
-            if waiting.begun[j] == 0:  # of one that had lost a run this was settled long ago
+            if waiting.begun[j] == 0:  # else its first start settled this, and it has lost that run since
                 doomed = _doom(extras, waiting, follower, doomed)
             continue
         if (awaits == START) != (what == START):
@@ -134,7 +134,7 @@ def _settle_followers(
             waiting.moment[follower] = holds.since(extras, follower, waiting.moment[follower], now)
             _push(waiting, rank, follower)
     told = 0
-    while told < doomed:  # whoever waits for somebody that never starts
+    while told < doomed:  # the followers of jobs that never start
         j = waiting.doomed[told]
         told += 1
         for i in range(precedence.first[j], precedence.first[j + 1]):
@@ -144,7 +144,7 @@ def _settle_followers(
 
 @inlined
 def _doom(extras: Extras, waiting: Waiting, j: int, doomed: int) -> int:
-    # Lets a job never start; returns how many such there are with it. Who is to be cancelled ends thereby.
+    # Notes that a job can never start; returns how many there are now, without jobs that a cancellation ends anyway.
     if waiting.open[j] > DOOMED // 2:
         return doomed
     waiting.open[j] = DOOMED
@@ -156,7 +156,7 @@ def _doom(extras: Extras, waiting: Waiting, j: int, doomed: int) -> int:
 
 @inlined
 def next_moment(state: ExtraState | None) -> float:
-    """Return when the next job becomes eligible by the clock alone; infinite where none does."""
+    """Return when the next job becomes eligible by time alone; infinite if none does."""
     if state is None:
         return np.inf
     waiting = state.waiting
@@ -165,17 +165,17 @@ def next_moment(state: ExtraState | None) -> float:
 
 @inlined
 def next_due(state: ExtraState, rank: Ints) -> int:
-    """Take the next job that the time makes eligible off the timer."""
+    """Remove the next job that becomes eligible by time from the timer, and return it."""
     waiting = state.waiting
     j = _pop(waiting, rank)
     while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
-        _pop(waiting, rank)  # who was cancelled meanwhile
+        _pop(waiting, rank)  # it was cancelled meanwhile
     return j
 
 
 @inlined
 def waits_until(state: ExtraState, rank: Ints, j: int, moment: float) -> None:
-    """Put a job on the timer that was in the queue, to join it again then."""
+    """Put a job that was in the queue on the timer; it joins the queue again at `moment`."""
     state.waiting.moment[j] = moment
     _push(state.waiting, rank, j)
 
@@ -193,7 +193,7 @@ def has_joined(state: ExtraState | None, j: int) -> None:
 
 @inlined
 def joined_until(state: ExtraState | None, arrived: int) -> int:
-    """Return how many jobs have joined the queue, where so many have been submitted."""
+    """Return how many jobs have joined the queue, if `arrived` have been submitted."""
     if state is None:
         return arrived
     if state.waiting.open.size == 0:
@@ -221,7 +221,7 @@ def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
 
 @inlined
 def eligible_times(state: ExtraState | None, nobody: Floats) -> Eligible:
-    """Return since when jobs have been eligible; `nobody` where all are from their submits on."""
+    """Return since when each job has been eligible; the array given if all are eligible from their submits on."""
     if state is None:
         return Eligible(nobody)
     return Eligible(state.waiting.moment)

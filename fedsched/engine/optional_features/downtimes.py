@@ -1,10 +1,10 @@
-"""The calendar: nodes that are closed for a while, and what is free over the whole of a run that starts now [38 to 40].
+"""The calendar: nodes that close for a while, and what is free over the whole of a run that starts now [38 to 40].
 
-Between two begins of closures what is free can only grow, for jobs end and closures end: the least over a stretch of
-time is that of its own begin and of the lookouts in it. What is left at every lookout of what runs now is kept up to
-date with each start and end; so a question costs as many looks as there are lookouts in the run that is asked about.
+Lookouts are the distinct begins of closures. Between two of them what is free can only grow, as jobs and closures end.
+So the least over a period is the least of its own begin and of the lookouts in it. What the running jobs leave free at
+every lookout is updated at each start and end. A question about a run then costs one look for each lookout in it.
 
-Every function takes the extras first. Where a problem has none it is compiled to nothing.
+Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
         State,
     )
 
-GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
+GAINED, LOST = constant(1), constant(-1)  # a job begins, or ceases, to hold nodes
 NOBODY_BESIDE = np.inf
 NO_MORE = constant(-1)
 NOBODYS = constant(-1)  # nodes that no reservation has
 FIRST = constant(0)
-OTHERWISE = constant(-1)  # as nodes free before: what is free later, or now, is not what it was then
+OTHERWISE = constant(-1)  # as FREE_BEFORE: what is free, now or later, has changed since the last pass
 
 
 @inlined
@@ -54,7 +54,7 @@ def any_closes(extras: Extras | None) -> bool:
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
-    """Let nothing be closed yet, as it is before the first job, and known what is known at t0."""
+    """Reset: nothing is closed yet, as before the first job, and the closures known at t0 are known."""
     if extras is None or state is None:
         return
     closed, calendar = state.closed, extras.calendar
@@ -74,7 +74,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
 
 @inlined
 def _look_ahead(calendar: Calendar, closed: Closed) -> None:
-    # Notes what is next to come, for that is asked at each event, start and end.
+    # Keeps the times of what comes next, as they are needed at each event, start and end.
     past, learned = closed.number[ClosedNumber.PAST], closed.number[ClosedNumber.LEARNED]
     note_next_change(calendar, closed)
     closed.time[ClosedTime.NEWS] = closed.time[ClosedTime.CHANGE]
@@ -92,7 +92,7 @@ def note_next_change(calendar: Calendar, closed: Closed) -> None:
 
 @inlined
 def next_change(extras: Extras | None, state: ExtraState | None) -> float:
-    """Return when nodes are next closed or opened; infinite where none are."""
+    """Return when nodes are next closed or opened; infinite if none are."""
     if extras is None or state is None:
         return np.inf
     return state.closed.time[ClosedTime.CHANGE]
@@ -100,13 +100,13 @@ def next_change(extras: Extras | None, state: ExtraState | None) -> float:
 
 @inlined
 def is_due(closed: Closed, now: float) -> bool:
-    """Return whether until now anything becomes known, opens or closes that has not yet."""
+    """Return whether by now something becomes known, opens or closes that has not been processed."""
     return closed.time[ClosedTime.NEWS] <= now
 
 
 @inlined
 def time_of(calendar: Calendar, i: int) -> float:
-    """Return when the i-th change happens; infinite where there are not so many."""
+    """Return when the i-th change happens; infinite if there are not so many."""
     if i >= calendar.change.size:
         return np.inf
     c = calendar.change[i] >> 1
@@ -115,7 +115,7 @@ def time_of(calendar: Calendar, i: int) -> float:
 
 @inlined
 def close_what_has_begun(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
-    """Let all that has begun by t0 be closed; nobody loses nodes by it."""
+    """Close the nodes of all closures that have begun by t0; no job loses nodes by it."""
     if extras is None or extra_state is None:
         return
     if extras.calendar.lookout.size > 0:
@@ -127,10 +127,9 @@ def close_what_has_begun(extras: Extras | None, extra_state: ExtraState | None, 
 
 @part
 def turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
-    """Let become known, open and close whatever does so until now, as far as no job loses nodes by it.
+    """Process what becomes known, opens and closes until now, up to the first closure that may take nodes from jobs.
 
-    A closure that takes nodes is returned: who loses them is to be seen to, it is to be closed, and this to be called
-    again.
+    That closure is returned. The caller takes the nodes from jobs, closes it and calls this again.
     """
     closure = _turn_pages(calendar, closed, state)
     _look_ahead(calendar, closed)
@@ -167,7 +166,7 @@ def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
 
 @inlined
 def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
-    # So many nodes fewer at the lookouts that closure c is planned to cover.
+    # Subtracts the nodes at the lookouts that closure c is planned to cover.
     for i in range(closed.number[ClosedNumber.PAST], calendar.lookout.size):
         time = calendar.lookout[i]
         if calendar.begin[c] <= time and time < calendar.planned_end[c]:
@@ -176,7 +175,7 @@ def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
 
 @inlined
 def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
-    """Close nodes of a group: those that are free, and the others as soon as they are."""
+    """Close nodes of a group: free ones now, the others as soon as they become free."""
     g, nodes = calendar.group[c], calendar.nodes[c]
     if calendar.reservation[c] != NOBODYS:
         closed.holder[g] = calendar.reservation[c]
@@ -207,7 +206,7 @@ def start_with(extras: Extras | None, state: ExtraState | None, counts: Ints, pl
 
 @inlined
 def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
-    """Note that a job, whose nodes have just been counted free, does not hold them any more; pay what is owed."""
+    """Note that a job no longer holds its nodes, just counted free; hand over those that are owed to closures."""
     if extras is None or extra_state is None:
         return
     closed = extra_state.closed
@@ -224,7 +223,7 @@ def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State
 
 @inlined
 def note_end(state: ExtraState | None, clock: Floats) -> None:
-    """Note that a run ends: of those who are left waiting for good, the calendar goes on without them."""
+    """Note when a job's run ends, and the capacity lost by then: the final figures if no other job ever starts."""
     if state is None:
         return
     state.closed.last_end[0] = clock[Clock.NOW]
@@ -262,7 +261,7 @@ def _hold_at_lookouts(lookout: Floats, closed: Closed, counts: Ints, planned_end
 def place_from_now(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
 ) -> bool:
-    """Fill `state.scratch.chosen` with nodes that a job may have from now to its planned end; return whether any."""
+    """Fill `state.scratch.chosen` with nodes for a job from now to its planned end; return whether it fits."""
     if extras is None or extra_state is None:
         return place(problem, plan, j, state.free, state.load, state)
     return _place_before_closures(extras.calendar.lookout, extra_state.closed, problem, plan, state, j)
@@ -272,10 +271,10 @@ def place_from_now(
 def _place_before_closures(
     lookout: Floats, closed: Closed, problem: Problem, plan: Plan, state: State, j: int
 ) -> bool:
-    # Mostly nothing closes soon: then what is free now is free all the time.
+    # Mostly nothing closes soon: then nodes that are free now stay free.
     now = state.clock[Clock.NOW]
     end, closing = end_after(now + state.shortest[j], now), closed.time[ClosedTime.LOOKOUT]
-    if state.free.size == 1:  # on which a job is always as short as it can be
+    if state.free.size == 1:  # on one group a job always has its shortest duration
         placed = end <= closed.time[ClosedTime.UNTIL] and place(problem, plan, j, state.free, state.load, state)
         return placed and (end <= closing or _stay_free(lookout, closed, problem.tasks[j], end))
     closing = min(closing, closed.time[ClosedTime.UNTIL])
@@ -309,7 +308,7 @@ def place_beside_head(
     free: Ints,
     shadow: float,
 ) -> bool:
-    """Do the same from now on, and leave EASY's head its own wherever a closure begins after its shadow time."""
+    """Do as `place_from_now` within `free`, and leave EASY's head its nodes at each lookout after its shadow time."""
     if extras is None or extra_state is None:
         return place(problem, plan, j, free, state.load, state)
     lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
@@ -329,11 +328,12 @@ def place_over_run(
     begin: float,
     shadow: float,
 ) -> bool:
-    """Fill `state.scratch.chosen` with nodes that a job may have from `begin` to its planned end; return whether any.
+    """Fill `state.scratch.chosen` with nodes for a job from `begin` to its planned end; return whether it fits.
 
-    `free` is what is free at `begin`, `load` what the uplinks bear then. After the shadow time EASY's head has its own.
+    `free` is what is free at `begin`, `load` the load of the uplinks then. After the shadow time, the nodes that EASY's
+    head has reserved are not free.
     """
-    # The job is first taken to be as short as it can be [12].
+    # The first try assumes the job's shortest duration [12].
     low = closed.low
     for g in range(low.size):
         low[g] = free[g]
@@ -356,7 +356,7 @@ def place_over_run(
 
 @inlined
 def spares_head(extras: Extras | None, extra_state: ExtraState | None, chosen: Ints, shadow: float, end: float) -> bool:
-    """Return whether a job on these nodes until `end` leaves the head its own wherever a closure begins in its run."""
+    """Return whether a job on these nodes until `end` leaves the head its nodes at each lookout in the head's run."""
     if extras is None or extra_state is None:
         return True
     return _spares_head(extras.calendar.lookout, extra_state.closed, chosen, shadow, end)
@@ -379,7 +379,7 @@ def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, e
 
 @inlined
 def next_known(calendar: Calendar, now: float, i: int) -> int:
-    """Return the first change from the i-th on that planners know of, or how many changes there are."""
+    """Return the first change from the i-th on that planners know of, or the number of changes."""
     while i < calendar.change.size:
         c = calendar.change[i] >> 1
         its_end = calendar.change[i] & 1 == 1
@@ -391,7 +391,7 @@ def next_known(calendar: Calendar, now: float, i: int) -> int:
 
 @inlined
 def change(calendar: Calendar, i: int, left: Ints) -> bool:
-    """Let the i-th change happen to what is left; return whether nodes were opened."""
+    """Apply the i-th change to `left`; return whether it opens nodes."""
     c = calendar.change[i] >> 1
     opens = calendar.change[i] & 1 == 1
     left[calendar.group[c]] += calendar.nodes[c] if opens else -calendar.nodes[c]
@@ -400,7 +400,7 @@ def change(calendar: Calendar, i: int, left: Ints) -> bool:
 
 @inlined
 def open_until(state: ExtraState | None) -> float:
-    """Return when all closes to the jobs whose queue is gone over."""
+    """Return when all nodes close to the jobs of the queue that is scanned."""
     if state is None:
         return np.inf
     return state.closed.time[ClosedTime.UNTIL]
@@ -408,7 +408,7 @@ def open_until(state: ExtraState | None) -> float:
 
 @inlined
 def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
-    """Return before when the profile knows all that closes and opens."""
+    """Return the time before which the profile includes all closings and openings."""
     if extras is None or state is None:
         return np.inf
     return time_of(extras.calendar, state.closed.number[ClosedNumber.PLANNED])
@@ -416,7 +416,7 @@ def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
 
 @inlined
 def begin_profile(extras: Extras, state: ExtraState, free: Ints, now: float) -> None:
-    """Begin with what is free now; changes are then added as the profile grows."""
+    """Begin a profile with what is free now; closings and openings are added as it grows."""
     closed = state.closed
     for g in range(free.size):
         closed.beyond[g] = free[g] - closed.owed[g]
@@ -425,10 +425,10 @@ def begin_profile(extras: Extras, state: ExtraState, free: Ints, now: float) -> 
 
 @inlined
 def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> None:
-    """Let the known changes until this time happen to what is left beyond the profile."""
+    """Apply the known changes until this time to what is left where the profile ends."""
     calendar, closed = extras.calendar, state.closed
     i = closed.number[ClosedNumber.PLANNED]
-    while i < calendar.change.size and time_of(calendar, i) <= time:  # which may be infinite
+    while i < calendar.change.size and time_of(calendar, i) <= time:  # the time may be infinite
         change(calendar, i, closed.beyond)
         i = next_known(calendar, now, i + 1)
     closed.number[ClosedNumber.PLANNED] = i
@@ -436,7 +436,7 @@ def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> 
 
 @inlined
 def note_what_is_left(extras: Extras, state: ExtraState, profile: Profile, row: int, time: float) -> None:
-    """Let a breakpoint hold what is left from then on."""
+    """Set a breakpoint's time, and its free nodes to what is left from then on."""
     beyond = state.closed.beyond
     profile.time[row] = time
     profile.total[row] = 0

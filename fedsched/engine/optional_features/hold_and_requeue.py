@@ -1,4 +1,4 @@
-"""Jobs that leave the queue and come back: held for a time, or queued again when they lost their nodes [42, 73]."""
+"""Jobs that leave the queue and come back: held for a time, or queued again after losing their nodes [42, 73]."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def come_back(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
 
 @inlined
 def queue_again(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Let a job that has lost its nodes join the queue again, or as soon as it is held no more."""
+    """Queue a job that has lost its nodes again; if it is held, when the hold ends."""
     if extras.holds.first.size > 0:
         waiting, now = extra_state.waiting, state.clock[Clock.NOW]
         waiting.moment[j] = holds.since(extras, j, waiting.moment[j], now)
@@ -48,7 +48,7 @@ def queue_again(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
 
 @inlined
 def _goes_away(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int) -> None:
-    state.start[j] = state.clock[Clock.NOW]  # whoever looks at the queue sees that it is not there
+    state.start[j] = state.clock[Clock.NOW]  # so that scans of the queue skip it
     holds.goes_away(extra_state, j)
     cancellations.queued_again(extras, extra_state, j, state.clock[Clock.NOW])
     cancellations.goes_away(extra_state, j)
@@ -57,7 +57,7 @@ def _goes_away(extras: Extras, extra_state: ExtraState, problem: Problem, state:
 
 @inlined
 def hold_all(problem: Problem, plan: Plan, state: State) -> bool:
-    """Let whoever is held from now on leave the queue until it is not; return whether anybody does."""
+    """Take the jobs that are held from now on out of the queue until the holds end; return whether there are any."""
     return _hold_all(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
@@ -82,7 +82,7 @@ def _hold_those_due(extras: Extras, extra_state: ExtraState, problem: Problem, p
 
 @inlined
 def hold_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
-    """Let the next job that is held from now on leave the queue until it is not; return it, or -1."""
+    """Take the next job that is held from now on out of the queue until the hold ends; return it, or -1."""
     now, waiting = state.clock[Clock.NOW], extra_state.waiting
     j = holds.next_held(extras, extra_state, state, now)
     if j >= 0:

@@ -1,8 +1,8 @@
-"""Holds: stretches of time in which a job may not start; one that waits leaves the queue for as long [73].
+"""Holds: periods in which a job may not start; a waiting job leaves the queue for that time [73].
 
-They begin right after the cancellations of their instant. Whoever is held counts as started wherever the queue is
-looked at, and stands on the timer of those whom the time makes eligible; it joins the queue again as one does that lost
-its run. Where a problem has no extras all of it is compiled to nothing; where nobody is held arrays are of no size.
+Holds begin right after the cancellations of their instant. A held job counts as started wherever the queue is looked
+at, and is on the timer of jobs that become eligible by time. It joins the queue again as a job does that has lost its
+run. If a problem has no extras, all of this is compiled to nothing. If no job is held, the arrays are empty.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ ELSEWHERE, QUEUED, AWAY = constant(0), constant(1), constant(2)  # in `Held.what
 
 @by_reference
 class Holds(NamedTuple):
-    """When each job is held, in order; where nobody is of no size."""
+    """The holds of each job, in order; empty if no job is held."""
 
-    first: Ints  # where the holds of each job begin, and where the last one's end
+    first: Ints  # where the holds of each job begin, and where those of the last job end
     begin: Floats
     end: Floats
     order: Ints  # the holds by their begins
-    job: Ints  # hold: whose it is
+    job: Ints  # hold: its job
 
 
 @by_reference
 class Held(NamedTuple):
-    """Who is held now; where nobody ever is of no size."""
+    """Which jobs are held now; empty if no job ever is."""
 
     number: Ints  # [0]: the next hold to begin
     what: Ints  # job: 1 it has joined the queue, 2 it is held since
@@ -41,7 +41,7 @@ class Held(NamedTuple):
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None) -> None:
-    """Let all holds be to come."""
+    """Reset: all holds are to come."""
     if extras is None or state is None:
         return
     if state.held.what.size > 0:
@@ -51,13 +51,13 @@ def open_all(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def since(extras: Extras, j: int, moment: float, time: float) -> float:
-    """Return from when a job may start at `time` or later that else might from `moment` on."""
+    """Return since when a job is eligible at `time`, given its holds; without these it is so since `moment`."""
     return _since(extras.holds, j, moment, time) if extras.holds.first.size > 0 else moment
 
 
 @part
 def _since(holds: Holds, j: int, moment: float, time: float) -> float:
-    # When the last hold ends that has begun by then, if that is later.
+    # The end of the last hold that has begun by then, if that is later than `moment`.
     found, latest = moment, max(moment, time)
     for h in range(holds.first[j], holds.first[j + 1]):
         if holds.begin[h] <= latest:
@@ -97,7 +97,7 @@ def is_gone(state: ExtraState, j: int) -> None:
 
 @inlined
 def next_hold(extras: Extras | None, state: ExtraState | None, run: State, time: float) -> float:
-    """Return when a job that is in the queue is next held, no later than `time`."""
+    """Return when the next hold of a queued job begins, or `time` if none begins before."""
     if extras is None or state is None:
         return time
     return _next_hold(extras.holds, state.held, run, time) if extras.holds.first.size > 0 else time
@@ -117,7 +117,7 @@ def _next_hold(holds: Holds, held: Held, run: State, time: float) -> float:
 
 @inlined
 def next_held(extras: Extras, state: ExtraState, run: State, now: float) -> int:
-    """Return the next job that is in the queue, and is held from now on at the latest, or -1."""
+    """Return the next queued job with a hold that has begun by now and not ended, or -1."""
     holds, held = extras.holds, state.held
     while held.number[NEXT] < holds.order.size:
         h = holds.order[held.number[NEXT]]

@@ -1,9 +1,9 @@
-"""Limits: whoever has as much as they may is as good as not in the queue until something of theirs ends [43].
+"""Limits: a queued job that would exceed one is treated as absent from the queue until enough is given back [43].
 
-A queued job that is over some limit is absent from the trees over the queue, keeps its place in the order, and is
-counted neither as queued nor as waiting. Whether it is over one is a matter of its kind (engine/kinds.py), and who has
-to wait so sleeps with its kind (engine/sleepers.py). Every function takes the extras first; where a problem has none,
-or no limits, nothing is done.
+A job over a limit is absent from the trees over the queue, keeps its place in the order, and is counted neither as
+queued nor as waiting. A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py):
+either all jobs of a kind are over a limit, or none. Jobs that wait for a limit are parked with their kind
+(queue/parked_jobs.py). Every function takes the extras first; without extras, or limits, nothing is done.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOT_ASLEEP = flag(False)
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None, plan: Plan, run: State) -> None:
-    """Let nobody have anything yet, and nobody wait; the queue is empty, and has its order."""
+    """Reset: nothing is taken of any limit, and no job waits; the queue is empty, and has its order."""
     if extras is None or state is None:
         return
     limited = state.limited
@@ -49,7 +49,7 @@ def bind(state: ExtraState | None) -> bool:
 
 @inlined
 def are_many(state: ExtraState | None, jobs: int) -> bool:
-    """Return whether so many jobs are of one kind that they had better sleep together."""
+    """Return whether some kind has at least so many jobs, which are then better parked than grouped into classes."""
     if state is None:
         return False
     return state.limited.left.size > 0 and state.limited.sleepers.number[LONGEST] >= jobs
@@ -63,7 +63,7 @@ def _is_over(limited: Limited, j: int) -> bool:
 
 @inlined
 def are_full(state: ExtraState | None, j: int) -> bool:
-    """Return whether a queued job may not start, for some limit of its is full."""
+    """Return whether a queued job may not start because one of its limits is full."""
     if state is None:
         return False
     return state.limited.left.size > 0 and _is_over(state.limited, j)
@@ -71,7 +71,7 @@ def are_full(state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def joins(extras: Extras | None, state: ExtraState | None, run: State, j: int) -> bool:
-    """Note that a job joins the queue; return whether it waits as the others do."""
+    """Note that a job joins the queue; return whether it is under its limits, and so counts as queued."""
     if extras is None or state is None:
         return True
     if state.limited.left.size == 0:
@@ -94,7 +94,7 @@ def _joins(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
 
 @inlined
 def leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
-    """Note that a job leaves the queue, in whose trees it is no more; return whether it waited as the others do."""
+    """Note that a job has left the queue's trees; return whether it was under its limits, and so counted as queued."""
     if state.limited.left.size == 0:
         return True
     return _leaves(extras, state, run, j)
@@ -118,7 +118,7 @@ def _leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
 
 @inlined
 def wakes(extras: Extras | None, extra_state: ExtraState | None, state: State, order: Ints, position: int) -> bool:
-    """Wake who stands at a place of the queue for those of its kind that sleep; return whether anybody does there."""
+    """Expand the queue entry at a position if it stands for the parked jobs of a kind; return whether it does."""
     if extras is None or extra_state is None:
         return NOT_ASLEEP
     if extra_state.limited.left.size == 0 or position < 0:
@@ -132,7 +132,7 @@ def wakes(extras: Extras | None, extra_state: ExtraState | None, state: State, o
 
 @inlined
 def _taken(limits: Limits, i: int, counts: Ints) -> int:
-    # What a job takes of a counter of its kind, which has these nodes [76].
+    # What a job on these nodes takes of a counter of its kind [76].
     if limits.row.size == 0 or limits.row[i] < 0:
         return limits.weight[i]
     taken = 0
@@ -143,7 +143,7 @@ def _taken(limits: Limits, i: int, counts: Ints) -> int:
 
 @inlined
 def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
-    """Return whether limits leave a job what it takes on these nodes, of which it was known how many at least."""
+    """Return whether limits allow a job on these nodes; so far only its least number of nodes was checked [76]."""
     if extras is None or state is None:
         return True
     if extras.limits.row.size == 0:
@@ -157,12 +157,12 @@ def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Int
 
 @inlined
 def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
-    """Return whether limits bear a job on these nodes where nobody has anything."""
+    """Return whether limits allow a job on these nodes if no other job runs."""
     if extras is None:
         return True
     if extras.limits.row.size == 0:
         return True
-    # As above: what there is cannot be written, which is another type than what is left, and code is compiled for one.
+    # A copy of `suffice`: `amount` is read-only, which is another type than that of `left`.
     limits, k, enough = extras.limits, extras.limits.kind[j], True
     if k >= 0:
         for i in range(limits.first[k], limits.first[k + 1]):
@@ -172,7 +172,7 @@ def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
 
 @inlined
 def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
-    """Count what a job has that starts."""
+    """Count what a starting job takes of its limits."""
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
@@ -187,7 +187,7 @@ def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j:
 
 @inlined
 def give_back(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
-    """Count what a job had that ends."""
+    """Count what an ending job gives back."""
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
@@ -199,13 +199,13 @@ def give_back(extras: Extras | None, extra_state: ExtraState | None, state: Stat
 
 @part
 def _change(extras: Extras, extra_state: ExtraState, state: State, c: int, by: int) -> None:
-    # Lets a counter have more or less left; kinds that are over it now, or are not any more, leave the queue or return.
+    # Changes what is left of a counter; kinds that are now over it leave the queue, kinds no longer over it return.
     limits, limited = extras.limits, extra_state.limited
     before = limited.left[c]
     limited.left[c] = after = before + by
     least, most = min(before, after), max(before, after)
     low, high = limits.first_kind[c], limits.first_kind[c + 1]
-    while low < high:  # the first whose jobs take more than the least
+    while low < high:  # find the first kind with jobs that take more than `least`
         middle = (low + high) >> 1
         if limits.kind_weight[middle] <= least:
             low = middle + 1
@@ -228,7 +228,7 @@ def _change(extras: Extras, extra_state: ExtraState, state: State, c: int, by: i
 
 @inlined
 def _hide(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
-    # Whose queue is not gone over is told when its turn comes, or by `show_all`.
+    # Jobs of queues that are not scanned now are hidden when their turn comes, or by `show_all`.
     limits, kinds = extras.limits, extra_state.limited.sleepers
     everybodys = extra_state.apart.turn[0] < 0
     if everybodys:
@@ -255,7 +255,7 @@ def _show(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None
 
 @part
 def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
-    """Let everybody's queue know who is over a limit now, for others have started meanwhile [46]."""
+    """Hide jobs of the general queue that are over a limit now, as jobs of reservations have started [46]."""
     for k in range(extra_state.limited.over.size):
         if extra_state.limited.over[k] > 0:
             _hide(extras, extra_state, state, k)
@@ -263,7 +263,7 @@ def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 @part
 def wake_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
-    """Let nobody sleep any more in this run."""
+    """End parking in this run: parked jobs wait awake."""
     limits, limited = extras.limits, extra_state.limited
     for j in range(limited.sleepers.what.size):
         if limited.sleepers.what[j] == ASLEEP:
@@ -278,7 +278,7 @@ def wake_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 @inlined
 def keep_awake(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
-    """Let nobody sleep any more in this run, where anybody may."""
+    """End parking in this run, if jobs may be parked."""
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.sleepers.number[ORDERS] > 0:
@@ -287,7 +287,7 @@ def keep_awake(extras: Extras | None, extra_state: ExtraState | None, state: Sta
 
 @inlined
 def _set_leaves(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
-    # Where jobs are backfilled in the queue's order both queues are one. Whoever is in another has a turn of its own.
+    # If jobs are backfilled in queue order, both queues are the same. Jobs of another queue have a turn of their own.
     if waits_for_another_turn(extra_state, j):
         return
     set_leaf(state.queue, state.queue.position[j], tasks, shortest)

@@ -1,4 +1,4 @@
-"""Runs that came to nothing, for a downtime took their nodes: who, when, and what it cost [42]."""
+"""Lost runs, which ended without result because a downtime took their nodes: which, when, and their cost [42]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SO_FAR = constant(0)
 
 @inlined
 def forget(extras: ExtraState | None) -> None:
-    """Let nothing have been lost, as it is before the first job."""
+    """Reset: no run is lost, as before the first job."""
     if extras is None:
         return
     extras.lost.number[:] = 0
@@ -29,7 +29,7 @@ def forget(extras: ExtraState | None) -> None:
 
 @inlined
 def note(extras: ExtraState, problem: Problem, state: State, j: int, now: float, requeued: bool) -> None:
-    """Note that a job's run ends now and counts for nothing."""
+    """Note that a job's run ends now and is lost."""
     lost = extras.lost
     run = lost.number[LostNumber.RUNS]
     lost.number[LostNumber.RUNS] += 1
@@ -48,7 +48,10 @@ def note(extras: ExtraState, problem: Problem, state: State, j: int, now: float,
 
 @inlined
 def wasted(extras: ExtraState | None, nothing: Floats) -> Wasted:
-    """Return the node-seconds of each group that came to nothing, of which there may be `nothing`, and until when."""
+    """Return the node-seconds of each group in lost runs, when the last of these ended, and their extra joules.
+
+    `nothing` is the array returned without extras.
+    """
     if extras is None:
         return Wasted(nothing, -np.inf, 0.0)
     return Wasted(extras.lost.seconds, extras.lost.until[SO_FAR], extras.lost.more[SO_FAR])
@@ -56,7 +59,7 @@ def wasted(extras: ExtraState | None, nothing: Floats) -> Wasted:
 
 @inlined
 def wasted_node_seconds(extras: ExtraState | None) -> float:
-    """Return their sum over the groups."""
+    """Return the node-seconds of lost runs, over all groups."""
     if extras is None:
         return 0.0
     return extras.lost.seconds.sum()
@@ -64,7 +67,7 @@ def wasted_node_seconds(extras: ExtraState | None) -> float:
 
 @inlined
 def requeues(extras: ExtraState | None) -> float:
-    """Return how many jobs were queued again."""
+    """Return how often jobs were queued again after a lost run."""
     if extras is None:
         return 0.0
     return float(extras.lost.number[LostNumber.REQUEUES])

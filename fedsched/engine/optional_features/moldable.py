@@ -1,8 +1,8 @@
-"""Jobs of several shapes, of which each takes one as it joins the queue [52].
+"""Jobs with several shapes, each of which takes one as it joins the queue [52].
 
 The columns of tasks and times of a problem with such jobs are views of arrays of the state. Every compiled function
-takes the extras, or their state, first. Where a problem has none it is compiled to nothing; where no job may choose the
-arrays are of no size.
+takes the extras, or their state, first, and is compiled to nothing if a problem has none. If no job may choose, the
+arrays are empty.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ STANDS, PLANNED_TO = constant(0), constant(1)  # in `Molded.number`
 
 @by_reference
 class Moldable(NamedTuple):
-    """The shapes of every job, the one with which it comes first."""
+    """The shapes of every job; the first is the one with which it is submitted."""
 
-    first: Ints  # where each job's begin, and the last one's end
+    first: Ints  # where each job's shapes begin, and where those of the last job end
     which: Ints  # its place among the job's alternatives
     tasks: Ints
     runtime: Floats
     estimate: Floats
-    on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
+    on_nodes: Ints  # total tasks, if communication counts them (placement/tasks_per_node.py); else empty
 
 
 @by_reference
 class Molded(NamedTuple):
-    """The shapes that jobs have, and how far the queue is planned in which they choose them."""
+    """The shapes that jobs have now, and how far the plan goes by which they choose them."""
 
     at: Ints  # job: the row of its shape
     tasks: Ints
     runtime: Floats
     estimate: Floats
     on_nodes: Ints  # as in Moldable
-    number: Ints  # [0]: 1 while the plan of this instant stands, [1]: it holds who waits at positions below this one
-    load: Floats  # per cluster: of now, with who is planned to start now
-    true_load: Floats  # meanwhile
+    number: Ints  # [0]: 1 while the plan of this instant is kept, [1]: it includes waiting jobs below this position
+    load: Floats  # per cluster: the load now, with jobs that are planned to start now
+    true_load: Floats  # scratch: the load now without these
 
 
 @inlined
@@ -59,7 +59,7 @@ def may_choose(extras: Extras | None) -> bool:
 
 @inlined
 def choose_shapes(state: ExtraState | None) -> bool:
-    """Return the same of a state."""
+    """Return, from a state, whether there are jobs that choose their shapes."""
     if state is None:
         return False
     return state.molded.at.size > 0
@@ -67,7 +67,7 @@ def choose_shapes(state: ExtraState | None) -> bool:
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None) -> None:
-    """Let every job be as it comes."""
+    """Reset: every job has its first shape."""
     if extras is None or state is None:
         return
     begin_instant(state)
@@ -88,7 +88,7 @@ def take_shape(moldable: Moldable, molded: Molded, j: int, at: int) -> None:
 
 @inlined
 def begin_instant(state: ExtraState | None) -> None:
-    """Forget the plan of the instant before."""
+    """Drop the plan of the previous instant."""
     if state is None:
         return
     if state.molded.number.size > 0:
@@ -97,7 +97,7 @@ def begin_instant(state: ExtraState | None) -> None:
 
 @inlined
 def asked_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
-    """Return how many tasks a job had at first, by which orders go."""
+    """Return the tasks of a job's first shape, which queue orders use."""
     if extras is None:
         return tasks[j]
     moldable = extras.moldable
@@ -106,7 +106,7 @@ def asked_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
 
 @inlined
 def asked_estimate(extras: Extras | None, estimate: Floats, j: int) -> float:
-    """Return how long a job was planned to take at first."""
+    """Return the estimate of a job's first shape, which queue orders use."""
     if extras is None:
         return estimate[j]
     moldable = extras.moldable
@@ -114,7 +114,7 @@ def asked_estimate(extras: Extras | None, estimate: Floats, j: int) -> float:
 
 
 def moldable_of(problem: Problem) -> Moldable | None:
-    """Return the shapes of a problem's jobs, where some choose theirs."""
+    """Return the shapes of a problem's jobs; None if no job chooses."""
     return None if problem.extras is None or not problem.extras.moldable.which.size else problem.extras.moldable
 
 
@@ -126,7 +126,7 @@ def widest_of(problem: Problem) -> Ints:
 
 
 def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
-    """Give the problem with jobs of their first, second, ... shapes that stand on these nodes (jobs × groups)."""
+    """Yield the problem with jobs in their first, second, ... shape, if it fits on `usable` nodes (jobs × groups)."""
     yield problem
     if (moldable := moldable_of(problem)) is None:
         return
@@ -143,7 +143,7 @@ def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
 
 
 def as_chosen(problem: Problem, state: State) -> Problem:
-    """Return the problem whose jobs have the shapes that they have in this state, as it goes on."""
+    """Return the problem with the shapes that its jobs have in this state; they change as the state does."""
     if problem.extras is None or state.extras is None or moldable_of(problem) is None:
         return problem
     molded, extras = state.extras.molded, problem.extras

@@ -1,7 +1,7 @@
-"""A job that joins the queue takes the shape that is planned to end first behind all who wait [52].
+"""A job that joins the queue takes the shape that is planned to end first behind all waiting jobs [52].
 
-The plan is conservative's, whatever the dispatch rule. Of jobs that join at one instant each is planned behind those
-before it; where the queue's order does not change and they come at its end, the plan stands and is only lengthened.
+The plan is that of conservative backfilling, whatever the dispatch rule. Of jobs that join at one instant, each is
+planned behind those before it. If the queue's order is fixed and they join at its end, the plan is kept and extended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def choose_shape(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
 ) -> None:
-    """Let a job that is about to join the queue take one of its shapes, where it has several."""
+    """Let a job that is about to join the queue take one of its shapes, if it has several."""
     if extras is None or extra_state is None:
         return
     if extra_state.molded.at.size > 0:
@@ -121,7 +121,7 @@ def _copy(values: Floats, to: Floats) -> None:
 
 @inlined
 def _load_links(problem: Problem, state: State, j: int) -> None:
-    # What a pass that starts the job would let it send [22].
+    # Adds what the job sends once a pass starts it [22].
     chosen, demand = state.scratch.chosen, state.scratch.demand
     if fill_demand(problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], chosen, demand):
         for k in range(state.load.size):

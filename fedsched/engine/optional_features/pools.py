@@ -1,6 +1,6 @@
 """Pools: licences, burst buffers and the like, held beside nodes from a job's start to its finish [30, 31].
 
-Every function takes the extras first. Where a problem has none it is compiled to nothing.
+Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None) -> None:
-    """Leave every pool untouched, as it is before the first job."""
+    """Reset: every pool is full, as before the first job."""
     if extras is None or state is None:
         return
     for p in range(extras.pools.amount.size):
@@ -24,7 +24,7 @@ def open_all(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def take(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Give a job what it needs."""
+    """Take what a job needs from the pools."""
     if extras is None or state is None:
         return
     for p in range(extras.pools.amount.size):
@@ -33,7 +33,7 @@ def take(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def give_back(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Return what a job held."""
+    """Give back what a job held."""
     if extras is None or state is None:
         return
     for p in range(extras.pools.amount.size):
@@ -56,7 +56,7 @@ def suffice(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
     return _bear(extras.pools.need, j, state.pools.free)
 
 
-# ---- which jobs need a pool at all: a set of them is told by its least needs (engine/classes.py)
+# ---- sets of jobs that need the same pools, each with its least needs (queue/classes.py)
 
 
 @inlined
@@ -69,7 +69,7 @@ def are(state: ExtraState | None) -> int:
 
 @inlined
 def are_those_of(extras: Extras | None, least: Ints, j: int) -> bool:
-    """Return whether a job needs just the pools that a set of jobs does."""
+    """Return whether a job needs exactly the pools that a set of jobs needs."""
     if extras is None:
         return True
     same = True
@@ -80,7 +80,7 @@ def are_those_of(extras: Extras | None, least: Ints, j: int) -> bool:
 
 @inlined
 def note_needs(extras: Extras | None, least: Ints, j: int, first: bool) -> None:
-    """Let a set of jobs, all of which need the same pools, know what one more needs of them."""
+    """Update the least needs of a set of jobs for one more job that needs the same pools."""
     if extras is None:
         return
     for p in range(extras.pools.amount.size):
@@ -112,12 +112,12 @@ def _cover(least: Ints, left: Ints) -> bool:
     return enough
 
 
-# ---- which pools a job needs, as a number: a bit for each (engine/rooms.py)
+# ---- which pools a job needs, as a number: a bit for each (queue/candidate_index.py)
 
 
 @inlined
 def bits(extras: Extras | None) -> int:
-    """Return how many bits tell which pools a job needs."""
+    """Return the number of bits that encode which pools a job needs."""
     if extras is None:
         return 0
     return extras.pools.amount.size
@@ -125,7 +125,7 @@ def bits(extras: Extras | None) -> int:
 
 @inlined
 def needed(extras: Extras | None, j: int) -> int:
-    """Return which pools a job needs."""
+    """Return which pools a job needs, as bits."""
     if extras is None:
         return 0
     found = 0
@@ -136,7 +136,7 @@ def needed(extras: Extras | None, j: int) -> int:
 
 @inlined
 def have_some(state: ExtraState | None, which: int) -> bool:
-    """Return whether anything is left now of each of these pools."""
+    """Return whether each of these pools has something left now."""
     if state is None:
         return True
     return _some_of_each(state.pools.free, which)
@@ -144,7 +144,7 @@ def have_some(state: ExtraState | None, which: int) -> bool:
 
 @inlined
 def have_some_then(state: ExtraState | None, which: int) -> bool:
-    """Return whether anything is left of each of these pools beside what is reserved."""
+    """Return whether each of these pools has something left beside what is reserved."""
     if state is None:
         return True
     return _some_of_each(state.pools.extra, which)
@@ -163,7 +163,7 @@ def _some_of_each(left: Ints, which: int) -> bool:
 
 @inlined
 def restart_holding(extras: Extras | None, state: ExtraState | None) -> None:
-    """Let no waiting job hold a pool yet, as a pass over local queues begins."""
+    """Reset: no waiting job blocks a pool, as a pass over local queues begins."""
     if extras is None or state is None:
         return
     for p in range(state.pools.held.size):
@@ -172,7 +172,7 @@ def restart_holding(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def hold(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Let a job that waits hold its pools against those behind it."""
+    """Let a waiting job block its pools for the jobs behind it."""
     if extras is None or state is None:
         return
     for p in range(state.pools.held.size):
@@ -182,7 +182,7 @@ def hold(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def are_held(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
-    """Return whether a job needs a pool that one which waits before it holds."""
+    """Return whether a job needs a pool that a waiting job ahead of it blocks."""
     if extras is None or state is None:
         return False
     held = False
@@ -196,7 +196,7 @@ def are_held(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def look_ahead(extras: Extras | None, state: ExtraState | None) -> None:
-    """Begin to look for when the head can start: with what is left now."""
+    """Begin the search for the head's start with what is left now."""
     if extras is None or state is None:
         return
     for p in range(state.pools.extra.size):
@@ -205,7 +205,7 @@ def look_ahead(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def look_past(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Look past the planned end of a running job."""
+    """Add what a running job gives back, as the search passes its planned end."""
     if extras is None or state is None:
         return
     for p in range(state.pools.extra.size):
@@ -214,7 +214,7 @@ def look_past(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
-    """Return whether a job's needs fit into what is left at the time looked at, beside what is reserved."""
+    """Return whether a job's needs fit into what is left at the head's start, beside what is reserved."""
     if extras is None or state is None:
         return True
     return _bear(extras.pools.need, j, state.pools.extra)
@@ -222,7 +222,7 @@ def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> boo
 
 @inlined
 def reserve(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Take a job's needs off what is left at the time looked at: the head's, or those of a job that lasts beyond it."""
+    """Subtract the needs of the head, or of a job that runs beyond its start, from what is left at that start."""
     if extras is None or state is None:
         return
     for p in range(state.pools.extra.size):
@@ -243,7 +243,7 @@ def begin_profile(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def repeat_breakpoint(extras: Extras | None, state: ExtraState | None, row: int) -> None:
-    """Let a new last breakpoint begin as the one before it."""
+    """Set a new last breakpoint to a copy of the one before it."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -252,7 +252,7 @@ def repeat_breakpoint(extras: Extras | None, state: ExtraState | None, row: int)
 
 @inlined
 def end_at(extras: Extras | None, state: ExtraState | None, row: int, j: int) -> None:
-    """Give back at a breakpoint what a running job holds."""
+    """Add to a breakpoint what a running job gives back then."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -261,7 +261,7 @@ def end_at(extras: Extras | None, state: ExtraState | None, row: int, j: int) ->
 
 @inlined
 def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: int, rows: int) -> None:
-    """Make room for a breakpoint, which begins as the one before it."""
+    """Insert a breakpoint as a copy of the one before it."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -271,7 +271,7 @@ def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: in
 
 @inlined
 def move_breakpoints(extras: Extras | None, state: ExtraState | None, begin: int, to: int, count: int) -> None:
-    """Let so many breakpoints stand elsewhere: before where they stood, or where none did."""
+    """Copy `count` breakpoints from row `begin` to row `to`, which is an earlier or an unused one."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -298,7 +298,7 @@ def suffice_until(
 
 @inlined
 def reserve_over(extras: Extras | None, state: ExtraState | None, j: int, begin: int, end: int) -> None:
-    """Take a job's needs off every breakpoint from `begin` on, before `end`."""
+    """Subtract a job's needs from every breakpoint from `begin` on and before `end`."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):

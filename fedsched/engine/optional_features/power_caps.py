@@ -1,10 +1,10 @@
-"""Ceilings: caps on power, under which a job's planned watts stay from its start to its planned end [70].
+"""Power caps: the planned watts of jobs stay under them, from a job's start to its planned end [70].
 
-A ceiling is what a cap leaves beside idle nodes; who holds nodes takes some of it until its planned end. What is taken
-now is kept; what will be taken later is summed over the planned ends, and only where a cap changes within the run that
-is asked about: between two changes what is left can only grow.
+A ceiling is what a cap leaves beside idle nodes. A job that holds nodes takes some of it until its planned end. What is
+taken now is kept. What is taken later is summed over the planned ends, and only if a cap changes within the run in
+question: between two changes, what is left can only grow.
 
-Every function takes the extras first. Where a problem has none it is compiled to nothing.
+Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from fedsched.engine.placement.node_choice import planned_duration
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ends, Extras, ExtraState, Floats, Ints, Problem, State
 
-NOBODY, SOMEBODY = constant(-1), constant(0)  # whom `bear` looks beside
+NOBODY, SOMEBODY = constant(-1), constant(0)  # `head` of `bear`: without EASY's head, or beside it
 AT_START = constant(1)  # in `Ceilings.looks`
 
 
 @by_reference
 class Ceilings(NamedTuple):
-    """Caps as step functions, and what each node of a job takes of them, in milliwatts; without caps of no size."""
+    """Caps as step functions, and what each node of a job takes of them, in milliwatts; empty without caps."""
 
-    first: Ints  # cap: its steps stand from here to the next one's
+    first: Ints  # cap: its steps are from here to the next one's
     time: Floats
-    left: Ints  # what it leaves beside idle nodes from then on
-    period: Floats  # cap: its steps come again after so long; infinite: they do not
-    turn: Ints  # cap: how often they have come again in the turn of t0
-    begun: Ints  # cap: how many of that turn have come by t0, at least one
-    covers: Ints  # cap x group: 1: it is of these nodes
-    need: Ints  # job x group: of each node
-    looks: Ints  # [0]: 1: a job looks at its start alone
+    left: Ints  # what the cap leaves beside idle nodes from then on
+    period: Floats  # cap: its steps recur after so many seconds; infinite: they do not
+    turn: Ints  # cap: the number of the period that contains t0
+    begun: Ints  # cap: how many steps of that period have begun by t0, at least one
+    covers: Ints  # cap x group: 1: it applies to these nodes
+    need: Ints  # job x group: what each node takes
+    looks: Ints  # [0]: 1: caps are checked at a job's start alone
 
 
 @by_reference
 class Beneath(NamedTuple):
-    """What is taken of each ceiling, and how far it has come."""
+    """What is taken of each ceiling, and the current step of each cap."""
 
-    taken: Ints  # by those who hold nodes now
-    step: Ints  # steps since the begin of the turn of t0
-    quiet: Floats  # [0]: when anything but a cap that comes again last happened
+    taken: Ints  # by jobs that hold nodes now
+    step: Ints  # steps since the begin of the period that contains t0
+    quiet: Floats  # [0]: time of the last event other than a change of a recurring cap
     head: Ints  # what EASY's head takes in its reservation
     head_until: Floats  # [0]: its planned end
 
@@ -65,7 +65,7 @@ def any_caps(extras: Extras | None) -> bool:
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
-    """Let nobody hold nodes yet, and the caps be those of t0."""
+    """Reset: no job holds nodes, and the caps are those of t0."""
     if extras is None or state is None:
         return
     beneath = state.beneath
@@ -77,7 +77,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
 
 @inlined
 def _time_of(ceilings: Ceilings, c: int, step: int) -> float:
-    # When the cap's step begins after which `step` of them have come.
+    # When the cap's next step begins after `step` steps.
     first, steps = ceilings.first[c], ceilings.first[c + 1] - ceilings.first[c]
     if ceilings.period[c] == np.inf:
         return ceilings.time[first + step] if step < steps else np.inf
@@ -86,13 +86,13 @@ def _time_of(ceilings: Ceilings, c: int, step: int) -> float:
 
 @inlined
 def _left_after(ceilings: Ceilings, c: int, step: int) -> int:
-    # What the cap leaves when so many steps have come.
+    # What the cap leaves after `step` steps.
     return ceilings.left[ceilings.first[c] + (step - 1) % (ceilings.first[c + 1] - ceilings.first[c])]
 
 
 @inlined
 def next_step(extras: Extras | None, extra_state: ExtraState | None, state: State) -> float:
-    """Return when a cap next changes; infinite where nobody who waits could start for it."""
+    """Return when a cap next changes; infinite if no waiting job could start because of it."""
     if extras is None or extra_state is None:
         return np.inf
     return _next_step(extras.ceilings, extra_state.beneath, state.counter[Counter.RUNNING] > 0)
@@ -109,13 +109,13 @@ def _next_step(ceilings: Ceilings, beneath: Beneath, anybody_runs: bool) -> floa
             again = min(again, time)
             longest = max(longest, ceilings.period[c])
     if not anybody_runs and again > beneath.quiet[0] + longest:
-        again = np.inf  # nothing has happened in a whole turn: nothing will
+        again = np.inf  # nothing has happened in a whole period, so nothing will
     return min(again, once)
 
 
 @part
 def take_steps(ceilings: Ceilings, beneath: Beneath, now: float, quiet: bool) -> bool:
-    """Let caps change that do so by now; return whether any does. It is not `quiet` where something else happens."""
+    """Advance the caps that change by now; return whether any does. `quiet`: nothing else happens at this instant."""
     changed = False
     for c in range(ceilings.period.size):
         while _time_of(ceilings, c, beneath.step[c]) <= now:
@@ -129,7 +129,7 @@ def take_steps(ceilings: Ceilings, beneath: Beneath, now: float, quiet: bool) ->
 
 @inlined
 def taken_by(ceilings: Ceilings, c: int, j: int, counts: Ints) -> int:
-    """Return what a job on these nodes takes of a ceiling."""
+    """Return what a job on these nodes takes of a ceiling, in milliwatts."""
     taken = 0
     for g in range(counts.size):
         if ceilings.covers[c, g] == 1:
@@ -139,7 +139,7 @@ def taken_by(ceilings: Ceilings, c: int, j: int, counts: Ints) -> int:
 
 @inlined
 def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
-    """Give a job what it needs."""
+    """Count what a job on these nodes takes of each ceiling."""
     if extras is None or state is None:
         return
     for c in range(state.beneath.taken.size):
@@ -148,7 +148,7 @@ def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) 
 
 @inlined
 def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
-    """Return what a job held."""
+    """Give back what a job on these nodes took of each ceiling."""
     if extras is None or state is None:
         return
     for c in range(state.beneath.taken.size):
@@ -160,7 +160,7 @@ def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: I
 
 @inlined
 def bear_now(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int) -> bool:
-    """Return whether the ceilings bear a job from now on, on the nodes in `state.scratch.chosen`."""
+    """Return whether the caps allow a job from now to its planned end, on the nodes in `state.scratch.chosen`."""
     if extras is None or extra_state is None:
         return True
     if extras.ceilings.period.size == 0:
@@ -172,9 +172,9 @@ def bear_now(extras: Extras | None, extra_state: ExtraState | None, problem: Pro
 
 @part
 def bear(ceilings: Ceilings, beneath: Beneath, state: State, j: int, begin: float, end: float, head: int) -> bool:
-    """Return whether the ceilings bear a job on the chosen nodes from `begin`, now or later, to `end`.
+    """Return whether the caps allow a job on the chosen nodes from `begin`, now or later, to `end`.
 
-    Beside EASY's head, from its start on, or beside nobody.
+    If `head` is at least 0, what EASY's head reserves counts too; then `begin` is not before the head's start.
     """
     for c in range(ceilings.period.size):
         need = taken_by(ceilings, c, j, state.scratch.chosen) + (beneath.head[c] if head >= 0 else 0)
@@ -194,7 +194,7 @@ def bear(ceilings: Ceilings, beneath: Beneath, state: State, j: int, begin: floa
 
 @inlined
 def _room(ceilings: Ceilings, beneath: Beneath, state: State, c: int, step: int, time: float) -> int:
-    # What is left when so many steps have come, at a time, of what those take who run then as planned.
+    # What the cap leaves after `step` steps, less what jobs take that run at `time` as planned.
     left = _left_after(ceilings, c, step)
     if time <= state.clock[Clock.NOW]:
         return left - beneath.taken[c]
@@ -215,7 +215,7 @@ def _taken_at(ceilings: Ceilings, state: State, ends: Ends, c: int, time: float)
 
 @inlined
 def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
-    """Return when a cap next changes after a time from now on."""
+    """Return when a cap next changes after `time`, which is not before now."""
     ceilings, found = extras.ceilings, np.inf
     for c in range(ceilings.period.size):
         step = extra_state.beneath.step[c]
@@ -227,7 +227,7 @@ def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
 
 @inlined
 def changes_for_good(extras: Extras, time: float) -> bool:
-    """Return whether a cap that does not come again changes at a time."""
+    """Return whether a cap that does not recur changes at this time."""
     ceilings, found = extras.ceilings, False
     for c in range(ceilings.period.size):
         if ceilings.period[c] == np.inf:
@@ -238,7 +238,7 @@ def changes_for_good(extras: Extras, time: float) -> bool:
 
 @inlined
 def any_for_good_after(extras: Extras, time: float) -> bool:
-    """Return whether such a cap changes after a time."""
+    """Return whether a cap that does not recur changes after this time."""
     ceilings, found = extras.ceilings, False
     for c in range(ceilings.period.size):
         found = found or (ceilings.period[c] == np.inf and ceilings.time[ceilings.first[c + 1] - 1] > time)
@@ -247,7 +247,7 @@ def any_for_good_after(extras: Extras, time: float) -> bool:
 
 @inlined
 def longest_turn(extras: Extras) -> float:
-    """Return how long the caps that come again take for it."""
+    """Return the longest period of the recurring caps, in seconds; 0 if there are none."""
     longest = 0.0
     for c in range(extras.ceilings.period.size):
         if extras.ceilings.period[c] < np.inf:
@@ -257,7 +257,7 @@ def longest_turn(extras: Extras) -> float:
 
 @inlined
 def reserve(extras: Extras, extra_state: ExtraState, head: int, counts: Ints, until: float) -> None:
-    """Let EASY's head take its part on these nodes until its planned end."""
+    """Reserve what EASY's head takes of each ceiling on these nodes until its planned end."""
     for c in range(extra_state.beneath.head.size):
         extra_state.beneath.head[c] = taken_by(extras.ceilings, c, head, counts)
     extra_state.beneath.head_until[0] = until
@@ -265,7 +265,7 @@ def reserve(extras: Extras, extra_state: ExtraState, head: int, counts: Ints, un
 
 @inlined
 def reserve_nothing(extra_state: ExtraState) -> None:
-    """Let EASY's head have no reservation."""
+    """Drop the reservation of EASY's head."""
     extra_state.beneath.head[:] = 0
     extra_state.beneath.head_until[0] = -np.inf
 
@@ -274,7 +274,7 @@ def reserve_nothing(extra_state: ExtraState) -> None:
 def spare_head(
     extras: Extras | None, extra_state: ExtraState | None, state: State, j: int, shadow: float, end: float
 ) -> bool:
-    """Return whether a job on the chosen nodes until `end` leaves the head its own from the shadow time on."""
+    """Return whether a job on the chosen nodes until `end` leaves the head its power from the shadow time on."""
     if extras is None or extra_state is None:
         return True
     until = extra_state.beneath.head_until[0]
@@ -284,7 +284,7 @@ def spare_head(
 
 
 def turn_of(time: float, first: float, period: float) -> int:
-    """Return in which turn of a signal a time is, so that its first step has come by then."""
+    """Return the number of the signal's period that contains a time, so that its first step has begun by then."""
     if math.isinf(period):
         return 0
     turn = math.floor((time - first) / period)

@@ -1,7 +1,6 @@
-"""Nodes that go off when they idle: a job that is promised some has all its nodes at once, and starts when the last is
-back on [66].
+"""Power saving: idle nodes are switched off; a job gets all its nodes at once and starts when the last is on [66].
 
-Every function takes the extras first. Where a problem has none it is compiled to nothing.
+Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class Powered(NamedTuple):
-    """The idle nodes, and since when each job has its own; without power saving of no size."""
+    """The idle nodes, and since when each job has its nodes; empty without power saving."""
 
     stacks: NodeStacks
     promised: Floats
@@ -26,7 +25,7 @@ class Powered(NamedTuple):
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: float) -> None:
-    """Let all nodes be on, and idle since t0."""
+    """Reset: all nodes are on, and idle since t0."""
     if extras is None or state is None:
         return
     for g in range(extras.saving.timeout.size):
@@ -35,7 +34,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: f
 
 @inlined
 def is_saved(extras: Extras | None) -> bool:
-    """Return whether idle nodes are ever off, so that jobs may wait for them to boot."""
+    """Return whether idle nodes may be switched off, so that jobs may wait for boots."""
     if extras is None:
         return False
     return extras.saving.timeout.size > 0
@@ -63,7 +62,7 @@ def _take(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> float
 
 @inlined
 def give_back(extras: Extras | None, extra_state: ExtraState | None, counts: Ints, now: float) -> None:
-    """Let a job's nodes idle."""
+    """Return a job's nodes to the idle ones."""
     if extras is None or extra_state is None:
         return
     if extras.saving.timeout.size > 0:

@@ -1,4 +1,4 @@
-"""Another order and other caps for queued jobs, in the midst of a run."""
+"""Another order and other caps for queued jobs during a run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @kernel
 def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints) -> None:
-    """Put queued jobs at these places of the queue, the first job at the first place and so on.
+    """Put queued jobs at these places of the queue: the first job at the first place, and so on.
 
-    The places are those that these jobs held, in ascending order: whoever is not yet submitted keeps a later one.
+    The places are those that these jobs held, in ascending order. Jobs that are not yet submitted keep theirs.
     """
     begin_ungrouped(plan, state)
     candidate_index.begin(problem, plan, state)

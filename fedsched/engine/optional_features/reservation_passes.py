@@ -1,8 +1,9 @@
-"""A pass over the queue of each reservation that stands, before the one over everybody's [46].
+"""A pass over the queue of each active reservation, before the pass over the general queue [46].
 
-What everybody sees of a reservation is a closure of whole groups: nothing of them is free, and owed is what jobs hold
-there. Its own jobs see the rest as free, nothing of all other groups, and nothing at all from its end on. So the state
-is turned into what they see, the rule goes over a queue of them alone, and the state is turned back.
+To other jobs a reservation is a closure of whole groups: none of their nodes are free, and nodes that jobs still hold
+there are owed to it. Its own jobs see the remaining nodes of these groups as free, no nodes of other groups, and none
+at all from its end on. So the state is changed to their view, the dispatch rule goes over a queue of these jobs alone,
+and the state is changed back.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ENDLESS = np.iinfo(np.int64).max  # the patience with which a queue stays ungrou
 
 @inlined
 def pass_over_reservations(problem: Problem, plan: Plan, state: State) -> None:
-    """Go over the queue of each reservation that stands, in the order of the calendar."""
+    """Go over the queue of each active reservation, in the order of the calendar."""
     _pass_over_reservations(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
@@ -65,7 +66,7 @@ def _go_over(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Pl
 
 @inlined
 def stands(extra_state: ExtraState, r: int) -> bool:
-    """Return whether a reservation has begun, and not ended."""
+    """Return whether a reservation is active: it has begun and not ended."""
     found = False
     for holder in extra_state.closed.holder:
         found = found or holder == r
@@ -76,7 +77,7 @@ def stands(extra_state: ExtraState, r: int) -> bool:
 def turn_to(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int
 ) -> State:
-    """Turn the state into what the jobs of a reservation see, and return it with their queue, which is sorted."""
+    """Change the state to the view of a reservation's jobs, and return it with their queue, which is sorted."""
     view = queued_apart(extra_state.apart, state)
     show(extras, extra_state, problem, plan, view, r)
     _turn_to(extras, extra_state, problem, state, r)
@@ -87,14 +88,14 @@ def turn_to(
 def turn_back(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, view: State, r: int
 ) -> None:
-    """Turn the state back into what everybody sees."""
+    """Change the state back to the view of the other jobs."""
     _turn_back(extra_state, problem, state, r)
     hide(extras, extra_state.apart, plan, view, r)
 
 
 @inlined
 def queued_apart(apart: Apart, state: State) -> State:
-    """Return the same state with the queue of a reservation, whose jobs have the places of everybody's."""
+    """Return the same state with the queue of a reservation; its jobs keep their places in the general queue."""
     queue, backfill = state.queue, state.backfill
     return State(
         state.counter,
@@ -128,7 +129,7 @@ def queued_apart(apart: Apart, state: State) -> State:
 
 @inlined
 def show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, view: State, r: int) -> None:
-    """Let the trees know who waits and can yet end within the reservation: it is the turn of that one's queue."""
+    """Fill the trees with the reservation's waiting jobs that can still end within it; its queue is scanned now."""
     apart, first, now = extra_state.apart, extras.reserved.first[r], view.clock[Clock.NOW]
     apart.turn[TURN] = r
     apart.classes[ClassNumber.CLASSES], apart.classes[ClassNumber.PATIENCE] = 0, ENDLESS
@@ -140,7 +141,7 @@ def show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, 
 
 @inlined
 def hide(extras: Extras, apart: Apart, plan: Plan, view: State, r: int) -> None:
-    """Empty the trees, and forget who has started: it is everybody's turn."""
+    """Empty the trees, drop jobs that have started, and go back to the general queue."""
     first, left = extras.reserved.first[r], 0
     for i in range(first, first + apart.number[r]):
         j = apart.waits[i]
@@ -176,7 +177,7 @@ def _turn_to(extras: Extras, extra_state: ExtraState, problem: Problem, state: S
 
 @inlined
 def _turn_back(extra_state: ExtraState, problem: Problem, state: State, r: int) -> None:
-    # What the reservation's jobs have taken is owed to everybody when it ends.
+    # Nodes that the reservation's jobs have taken are owed to the closure, as the other jobs see it.
     apart, closed = extra_state.apart, extra_state.closed
     state.counter[Counter.FREE] = 0
     for g in range(closed.holder.size):

@@ -1,8 +1,8 @@
-"""Reservations: who waits in the queue of one, which is apart from everybody's [46].
+"""Reservations: the jobs that wait in a reservation's own queue, separate from the general queue [46].
 
-To everybody a reservation is a closure. Its jobs keep their places in the order of the queue, but are absent from the
-trees over it; a pass over their own queue (engine/reserved_pass.py) finds them here. Where a problem has no extras, or
-no job is in a reservation, nothing is done.
+To all other jobs a reservation is a closure. Its own jobs keep their places in the queue order, but are absent from the
+trees over the general queue; a pass over the reservation's queue (reservation_passes.py) finds them here. If a problem
+has no extras, or no job is in a reservation, nothing is done.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ FIRST = constant(0)
 
 @by_reference
 class Reserved(NamedTuple):
-    """Which jobs are in which reservation; where none is of no size."""
+    """Which jobs are in which reservation; empty if none is."""
 
     of_job: Ints  # job: its reservation, or -1
-    first: Ints  # reservation: its jobs that wait have room from here to the next one's
+    first: Ints  # reservation: its waiting jobs have room from here to the next one's
     end: Floats
 
 
 @by_reference
 class Apart(NamedTuple):
-    """What the loop knows of reservations, and room for a pass over the queue of one."""
+    """The jobs that wait in reservations, and room for a pass over the queue of one."""
 
     of_job: Ints  # as in Reserved
-    waits: Ints  # the jobs that wait, in each reservation's room
+    waits: Ints  # the waiting jobs, in each reservation's room
     number: Ints  # reservation: how many these are
-    turn: Ints  # [0]: whose queue is gone over, or -1
-    tasks: Ints  # the trees of that queue: absent from them is who waits for another turn
+    turn: Ints  # [0]: the reservation with the queue that is scanned, or -1 for the general queue
+    tasks: Ints  # the trees of that queue, without the jobs of other queues
     shortest: Floats
     backfill_tasks: Ints
     backfill_shortest: Floats
     classes: Ints  # indexed by ClassNumber: that queue is not grouped
     durations: Floats  # of no size
-    free: Ints  # group: what everybody sees meanwhile
+    free: Ints  # group: what the other jobs see, kept meanwhile
     owed: Ints
 
 
 @inlined
 def open_all(extras: Extras | None, state: ExtraState | None) -> None:
-    """Let nobody wait yet."""
+    """Reset: no job waits in a reservation."""
     if extras is None or state is None:
         return
     apart = state.apart
@@ -60,7 +60,7 @@ def open_all(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def joins(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Note that a job joins the queue, be it that of its reservation."""
+    """Note that a job joins the queue; if it is in a reservation, it waits in that one's queue."""
     if extras is None or state is None:
         return
     apart = state.apart
@@ -72,7 +72,7 @@ def joins(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def leaves(extras: Extras, state: ExtraState, j: int) -> None:
-    """Note that a job that waits leaves the queue for a while, be it that of its reservation."""
+    """Note that a waiting job leaves the queue for a while; if it is in a reservation, that one's queue."""
     apart = state.apart
     if apart.of_job.size > 0 and apart.of_job[j] != EVERYBODYS:
         r = apart.of_job[j]
@@ -86,7 +86,7 @@ def leaves(extras: Extras, state: ExtraState, j: int) -> None:
 
 @inlined
 def waits_for_another_turn(state: ExtraState | None, j: int) -> bool:
-    """Return whether a job is in another queue than the one that is gone over."""
+    """Return whether a job is in another queue than the one that is scanned."""
     if state is None:
         return False
     return state.apart.of_job.size > 0 and state.apart.of_job[j] != state.apart.turn[TURN]

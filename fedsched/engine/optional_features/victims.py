@@ -1,4 +1,4 @@
-"""Jobs that lose their nodes as a downtime begins: whom it chooses, and what becomes of them [42, 67]."""
+"""Jobs that lose their nodes when a downtime begins: which are chosen, and what becomes of them [42, 67]."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NONE = constant(0)
 
 @inlined
 def go_on(problem: Problem, plan: Plan, state: State) -> bool:
-    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed.
+    """Process what becomes known, opens and closes until now; return whether nodes were opened or closed.
 
-    Rates are up to date with whoever lost its nodes.
+    Rates are updated, as jobs may have lost their nodes.
     """
     return _go_on(problem.extras, state.extras, problem, plan, state)
 
@@ -61,13 +61,13 @@ def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
 
 @inlined
 def _may_lose(state: State, j: int, g: int) -> bool:
-    # Who is about to end, in the sequential reading, is left alone.
+    # In the sequential reading, a job that is about to end keeps its nodes.
     return state.finish[j] > state.clock[Clock.NOW] and state.counts[j, g] > 0
 
 
 @inlined
 def _free(extra_state: ExtraState, problem: Problem, state: State, g: int) -> int:
-    # The nodes of a group that are free or about to be, a reservation's too, less what older downtimes are owed.
+    # Nodes of a group that are free or about to be, including a reservation's, less those owed to older downtimes.
     free = state.free[g] - extra_state.closed.owed[g]
     if extra_state.closed.holder[g] != downtimes.NOBODYS:
         free += problem.groups.nodes[g]
@@ -109,7 +109,7 @@ def _take_latest(
 
 @inlined
 def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
-    # All nodes of the group close, whoever has them: who started first loses first.
+    # All nodes of the group close: every job on them loses its nodes, in order of start.
     victim = first_in(state, extras.calendar.group[c])
     while victim != NOBODY:
         _lose(extras, extra_state, problem, plan, state, victim, c)
@@ -118,7 +118,7 @@ def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
 
 @inlined
 def first_in(state: State, g: int) -> int:
-    """Return who started first of those who have nodes of a group, or -1."""
+    """Return the job that started first among those on nodes of a group, or -1."""
     first = NOBODY
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
@@ -161,7 +161,7 @@ def _take_at_random(
 
 @inlined
 def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
-    # Sorts jobs by their starts: Shell's sort, for they stand as the heap has them.
+    # Sorts jobs, which are in heap order, by their starts: Shell's sort.
     gap = jobs >> 1
     while gap > 0:
         for i in range(gap, jobs):
@@ -175,7 +175,7 @@ def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
 
 @inlined
 def loses(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
-    """Let a job lose its nodes to a downtime; return whether it is to be queued again, for else it is over."""
+    """Take a job's nodes for a downtime; return whether it is to be queued again; if not, it is killed."""
     counter, now = state.counter, state.clock[Clock.NOW]
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
     take_off(state, j)

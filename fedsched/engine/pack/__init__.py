@@ -1,4 +1,4 @@
 """From objects to arrays: workloads, federations, limits, power caps and shapes as the event loop takes them.
 
-Checked objects come in. Arrays go out, or a refusal that names what does not go together.
+In come checked objects. Out go arrays, or an error that names what does not go together.
 """

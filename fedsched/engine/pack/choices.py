@@ -1,4 +1,4 @@
-"""Which of their alternatives jobs can have on a federation [49]."""
+"""Which of their alternative shapes jobs can have on a federation [49]."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 def refuse_open_sizes(noun: str, workload: Workload, federation: Federation) -> None:
-    """Refuse jobs whose shapes, not yet chosen, decide whether they are over the max_nodes of their partition."""
+    """Refuse jobs if shapes that are still to be chosen decide whether they exceed their partition's max_nodes."""
     if name := _over_by_placement(workload, federation):
         raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the jobs' shapes; {FIXED_SHAPES}.")
 
 
 def _over_by_placement(workload: Workload, federation: Federation) -> str:
-    """Return the partition of a job that its placement, in the widest of its shapes, may put on too many nodes [76]."""
+    """Return the partition of a job that, in its widest shape, may be placed on too many nodes [76]; '' if none is."""
     limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     several = np.zeros(0, np.bool_) if workload.alternatives is None else np.diff(workload.alternatives.first) > 1
     if limited and (rows := np.flatnonzero(several & are_uneven(workload))).size:
@@ -43,24 +43,24 @@ def _over_by_placement(workload: Workload, federation: Federation) -> str:
 
 @by_reference
 class Possible(NamedTuple):
-    """A job for every shape that some job can have, each job's present one first."""
+    """Every possible shape as a job of its own; each job's present shape comes first."""
 
     each: Workload
-    owner: Ints  # the row of the job whose shape it is
-    which: Ints  # its place among that job's alternatives; 0 where it has none
-    caps: Ints  # distinct rows of caps, and
-    row_of: Ints  # the one of each shape
+    owner: Ints  # the row of the job with this shape
+    which: Ints  # its place among that job's alternatives; 0 if it has none
+    caps: Ints  # distinct rows of caps
+    row_of: Ints  # the row of caps of each shape
 
     @property
     def first(self) -> Ints:
-        """Return where each job's shapes begin, and the last one's end."""
+        """Return where each job's shapes begin, and where those of the last job end."""
         return np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
 
 
 def possible_shapes(
     workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None, *, t0: float | None = None
 ) -> Possible:
-    """Return the shapes that the federation can hold, and its power from t0 on; jobs that it refuses are errors."""
+    """Return the shapes that fit on the federation, and under its power caps from t0 on; a refused job is an error."""
     table, row_of_job = caps_table(workload, federation, caps)
     each, owner, which = every_shape(workload, federation)
     row_of = row_of_job[owner]
@@ -71,6 +71,6 @@ def possible_shapes(
     fits &= ~are_hungry(each, federation, float(workload.submit.min()) if t0 is None else t0)
     if federation.binds_by_labels:
         fits[list(refusals(each, federation))] = False
-    fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # a present one is for whoever packs it to refuse
+    fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # a present shape that does not fit is refused by `pack`
     kept = np.flatnonzero(fits)
     return Possible(each.take(kept), owner[kept], which[kept], table, row_of[kept])

@@ -1,6 +1,6 @@
-"""What is known of a problem at a moment: plans are chosen on that, and the problem as it is tells what came [48].
+"""The problem as it is known at a time: plans are chosen on that; the true problem decides what happens [48].
 
-This is the one place that makes the known problem of the true one.
+Only this module derives the known problem from the true one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def jobs_as_known(workload: Workload, time: float) -> Workload:
-    """Return the jobs as they are known at a time: nobody knows a cancellation, or a hold, that is to come [44, 73]."""
+    """Return the jobs as they are known at a time: without cancellations and holds that are to come [44, 73]."""
     leaving, held = until(workload, time), begun_by(workload, time)
     if leaving is workload.cancel_at and held is workload.held:
         return workload
@@ -32,7 +32,7 @@ def jobs_as_known(workload: Workload, time: float) -> Workload:
 
 
 def foreseen(problem: Problem, time: float) -> Problem:
-    """Return the problem as it is known at a time from which it is planned; itself where all of it is known."""
+    """Return the problem as it is known at the time of planning; itself if all of it is known."""
     if problem.extras is None or not problem.extras.calendar.begin.size:
         return problem
     extras = _foreseen(problem.extras, problem, time)
@@ -40,7 +40,7 @@ def foreseen(problem: Problem, time: float) -> Problem:
 
 
 def _foreseen(extras: Extras, problem: Problem, time: float) -> Extras | None:
-    # Closures that are known, each until the end that is known; None where these are all of them, as they are.
+    # The known closures, each until its known end; None if that is all of them, unchanged.
     closures = Closures(*(getattr(extras.calendar, name) for name in Closures._fields))
     known = (closures.known_from <= time) & (closures.end > time)
     if known.all() and (closures.planned_end == closures.end).all():
@@ -51,10 +51,10 @@ def _foreseen(extras: Extras, problem: Problem, time: float) -> Extras | None:
 
 
 def may_miss(problem: Problem) -> bool:
-    """Return whether jobs may have no end.
+    """Return whether some jobs may never finish.
 
-    Nodes stay closed for good, or are taken from jobs that are then killed; jobs may miss their reservation, or be
-    cancelled, or find no room under a cap.
+    Nodes may stay closed for good; downtimes may kill jobs; jobs may miss their reservation, be cancelled, or find no
+    room under a power cap.
     """
     if problem.extras is None:
         return False

@@ -1,4 +1,4 @@
-"""Kinds of jobs under limits: those that take as much of the same counters, and so wait and may start together [43]."""
+"""Kinds of jobs under limits: jobs that take the same of the same counters, so that all or none may start [43]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _seen(values: Ints) -> Ints:
 
 
 def limits_of(counters: Counters, tasks: Ints) -> Limits:
-    """Return limits as a run takes them; of no size where there are none."""
+    """Return the limits' arrays for a run; empty if there are none."""
     if not counters.amount.size:
         return no_limits()
     jobs = tasks.size
@@ -55,13 +55,13 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits:
 
 
 def no_limits() -> Limits:
-    """Return that nobody is under a limit."""
+    """Return the empty limits."""
     none = _seen(np.zeros(0, dtype=np.int64))
     return Limits(*(none for _ in Limits._fields))._replace(of_node=_seen(np.zeros((0, 0), dtype=np.int64)))
 
 
 def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:
-    """Return of which jobs limits count as many nodes as they are placed on; of no size where of none."""
+    """Return which jobs have limits that count the nodes they are placed on; empty if no limit does."""
     if not limits.row.size:
         return np.zeros(0, dtype=np.bool_)
     up = np.append(np.logical_or.reduceat(limits.row >= 0, limits.first[:-1]), False)
@@ -69,12 +69,12 @@ def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:
 
 
 def _within(many: Ints) -> Ints:
-    """Return 0, 1, ... of each of these numbers, one after the other."""
+    """Return 0, 1, ..., m − 1 for each of these numbers m, one after the other."""
     return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
 
 
 def _kinds(counters: Counters, order: Ints, begin: Ints) -> Ints:
-    """Return the kind of each job, -1 of those that no limit binds: equal where counters and what it takes are."""
+    """Return the kind of each job, -1 if no limit binds it: equal for jobs that take the same of the same counters."""
     taken = np.diff(begin)
     kind = np.zeros(taken.size, dtype=np.int64)
     for nth in range(int(taken.max())):

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
-    """Return the caps as whole numbers; an error says what is wrong with them."""
+    """Return the caps as integers; raise an error if something is wrong with them."""
     table = np.asarray(caps)
     if table.shape != (jobs, groups):
         raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
     if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
         raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
-    return np.minimum(table, MOST_NODES).astype(np.int64)  # of any type of whole numbers: none wraps around
+    return np.minimum(table, MOST_NODES).astype(np.int64)  # the minimum comes first, so that no integer type overflows
 
 
 def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:

@@ -1,4 +1,4 @@
-"""Caps on power as the engine takes them [70]."""
+"""Power caps as arrays for the engine [70]."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
 
 
 def no_ceilings() -> Ceilings:
-    """Return that there are no caps."""
+    """Return the empty ceilings, for no caps."""
     whole, real = _fixed(np.zeros(0), np.int64), _fixed(np.zeros(0), np.float64)
     table = _fixed(np.zeros((0, 0)), np.int64)
     return Ceilings(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
@@ -64,7 +64,7 @@ def ceilings_of(workload: Workload, federation: Federation, reading: Reading, t0
 
 
 def of_jobs(ceilings: Ceilings, jobs: Ints, t0: float) -> Ceilings:
-    """Return the caps as some of the jobs see them from another t0 on."""
+    """Return the caps for some of the jobs, from another t0 on."""
     if not ceilings.period.size:
         return ceilings
     parts = [slice(*ends) for ends in zip(ceilings.first[:-1], ceilings.first[1:], strict=True)]
@@ -104,7 +104,7 @@ def _refuse_out_of_reach(cap: PowerCap, t0: float) -> None:
 
 
 def refuse_hungry(workload: Workload, federation: Federation, t0: float) -> None:
-    """Refuse whoever takes more than a cap of all nodes ever leaves from t0 on."""
+    """Refuse a job that takes more than a cap on all nodes ever leaves from t0 on."""
     least, most = _taken_and_left(workload, federation, t0)
     if (hungry := np.flatnonzero(least > most)).size:
         row = int(hungry[0])
@@ -116,13 +116,13 @@ def refuse_hungry(workload: Workload, federation: Federation, t0: float) -> None
 
 
 def are_hungry(workload: Workload, federation: Federation, t0: float) -> NDArray[np.bool_]:
-    """Return who takes more than a cap of all nodes ever leaves from t0 on."""
+    """Return which jobs take more than a cap on all nodes ever leaves from t0 on."""
     least, most = _taken_and_left(workload, federation, t0)
     return np.asarray(least > most)
 
 
 def _taken_and_left(workload: Workload, federation: Federation, t0: float) -> tuple[Floats, float]:
-    # What each takes on the nodes where that is least, and the most that a cap of all nodes leaves from t0 on.
+    # What each job takes on the nodes where that is least, and the most that a cap on all nodes leaves from t0 on.
     most = np.inf
     for cap in caps_of(federation):
         if cap.covers.all():

@@ -1,4 +1,4 @@
-"""From nouns to arrays: the Problem, the table of caps, and the State that a run works in."""
+"""From a workload and a federation to the Problem: the read-only arrays that a run works on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.model.time.downtimes import Closures
 
-# By `Kind` and `End` (model/dependencies.py), in the engine's words.
+# The engine's codes, indexed by `Kind` and `End` (model/constraints/dependencies.py).
 AWAITS = np.array([Awaits.START, Awaits.END, Awaits.END_WELL, Awaits.END_BADLY, Awaits.END])
 ENDS = np.array([Awaits.END_WELL, Awaits.END_BADLY, Awaits.NOTHING])
 
@@ -71,7 +71,7 @@ def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:
 
 
 def _home_clusters(workload: Workload, federation: Federation) -> Ints:
-    # Sites that are no clusters of this federation do no harm until a rule asks for them.
+    # Sites without a cluster in this federation are allowed until a rule needs them.
     try:
         return clusters_of_sites(workload, federation)
     except UnknownNameError:
@@ -88,7 +88,7 @@ def pack(
     t0: float | None = None,
     running: Sequence[int] = (),
 ) -> Problem:
-    """Return the arrays of the problem: these jobs on this federation, read in this way."""
+    """Return the Problem of these jobs on this federation, under this reading."""
     groups = as_weighed(federation).groups
     refuse_strange_gears(workload, groups)
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
@@ -106,12 +106,12 @@ def pack(
     waiting = np.ones(len(workload), dtype=np.bool_)
     edges = None if workload.after is None and workload.feedback is None else edges_of(workload)
     if edges is not None:
-        in_order(workload, edges)  # refuses circles
+        in_order(workload, edges)  # refuses cycles
         waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation, t0))] = False
     waiting[list(running)] = False
 
     submit = np.array(workload.submit)
-    submit[followers_of(workload)[0]] = np.inf  # nobody submits them before another's end
+    submit[followers_of(workload)[0]] = np.inf  # they are submitted after another's end
     submit[list(running)] = workload.submit[list(running)]
     arrival = by_arrival[waiting[by_arrival]]
     arrival = arrival[np.argsort(submit[arrival], kind="stable")]
@@ -314,7 +314,7 @@ def _calendar(federation: Federation, t0: float) -> Calendar:
 
 
 def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
-    """Return closures, none of which ends by t0, as a run from t0 on takes them; `nodes` are those of every group."""
+    """Return the calendar of closures that end after t0, for a run from t0 on; `nodes` are those of every group."""
     begins, ends = closures.begin, closures.end
     number = np.arange(begins.size)
     ending = number[np.isfinite(ends)]
@@ -348,10 +348,9 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 
 
 def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
-    """Return the extras of some of a problem's jobs, all of which are eligible and in no reservation, or run, at t0.
+    """Return the extras of some of a problem's jobs; at t0 each is eligible and in no reservation, or runs.
 
-    A plan of those does not see whom downtimes take nodes from, nor limits, nor who is cancelled or held: that is seen
-    as it comes.
+    A plan of these jobs ignores lost runs, limits, cancellations and holds; they are dealt with as they occur.
     """
     if problem.extras is None:
         return None
@@ -397,14 +396,14 @@ def measured_of(problem: Problem) -> Measured:
 
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
-    """Return all that a problem is made of, arrays and numbers, whatever they lie in."""
+    """Return all arrays and numbers of a problem, including those within its groups and extras."""
     extras = () if problem.extras is None else problem.extras
     within = (array for part in extras for array in (part if isinstance(part, tuple) else (part,)))
     return (*problem, *problem.groups, *within)
 
 
 def frozen(problem: Problem) -> Problem:
-    """Return the problem, none of whose arrays can be written: the kernels know one type."""
+    """Return the problem with read-only arrays: the kernels are compiled for that type."""
     for array in parts_of(problem):
         if isinstance(array, np.ndarray):
             array.setflags(write=False)

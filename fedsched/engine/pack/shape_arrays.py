@@ -1,7 +1,7 @@
-"""Shapes: the tasks, run times and requests, and gears, of which a plan gives each job one [49, 77].
+"""Shapes: alternative tasks, run times, requested times and gears of jobs; a plan gives each job one shape [49, 77].
 
-The columns of a problem whose plans choose are views of arrays that are written before a plan runs. Every function
-takes the shapes first. Where a problem has none it is compiled to nothing.
+If plans choose, the columns of the problem are views of arrays that are written before a plan runs. Every compiled
+function takes the shapes first, and is compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ RULES = 2  # numbers behind order and caps in a row: dispatch, placement
 
 @by_reference
 class Shapes(NamedTuple):
-    """The shapes of every job, its present one first, and the columns of the job as a plan chooses."""
+    """The shapes of every job, its present one first, and (`own_`) the columns of the jobs that plans write."""
 
-    first: Ints  # where each job's begin, and the last one's end
+    first: Ints  # where each job's shapes begin, and where those of the last job end
     tasks: Ints
     runtime: Floats
     estimate: Floats
-    on_nodes: Ints  # the tasks on its nodes, where what jobs send counts these (engine/standing.py); else of no size
-    sigma: Floats  # what of each computes, and
-    watts: Floats  # shape x group: what its nodes draw; where no shape has a gear or share of its own both of no size
-    need: Ints  # shape x group: what its nodes take of caps on power; of no size where that is alike, or there are none
+    on_nodes: Ints  # total tasks, if communication counts them (placement/tasks_per_node.py); else empty
+    sigma: Floats  # compute share; like `watts`, empty if no shape has a gear or share of its own
+    watts: Floats  # shape x group: what its nodes draw
+    need: Ints  # shape x group: what its nodes take of power caps; empty if shapes do not differ, or without caps
     choosers: Ints  # the jobs that have several
     own_tasks: Ints
     own_runtime: Floats
@@ -46,7 +46,7 @@ class Shapes(NamedTuple):
 
 
 def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
-    """Return a problem with columns of its own that plans may write, and the shapes that write them."""
+    """Return the problem with new columns that plans may write, and the shapes that write them."""
     tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
     on_nodes, standing = np.zeros(0, dtype=np.int64), standing_of(problem)
     if shapes.on_nodes.size and standing is not None:
@@ -70,7 +70,7 @@ def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
 
 
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
-    """Give every job the shape that these choices say: as `shape_all`, from outside."""
+    """Give every job its chosen shape: `shape_all` for callers in Python."""
     at = shapes.first[:-1] + choices
     for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts", "need"):
         if (values := getattr(shapes, name)).size:
@@ -78,7 +78,7 @@ def write_shapes(shapes: Shapes, choices: Ints) -> None:
 
 
 def seen(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column as kernels read it, whoever else may write it."""
+    """Return a read-only view of a column, as kernels take it; the column itself may be written."""
     view = column.view()
     view.setflags(write=False)
     return view
@@ -86,7 +86,7 @@ def seen(column: NDArray[Any]) -> NDArray[Any]:
 
 @inlined
 def jobs_of(shapes: Shapes | None, length: int, groups: int) -> int:
-    """Return how many jobs a row of this length has."""
+    """Return how many jobs a plan's row of this length has."""
     if shapes is None:
         return (length - RULES) // (1 + groups)
     return (length - RULES) // (2 + groups)
@@ -94,7 +94,7 @@ def jobs_of(shapes: Shapes | None, length: int, groups: int) -> int:
 
 @inlined
 def choices_begin(jobs: int, groups: int) -> int:
-    """Return where in a row the choices stand: behind order, caps and rules."""
+    """Return where the choices of shapes begin in a plan's row: behind order, caps and rules."""
     return jobs * (1 + groups) + RULES
 
 
@@ -137,7 +137,7 @@ def shape_all(shapes: Shapes | None, groups: int, row: Ints) -> None:
 
 @inlined
 def inherit_shape(shapes: Shapes | None, groups: int, parent: Ints, child: Ints, j: int) -> None:
-    """Give one job of a plan the shape that it has in another."""
+    """Give one job of the plan `child` the shape that it has in `parent`."""
     if shapes is None:
         return
     at = choices_begin(shapes.first.size - 1, groups) + j

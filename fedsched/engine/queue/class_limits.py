@@ -62,7 +62,7 @@ def _measure_room(problem: Problem, plan: Plan, state: State, tables: Tables, s:
 def measure(problem: Problem, plan: Plan, state: State, tables: Tables, window: float) -> None:
     """Compute the rooms of the sets, and the limits of their classes, which are in ascending order of tasks.
 
-    The limit of a class assumes the fastest free nodes, as many as its smallest job needs: no job starts on faster ones.
+    A class's limit assumes the fastest free nodes, as many as its smallest job needs: no job starts on faster ones.
     """
     groups, free, limited = problem.groups, state.free, state.scratch.limited
     for g in range(limited.size):

@@ -118,8 +118,8 @@ def _find_buckets(problem: Problem, plan: Plan, order: Ints, most: int, bucket: 
 def begin_ungrouped(plan: Plan, state: State) -> None:
     """Begin a run, or another plan, with an ungrouped queue; set how many failed placements it takes to group it.
 
-    Only a long queue of a fixed order may be grouped, unless its jobs choose their shapes or many may be parked together
-    (parked_jobs.py). Scans count the failed placements down.
+    Only a long queue of a fixed order may be grouped, unless its jobs choose their shapes, or many may be parked
+    together (parked_jobs.py). Scans count the failed placements down.
     """
     number = state.classes.number
     number[ClassNumber.CLASSES] = 0

@@ -1,4 +1,4 @@
 """Runs of the event loop: one that can be paused and inspected, and batches of plans on several threads.
 
-Problems and plans come in. Schedules and metric rows go out.
+In come problems and plans. Out go schedules and metric rows.
 """

@@ -1,4 +1,4 @@
-"""The batch entry's face: the metric rows of many candidates of one problem, on one thread or several."""
+"""Evaluation of many candidates of one problem at once, on one thread or several."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Problem, State
     from fedsched.engine.rules import Needs
 
-SLICE = 20_000  # job placements between two looks at Ctrl-C: some ten milliseconds
+SLICE = 20_000  # job placements between two looks at Ctrl-C: about ten milliseconds
 
 
 class Evaluator:
-    """Evaluates candidates of one problem; keeps a workspace per thread and rule: a call allocates only its rows."""
+    """Evaluates candidates of one problem; keeps a workspace per thread and rule, so a call allocates only its rows."""
 
     def __init__(self, problem: Problem, *, threads: int = 1, users: bool = False) -> None:
         if problem.running.size > 0:
@@ -73,7 +73,7 @@ class Evaluator:
         dispatch: ArrayLike = Dispatch.GREEDY,
         placement: ArrayLike = 0,
     ) -> Floats:
-        """Return one metric row a candidate.
+        """Return one metric row per candidate.
 
         Parameters
         ----------
@@ -108,13 +108,13 @@ class Evaluator:
 
 
 def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, threads: int) -> None:
-    """Call work(thread, first, last) over all plans: a stretch a thread, in slices that let Ctrl-C in."""
+    """Call work(thread, first, last) over all plans: a part per thread, in slices between which Ctrl-C works."""
     threads = threads if plans >= 2 * threads else 1
     edges = np.linspace(0, plans, threads + 1).astype(int).tolist()
     step = plans_in_a_slice(jobs)
 
     def stretch(thread: int) -> None:
-        with np.errstate(all="ignore"):  # random numbers overflow on purpose, of which only uncompiled numpy warns
+        with np.errstate(all="ignore"):  # random numbers overflow on purpose; only uncompiled numpy warns
             for first in range(edges[thread], edges[thread + 1], step):
                 work(thread, first, min(first + step, edges[thread + 1]))
 
@@ -126,7 +126,7 @@ def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, t
 
 
 def plans_in_a_slice(jobs: int) -> int:
-    """Return how many plans of so many jobs a kernel evaluates before it lets Python look at Ctrl-C."""
+    """Return how many plans of so many jobs a kernel evaluates before Python looks at Ctrl-C."""
     return max(1, SLICE // max(jobs, 1))
 
 

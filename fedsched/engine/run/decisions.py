@@ -1,7 +1,7 @@
-"""Decisions: in place of a dispatch pass somebody outside chooses, one job after the other [32, 33].
+"""Decisions: instead of a dispatch pass, an agent outside the engine chooses one job after the other [32, 33].
 
-These are steps, which whoever drives the runs puts together: `next_pass` goes to the next instant, `look` says whether
-a decision is to be asked there, `decide` carries out the answer, `end_pass` goes without one.
+The caller combines these steps: `next_pass` goes to the next instant, `look` says whether a decision is needed there,
+`decide` carries out the answer, `end_pass` goes on without one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOBODY = constant(-1)  # in a place where no job waits; as an answer: none
 
 @inlined
 def next_pass(problem: Problem, plan: Plan, state: State) -> int:
-    """Go to the next instant (event, in the sequential reading), whose pass is due then; return a Status."""
+    """Go to the next instant (event, in the sequential reading), at which a pass is then due; return a Status."""
     counter = state.counter
     if counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:
         return Status.DONE
@@ -50,7 +50,7 @@ def next_pass(problem: Problem, plan: Plan, state: State) -> int:
 def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8]) -> bool:
     """Note the first waiting jobs in queue order, and which of them could start now; return whether any could.
 
-    Where all that wait are larger than what is free nothing is noted: nobody will be asked.
+    If all waiting jobs are larger than what is free, nothing is noted, as no decision is needed.
     """
     queue, free = state.queue, state.counter[Counter.FREE]
     if queue.tasks[1] > free:
@@ -72,7 +72,7 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
 
 @inlined
 def leave_places(waiting: Ints, fits: NDArray[np.int8], first: int) -> None:
-    """Note that nobody waits in the places from this one on; behind an empty place all are empty already."""
+    """Mark the places from this one on as empty; behind an empty place all are empty already."""
     for i in range(first, waiting.size):
         if waiting[i] == NOBODY:
             break
@@ -82,24 +82,25 @@ def leave_places(waiting: Ints, fits: NDArray[np.int8], first: int) -> None:
 
 @inlined
 def end_pass(problem: Problem, state: State) -> None:
-    """Let the time go on."""
+    """End the pass, so that time goes on."""
     state.counter[Counter.PASS_DUE] = 0
     update_rates(problem, state)
 
 
 @inlined
 def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8], answer: int) -> None:
-    """Start the job in the place that was chosen if it fits, else end the pass; where no time is left, start the first.
+    """Start the job in the chosen place if it fits; else end the pass.
 
-    `waiting` and `fits` are what `look` has noted; nothing has changed since.
+    If no job runs and no event is to come, the first job starts instead. `waiting` and `fits` are what `look` has
+    noted; nothing has changed since.
     """
     j = NOBODY
     if 0 <= answer < waiting.size and fits[answer] == 1:
         j = waiting[answer]
     elif state.counter[Counter.RUNNING] == 0 and next_time(problem, state) == np.inf:
-        j = waiting[0]  # which fits, for all is free
+        j = waiting[0]  # it fits, as all nodes are free
     if j < 0:
         end_pass(problem, state)
     else:
-        fits_now(problem, plan, state, j)  # it does, and its nodes are chosen
+        fits_now(problem, plan, state, j)  # it fits; this chooses its nodes
         start_apart(problem, plan, state, j)

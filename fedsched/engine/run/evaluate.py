@@ -1,7 +1,7 @@
 """The evaluation of plans, one after the other: what users, searches, benchmarks and tests run.
 
-A plan is one row of whole numbers, `order (n) | caps (n × groups) | dispatch | placement`, and, where plans choose the
-jobs' shapes, `| choices (n)`: selecting or copying a plan is copying a row.
+A plan is one row of integers, `order (n) | caps (n × groups) | dispatch | placement`, and, if plans choose the jobs'
+shapes, `| choices (n)`. So selecting or copying a plan is copying a row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the parts of a row lie."""
+    """Where the parts of a plan's row are."""
 
     jobs: int
     groups: int
@@ -46,7 +46,7 @@ class Layout:
 
     @property
     def keys_length(self) -> int:
-        """Return how many numbers a genome of keys has: one a job, one a job and group."""
+        """Return how many numbers a genome of keys has: one per job, and one per job and group."""
         return self.jobs * (1 + self.groups)
 
     def orders(self, rows: Ints) -> Ints:
@@ -62,7 +62,7 @@ class Layout:
         return rows[:, self._unshaped - RULES : self._unshaped]
 
     def choices(self, rows: Ints) -> Ints:
-        """Return which shape the jobs of some rows have, as a view; 0 = their present one."""
+        """Return which shapes the jobs of some rows have, as a view; 0 = the present one."""
         return rows[:, self._unshaped :]
 
     def pack(self, orders: Ints, caps: Ints, rules: Ints, choices: Ints | None = None) -> Ints:
@@ -84,19 +84,19 @@ def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, i
 class Common(NamedTuple):
     """What the plans of a problem have in common."""
 
-    shared: Plan  # all of a Plan that no row says
+    shared: Plan  # gives what rows do not contain
     running: RunningJobs  # aligned with `Problem.running`
     measured: Measured
-    missing: Floats  # by how much a job without an end makes each metric worse; of no size where all have one
-    missed: int  # so many have none anyway
-    shapes: Shapes | None = None  # where rows choose them
+    missing: Floats  # what each job that never finishes adds to each metric; empty if all jobs finish
+    missed: int  # so many jobs never finish under any plan
+    shapes: Shapes | None = None  # if rows choose them
 
 
 NO_JOB_IS_MISSING = np.zeros(0)
 
 
 def nothing_runs(groups: int) -> RunningJobs:
-    """Return that no job runs at t0, on so many groups."""
+    """Return the empty set of running jobs, for so many groups."""
     none, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
     return RunningJobs(0.0, rows, none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
 
@@ -139,7 +139,7 @@ def _restore(problem: Problem, running: RunningJobs, state: State) -> None:
 
 @inlined
 def _without_end(problem: Problem, state: State) -> int:
-    # The jobs that were killed, or that nodes which stay closed leave no room.
+    # How many jobs never finish: they were killed, or found no room as nodes stay closed.
     missed = 0
     for j in problem.arrival:
         if np.isnan(state.finish[j]):
@@ -152,9 +152,9 @@ def _without_end(problem: Problem, state: State) -> int:
 
 @part
 def put_behind(problem: Problem, common: Common, state: State, status: int, metrics: Floats) -> int:
-    """Let a plan in which more jobs have no end rank behind all in which fewer have none [48]; return its Status."""
+    """Make a plan rank behind all plans in which more jobs finish [48]; return its Status."""
     if status == Status.STUCK and state.counter[Counter.RUNNING] > 0:
-        return status  # a job runs without end
+        return status  # a job runs forever
     if status == Status.STUCK:
         metrics[Column.LOSS_OF_CAPACITY] = lost_share(state.extras, problem.t0, problem.nodes)
     more = _without_end(problem, state) - common.missed
@@ -205,7 +205,7 @@ def evaluate_rows(
     first: int,
     last: int,
 ) -> int:
-    """Fill the metric rows of rows first..last; return the first row that no simulation could end, or -1."""
+    """Fill the metric rows of plans first .. last − 1; return the first plan that cannot be simulated, or -1."""
     for c in range(first, last):
         if evaluate_row(problem, common, rows[c], state, user_sums, metrics[c]) != Status.DONE:
             return c

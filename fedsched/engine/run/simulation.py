@@ -1,4 +1,4 @@
-"""Simulation: one run of the event loop that can be advanced, looked at, stopped and resumed."""
+"""Simulation: one run of the event loop that can be advanced, inspected, stopped and resumed."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
-OF_STATE = [name for name in RunningJobs._fields if name in State._fields]  # what a running job has in a State, and
-OF_RATES = [name for name in RunningJobs._fields if name in Rates._fields]  # in its rates
+OF_STATE = [name for name in RunningJobs._fields if name in State._fields]  # fields of running jobs in a State
+OF_RATES = [name for name in RunningJobs._fields if name in Rates._fields]  # and in its rates
 SLICE_SECONDS = 0.05  # how long the compiled loop runs between two looks at Ctrl-C and progress
 
 
 def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
-    """Let these rows of a state run already, before it begins."""
+    """Set these rows of a state to run already, before it begins."""
     for name in OF_STATE:
         getattr(state, name)[rows] = getattr(running, name)
     for name in OF_RATES:
@@ -69,7 +69,7 @@ def running_in(state: State) -> RunningJobs:
 
 
 def joined_in(problem: Problem, state: State) -> Ints:
-    """Return the jobs that have joined the queue in a state, in the order in which they did."""
+    """Return the jobs that have joined the queue in a state, in order of joining."""
     if state.extras is None or not state.extras.waiting.open.size:
         return problem.arrival[: int(state.counter[Counter.ARRIVED])]
     waiting = state.extras.waiting
@@ -77,7 +77,7 @@ def joined_in(problem: Problem, state: State) -> Ints:
 
 
 def submits_in(problem: Problem, state: State) -> Floats:
-    """Return when jobs were submitted, those that follow others too if they have been [45]."""
+    """Return the submit of each job; of a job that follows another, the actual one if it has been submitted [45]."""
     if state.extras is None or not state.extras.waiting.open.size:
         return problem.submit
     return state.extras.waiting.submitted
@@ -102,7 +102,7 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
 
 
 def of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
-    """Return which of these jobs are on nodes (jobs × groups) that do not hold just their tasks."""
+    """Return which of these jobs have nodes (`counts`: jobs × groups) that do not match their tasks."""
     held = (counts * together_on(jobs, federation)).sum(axis=1)
     wanted = counted_tasks(jobs)
     return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
@@ -111,22 +111,22 @@ def of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints
 def start_of(
     noun: str, t0: float | None, running: RunningJobs | None, workload: Workload, federation: Federation
 ) -> float | None:
-    """Return the time's origin, that of the running jobs where there are any; None for the earliest submit."""
+    """Return the begin of the schedule: the time of the running jobs if given, else `t0`; None: the first submit."""
     t0 = origin(noun, t0)
     if running is None:
         return t0
     refuse_strangers(noun, running, workload, federation)
     if t0 is not None and t0 != running.time:
-        # Until a later one, jobs would end and others go on faster, of which nothing is known here.
+        # Before a later t0, running jobs could end and others run faster, which is not known here.
         raise ValueError(f"{noun}: t0={t0!r} is not the running jobs' time, {running.time!r}; leave it out.")
     return running.time
 
 
 class Planner(Protocol):
-    """Whoever makes new plans while a run goes on."""
+    """Makes new plans while a run goes on."""
 
     def replan(self, run: Simulation) -> None:
-        """Look at the run, whose pass of this instant is due, and let it `follow` another plan, or do nothing."""
+        """Look at the run before its pass of this instant, and let it `follow` another plan, or do nothing."""
         ...
 
 
@@ -158,12 +158,12 @@ class Simulation:
             set_running(self.state, running.rows, running)
         begin(problem, self.plan, self.state)
         self.planner: Planner | None = None
-        self._own_row = self.plan.cap_row  # of each job, the row of caps that no plan narrows
+        self._own_row = self.plan.cap_row  # each job's row of caps without those of a planner
         self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
-        self._over = False  # where closures keep jobs from ever starting, all else has happened
-        self._all_started = 0  # so many of the first to arrive have started
-        self._all_stay = not takes_nodes(federation) and workload.held is None  # whoever has started has
+        self._over = False  # True: nothing more can happen, but closures or power caps keep jobs from ever starting
+        self._all_started = 0  # so many of the first arrivals have started
+        self._all_stay = not takes_nodes(federation) and workload.held is None  # no started job is queued again
         self._slice = 64
 
     @property
@@ -215,14 +215,14 @@ class Simulation:
     # ---- new plans on the way -----------------------------------------------------------------------------------
 
     def consult(self, planner: Planner, *, jobs: int) -> None:
-        """Ask a planner before every pass that may start something; its plans bind at most so many jobs by caps."""
+        """Ask a planner before every pass that may start something; its plans give caps to at most so many jobs."""
         room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
         self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps, room]), cap_row=self._own_row.copy())
         self.planner = planner
         self.state.counter[Counter.ASKS] = 1
 
     def queued(self) -> Ints:
-        """Return the jobs that wait in everybody's queue now, in the order of their arrival."""
+        """Return the jobs that wait in the general queue now, not in a reservation's, in the order of their arrival."""
         arrived = self.joined()[self._all_started :]
         waits = np.isnan(self.state.start[arrived])
         if self.problem.extras is not None and (of_job := self.problem.extras.reserved.of_job).size:
@@ -233,11 +233,11 @@ class Simulation:
         return arrived[places]
 
     def joined(self) -> Ints:
-        """Return the jobs that have joined the queue, in the order in which they did."""
+        """Return the jobs that have joined the queue, in order of joining."""
         return joined_in(self.problem, self.state)
 
     def submits(self, jobs: Ints) -> Floats:
-        """Return when these jobs were submitted, those that follow others too if they have been [45]."""
+        """Return the submits of these jobs; of jobs that follow others, the actual ones if they were submitted [45]."""
         return submits_in(self.problem, self.state)[jobs]
 
     def in_queue_order(self, jobs: Ints) -> Ints:
@@ -245,12 +245,12 @@ class Simulation:
         return jobs[np.argsort(self.state.queue.position[jobs])]
 
     def limits(self, jobs: Ints) -> Ints:
-        """Return the nodes of every group that these jobs may use, jobs × groups, whatever a plan says."""
+        """Return the nodes of every group that these jobs may use, jobs × groups, without a planner's caps."""
         most = most_of_groups(self.problem, jobs, self.problem.tasks[jobs])
         return np.minimum(self.plan.caps[self._own_row[jobs]], most)
 
     def unplanned(self) -> Plan:
-        """Return the plan at hand with the caps that every job has whatever a planner says."""
+        """Return the current plan without a planner's caps."""
         return self.plan._replace(cap_row=self._own_row)
 
     def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
@@ -263,12 +263,12 @@ class Simulation:
         self.line_up(np.concatenate([planned, behind]))
 
     def line_up(self, jobs: Ints) -> None:
-        """Let these queued jobs have their places in the queue in this order."""
+        """Put these queued jobs into this order, within the places that they hold in the queue."""
         requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 
     @property
     def integrals(self) -> Integrals:
-        """Return what has been added up over time until now or, where some jobs wait for good, the last end."""
+        """Return the integrals over time until now; if some jobs can never start, until the last end."""
         found = Integrals(*map(float, integrals(self.problem, self.state)))
         return until_the_last_end(found, self.problem, self.state) if self._over else found
 
@@ -277,7 +277,7 @@ class Simulation:
         return running_in(self.state)
 
     def schedule(self) -> Schedule:
-        """Return what has been started until now, and when it ended or, where all is done, what came of it."""
+        """Return the schedule so far: all starts until now, and the ends by now; of a finished run, all ends."""
         state = self.state
         over = state.finish <= self.time
         notes: tuple[str, ...] = ()
@@ -308,13 +308,13 @@ class Simulation:
         )
 
     def _promises(self) -> Promises | None:
-        """Return since when jobs have their nodes, where these may have to boot."""
+        """Return since when jobs have their nodes, if these may have to boot; else None."""
         if self.state.extras is None or not self.state.extras.powered.promised.size:
             return None
         return Promises(self.state.extras.powered.promised, self.state.heap.sequence)
 
     def _as_submitted(self, lost: LostRuns | None) -> Workload:
-        """Return the jobs in their shapes, with the submits that came out where they depend on the ends of others."""
+        """Return the jobs in their shapes, with the actual submits if these depend on the ends of others."""
         if self.workload.feedback is None or self.state.extras is None:
             return self._in_shapes()
         submit = submits_that_came_out(self.workload, self.state, lost)
@@ -329,7 +329,7 @@ class Simulation:
 
 
 def lost_in(state: State) -> LostRuns | None:
-    """Return the runs that came to nothing until now; None where there were none."""
+    """Return the runs lost until now; None if there are none."""
     if state.extras is None or not (runs := int(state.extras.lost.number[LostNumber.RUNS])):
         return None
     lost = state.extras.lost
@@ -337,7 +337,7 @@ def lost_in(state: State) -> LostRuns | None:
 
 
 def submits_that_came_out(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:
-    """Return when jobs were submitted, as of the state's time, where that depends on the ends of others [45]."""
+    """Return when jobs were submitted, as of the state's time, if that depends on the ends of others [45]."""
     over = np.where(state.finish <= state.clock[Clock.NOW], state.finish, np.nan)
     if lost is not None:
         over[lost.killed] = lost.end[~lost.requeued]
@@ -348,21 +348,21 @@ def submits_that_came_out(workload: Workload, state: State, lost: LostRuns | Non
 
 
 def who_is_gone(state: State) -> NDArray[np.bool_]:
-    """Return who has been cancelled."""
+    """Return which jobs have been cancelled."""
     if state.extras is None or not state.extras.cancelled.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
     return state.extras.cancelled.what == GONE
 
 
 def who_is_held(state: State) -> NDArray[np.bool_]:
-    """Return who was in the queue and is held now."""
+    """Return which jobs were in the queue and are held now."""
     if state.extras is None or not state.extras.held.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
     return state.extras.held.what == AWAY
 
 
 def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Integrals:
-    """Return what has been added up until the last end of a run in which some jobs wait for good."""
+    """Return the integrals until the last end, for a run in which some jobs can never start."""
     if state.extras is None:
         return found
     last, lost = state.extras.closed.last_end.tolist()
@@ -371,7 +371,7 @@ def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Inte
 
 
 def no_room(finished: int, jobs: int, *, left: Ints | None = None) -> str:
-    """Return that so many of the jobs have finished, and that the others never start: `left` by a cap [40, 70]."""
+    """Return a note: so many jobs have finished, the others never start, `left` because of a power cap [40, 70]."""
     if left is not None:
         done = f"{finished} of {counted(jobs, 'job')} finished"
         return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"
@@ -392,7 +392,7 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
         )
     placement = Placement(plan.placement).name.lower()
     if plan.placement == Placement.HOME and problem.origin[row] < 0:
-        clusters_of_sites(workload, federation)  # says so, where it is the site's name that no cluster has
+        clusters_of_sites(workload, federation)  # raises an error if no cluster has the site's name
         raise InfeasibleError(f"{job} has no origin, which placement='home' needs; give one or place it otherwise.")
     if usable.sum() < tasks:
         raise InfeasibleError(
