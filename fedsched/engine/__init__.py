@@ -1,1 +1,1 @@
-"""The federation's event loop, compiled, with the faces that pack problems and evaluate plans."""
+"""The federation's compiled event loop, and the modules that pack problems into arrays and evaluate plans."""

@@ -11,7 +11,7 @@ class Counter(IntEnum):
     ARRIVED = 0  # entries of `arrival` already queued
     STARTED = 1
     FINISHED = 2
-    RUNNING = 3  # entries of the heap
+    RUNNING = 3  # entries of the heap of running jobs
     ENDS = 4  # entries of the planned ends
     SPANNING = 5
     SPANNING_FIXED = 6  # of those, the ones with a settled rate (static reading)
@@ -61,14 +61,14 @@ class LostNumber(IntEnum):
 class WaitingNumber(IntEnum):
     """Integers of jobs that wait to become eligible."""
 
-    TIMERS = 0  # entries of the heap
+    TIMERS = 0  # entries of the timer
     JOINED = 1
 
 
 class ClosedNumber(IntEnum):
     """Integers of the calendar of closures."""
 
-    CHANGED = 0  # changes that have happened
+    CHANGED = 0  # changes (closings and openings) that have happened
     LEARNED = 1  # closures that are known
     PAST = 2  # lookouts (distinct begins of closures) that are not after now
     PLANNED = 3  # changes before this one are in the profile, or unknown to planners
@@ -89,5 +89,5 @@ class Clock(IntEnum):
     NOW = 0
     SATURATED_SECONDS = 1
     LOST_NODE_SECONDS = 2
-    NEXT_DUE = 3  # earliest reservation of the standing plan
+    NEXT_DUE = 3  # earliest reservation of the kept plan
     SHADOW = 4  # when the head can start at the latest; infinite if nothing is reserved for it

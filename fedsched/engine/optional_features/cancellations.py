@@ -40,7 +40,7 @@ class Cancellations(NamedTuple):
 class Cancelled(NamedTuple):
     """Which jobs have been cancelled, and which cancellation is next; empty if no job may be cancelled."""
 
-    number: Ints  # [0]: the next cancellation, or one of a job that has started
+    number: Ints  # [0]: the next cancellation, or an earlier one of a job that has started
     what: Ints  # job: 0 it is yet to join the queue, 1 it has joined it, 2 it is gone
     busy: Floats  # until when jobs ran, and the node-seconds of capacity lost by then
 

@@ -36,7 +36,7 @@ def come_back(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
 
 @inlined
 def queue_again(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Queue a job that has lost its nodes again; if it is held, when the hold ends."""
+    """Queue a job again after it has lost its nodes; if it is held, when the hold ends."""
     if extras.holds.first.size > 0:
         waiting, now = extra_state.waiting, state.clock[Clock.NOW]
         waiting.moment[j] = holds.since(extras, j, waiting.moment[j], now)

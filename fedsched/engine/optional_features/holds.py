@@ -51,7 +51,10 @@ def open_all(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def since(extras: Extras, j: int, moment: float, time: float) -> float:
-    """Return since when a job is eligible at `time`, given its holds; without these it is so since `moment`."""
+    """Return from when a job is eligible, given its holds; without holds it is eligible from `moment` on.
+
+    Holds that begin after both `moment` and `time` do not count.
+    """
     return _since(extras.holds, j, moment, time) if extras.holds.first.size > 0 else moment
 
 

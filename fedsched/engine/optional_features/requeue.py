@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints) -> None:
     """Put queued jobs at these places of the queue: the first job at the first place, and so on.
 
-    The places are those that these jobs held, in ascending order. Jobs that are not yet submitted keep theirs.
+    The places are those that these jobs held, in ascending order. Jobs that are not yet submitted keep later places.
     """
     begin_ungrouped(plan, state)
     candidate_index.begin(problem, plan, state)

@@ -41,7 +41,7 @@ class Apart(NamedTuple):
     backfill_tasks: Ints
     backfill_shortest: Floats
     classes: Ints  # indexed by ClassNumber: that queue is not grouped
-    durations: Floats  # of no size
+    durations: Floats  # empty
     free: Ints  # group: what the other jobs see, kept meanwhile
     owed: Ints
 

@@ -92,7 +92,7 @@ def _load_from(problem: Problem, state: State, first: int) -> None:
 
 @part
 def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State) -> int:
-    # Breakpoints at planned ends, and at closings and openings until the last of these; `_cover` adds later ones.
+    # Breakpoints at planned ends, and at closings and openings until the last planned end; `_cover` adds later ones.
     profile, beyond, now = state.profile, extra_state.closed.beyond, state.clock[Clock.NOW]
     downtimes.begin_profile(extras, extra_state, state.free, now)
     downtimes.note_what_is_left(extras, extra_state, profile, NOW, now)
@@ -272,7 +272,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
 
 @inlined
 def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
-    """Return the breakpoint from which the job can run, its nodes in `state.scratch.chosen`, or -1."""
+    """Return the first breakpoint from which the job can run, its nodes in `state.scratch.chosen`; or -1."""
     return _first_fit(problem.extras, state.extras, problem, plan, state, j)
 
 

@@ -1,4 +1,4 @@
-"""An index of queued jobs by usable nodes and pools: scans skip jobs that lack free nodes of their own.
+"""An index of queued jobs by usable nodes and pools: scans skip jobs that may not use enough of what is free.
 
 The tree over a queue knows the least tasks of each stretch, but not which jobs may use the free nodes. If partitions
 bind jobs to nodes, or some jobs need licences, a scan would try many that cannot start. Here each row of caps has trees

@@ -1,4 +1,4 @@
-"""Classes of queued jobs: jobs with the same usable groups and pools and, if one backfills, similar numbers of nodes.
+"""Classes of queued jobs: jobs with the same usable groups and pools and, for backfilling, similar numbers of nodes.
 
 A tree over the whole queue knows the least tasks and the shortest duration of each stretch. It does not know that the
 small jobs are not the short ones, or that they may not use the free nodes, or that these are slow: a search may try

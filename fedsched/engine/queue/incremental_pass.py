@@ -40,7 +40,7 @@ def look_at_all(state: State) -> None:
 
 @inlined
 def wait_behind(problem: Problem, plan: Plan, state: State, head: int) -> None:
-    """Set the head that all jobs wait behind, not yet reserved for; note if the next pass may be incremental."""
+    """Set the head that all jobs wait behind, without a reservation; note if the next pass may be incremental."""
     state.counter[Counter.PLANNED_TO] = state.queue.position[head] + 1
     state.counter[Counter.PLAN_HOLDS] = 1 if _will_be_enough(problem, plan, state) else 0
     state.clock[Clock.SHADOW] = NEVER
@@ -69,7 +69,7 @@ def are_awaited(state: State) -> None:
 def are_enough(state: State) -> bool:
     """Return whether a pass may look at new jobs only.
 
-    So it is if nothing has been freed since the last pass, no job joined ahead of the head, and its start is not due.
+    It may if nothing was freed since the last pass, no job joined ahead of the head, and the head's start is not due.
     """
     counter, clock = state.counter, state.clock
     as_before = counter[Counter.PLAN_HOLDS] == 1 and counter[Counter.FREE] == counter[Counter.FREE_BEFORE]

@@ -208,7 +208,7 @@ def _sort(extras: Extras | None, rank: Ints, key: Floats, order: Ints, size: int
 
 @inlined
 def sort(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
-    """Sort a queue as of `now` if it may be out of order; an order by submits rarely is, as jobs join in it."""
+    """Sort a queue as of `now` if it may be out of order; an order by submits rarely is, as jobs join in that order."""
     if order_key == QueueKey.FIXED or (order_key >= QueueKey.SUBMITTED and queue.members[1] == 0):
         return
     reorder(problem, state, queue, order_key, now)
