@@ -194,5 +194,5 @@ def _lose(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
 ) -> None:
     if loses(extras, extra_state, problem, state, j, c):
-        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # unset if it has run from t0 on
         hold_and_requeue.queue_again(extras, extra_state, problem, plan, state, j)
