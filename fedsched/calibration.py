@@ -1,4 +1,4 @@
-"""Task bandwidths calibrated to a share of saturation, which simulations tell."""
+"""Task bandwidths calibrated by simulation to a wanted share of jobs that meet saturation."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def calibrate_bandwidth(
     seed: int = 0,
     rounds: int = 40,
 ) -> Workload:
-    """Return the jobs with communication such that a share of the co-allocated ones meets saturation under FCFS.
+    """Return the jobs with communication, so that the wanted share of co-allocated jobs meets saturation under FCFS.
 
-    The median bandwidth is found by bisection; what came out is the last line of the workload's history.
+    The median bandwidth is found by bisection. The last line of the workload's history reports the share reached.
 
     Parameters
     ----------
     workload, federation
-        The jobs, and a federation whose uplinks are finite.
+        The jobs, and a federation with finite uplinks.
     share
         The wanted share of co-allocated jobs that a saturated uplink slows, between 0 and 1.
     compute_fraction, spread, seed
         As for `communication`.
     rounds
-        Steps of the bisection at most; it ends where no job more or less would bring the share nearer.
+        The most steps of the bisection; it stops earlier if the share is within half a job of the wanted one.
     """
     jobs, federation = nouns_of("calibrate_bandwidth", workload, federation, second="federation")
     if not 0 < share < 1:
@@ -73,7 +73,7 @@ def calibrate_bandwidth(
         middle = math.sqrt(low * high)
         now, half_a_job_now = reached(middle)
         low, high = (low, middle) if now >= share else (middle, high)
-        # The share need not rise evenly with the bandwidth (schedules change too), so the nearest one seen counts.
+        # The share may fall as the bandwidth rises (schedules change too), so the nearest share seen counts.
         if abs(now - share) < abs(best - share):
             best, half_a_job, found = now, half_a_job_now, middle
     said = f"calibrated: {best:.4f} of the co-allocated jobs saturated under FCFS (wanted {share:g})"

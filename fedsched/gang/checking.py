@@ -1,4 +1,4 @@
-"""What breaks the model in a GangSchedule, from the record alone; knows nothing of the kernel that made it."""
+"""Model violations in a GangSchedule, found from its record alone, independently of the kernel that made it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-9
 
 
 def violations(schedule: GangSchedule) -> Iterator[str]:
-    """Yield everything about a gang schedule that breaks the model, a line each."""
+    """Yield every violation of the model by a gang schedule, a line each."""
     yield from _stretches(schedule)
     yield from _lengths(schedule)
     yield from _overlaps(schedule)
@@ -29,7 +29,7 @@ def _name(schedule: GangSchedule, job: np.integer[Any] | int) -> str:
 
 
 def _stretches(schedule: GangSchedule) -> Iterator[str]:
-    """Every task has a processor of its own, on sites that the job may use, not before its submit."""
+    """Check that each task has a processor of its own, on sites that the job may use, not before the job's submit."""
     system, workload = schedule.system, schedule.workload
     ends = np.cumsum(system.processors)
     one_site = system.grid != "multi_site" or system.approach == 1
@@ -49,7 +49,7 @@ def _stretches(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _lengths(schedule: GangSchedule) -> Iterator[str]:
-    """What has completed has run for its service, at its slowest processor, once; the rest has no finish."""
+    """Check that a completed job ran once for its service time at its slowest processor; other jobs have no finish."""
     system, workload = schedule.system, schedule.workload
     clocks = np.full(system.total, system.reference_clock) if system.clocks is None else np.array(system.clocks)
     ends = np.cumsum(system.processors)
@@ -84,7 +84,7 @@ def _lengths(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _overlaps(schedule: GangSchedule) -> Iterator[str]:
-    """One task a processor at any time."""
+    """Check that a processor runs one task at a time."""
     stretch = np.repeat(np.arange(schedule.segment_job.size), np.diff(schedule.segment_first))
     where = schedule.segment_processor
     order = np.lexsort((schedule.segment_end[stretch], schedule.segment_start[stretch], where))
@@ -98,9 +98,9 @@ def _overlaps(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _stops(schedule: GangSchedule) -> Iterator[str]:
-    """Only gangs are stopped, and only where a local job starts on one of their processors at that instant.
+    """Check that only gangs are preempted, and only if a local job starts on one of their processors at that instant.
 
-    No processor may then be idle that the local job should have taken: of the gang's site, or of the whole system.
+    At that instant no processor may be idle that the local job should take instead: on the gang's site, or anywhere.
     """
     done = schedule.segment_end == schedule.finish[schedule.segment_job]
     going_on = schedule.segment_end == schedule.end
@@ -124,10 +124,10 @@ def _stops(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _idle_at(schedule: GangSchedule, stopped: NDArray[np.int64]) -> dict[int, int]:
-    """Return, for each stretch that was stopped, how many processors its local job should have taken instead.
+    """Return, for each preempted stretch, how many idle processors its local job should have taken instead.
 
-    Where more happens at that instant, the record does not say in which order: what was in use at any moment of it
-    counts as busy then.
+    If several events share that instant, the record does not tell their order. A processor that is used at any moment of
+    the instant then counts as busy.
     """
     system, time = schedule.system, schedule.segment_end[stopped]
     site_of = np.searchsorted(np.cumsum(system.processors), schedule.segment_processor, side="right")

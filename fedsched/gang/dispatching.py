@@ -1,4 +1,4 @@
-"""The dispatchers: which site a job goes to, and into which queues of it."""
+"""The dispatchers: they choose a job's site, and the queues within it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
 
 TOP = constant(0)  # of a heap
-ANY, IDLE, RUNS_GANG = constant(0), constant(1), constant(2)  # which processors a local job may choose from
+ANY, IDLE, RUNS_GANG = constant(0), constant(1), constant(2)  # the processors that a local job may choose from
 
 
 # ---- the grid's dispatcher ----------------------------------------------------------------------------------------
@@ -19,7 +19,7 @@ ANY, IDLE, RUNS_GANG = constant(0), constant(1), constant(2)  # which processors
 
 @part
 def tasks_at(inputs: Inputs, state: State, site: int) -> int:
-    """Return the tasks that wait and run at a site: eq. 1 before its division by the processors."""
+    """Return the number of tasks that wait or run at a site: eq. 1 before the division by the processors."""
     count = 0
     for p in range(inputs.site_first[site], inputs.site_first[site + 1]):
         count += state.queued[p]
@@ -28,11 +28,11 @@ def tasks_at(inputs: Inputs, state: State, site: int) -> int:
 
 @part
 def choose_site(inputs: Inputs, state: State, job: int, at_random: bool) -> int:
-    """Return a site that is large enough: the least loaded (eq. 1), or any; ties at random."""
+    """Return a site that is large enough: the least loaded (eq. 1), or any; ties are broken at random."""
     size, sites = inputs.size[job], inputs.site_first.size - 1
     ties = 0
     best_tasks, best_processors = 0, 1
-    for pick in range(2):  # first count the equals, then go to the one that is drawn
+    for pick in range(2):  # first count the ties, then return the drawn one
         seen = 0
         wanted = (inputs.drawn[job] >> 31) % ties if ties > 0 else 0
         for s in range(sites):
@@ -61,7 +61,7 @@ def choose_site(inputs: Inputs, state: State, job: int, at_random: bool) -> int:
 
 @inlined
 def weight_of(inputs: Inputs, state: State, job: int, p: int) -> float:
-    """Return what the local dispatcher sorts processors by, ascending; ties by number."""
+    """Return the local dispatcher's sort key of a processor, ascending; ties by number."""
     rule = inputs.rules.dispatch
     busy = state.running[p] != NONE
     if rule == Dispatch.OLB:  # shuffle(idle) + shuffle(busy)
@@ -98,7 +98,7 @@ def _sift(state: State, root: int, size: int) -> None:
 
 @part
 def sort_processors(state: State, count: int) -> None:
-    """Sort the first `count` processors of `order` by weight, then number: a heap sort."""
+    """Sort the first `count` processors of `order` by weight, then number, with a heap sort."""
     order = state.order
     for root in range(count // 2 - 1, -1, -1):
         _sift(state, root, count)
@@ -124,7 +124,7 @@ def place_gang(inputs: Inputs, state: State, job: int, first: int, last: int) ->
 
 @part
 def gang_wait(inputs: Inputs, state: State, job: int) -> float:
-    """Return how long at least a placed gang still waits: until the last of its processors ends what it runs."""
+    """Return a lower bound on a placed gang's wait: until the last of its processors ends its running job."""
     time = 0.0
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         time = max(time, remaining(state, state.placed[task]))
@@ -133,13 +133,13 @@ def gang_wait(inputs: Inputs, state: State, job: int) -> float:
 
 @inlined
 def may_overtake(inputs: Inputs, state: State, local: int, p: int, gang: int) -> bool:
-    """Return whether a local job may run before a gang at its processor: service <= elapsed time + T."""
+    """Return whether a local job may overtake a gang at its processor: service <= the gang's wait + T."""
     return state.left[local] * inputs.slow[p] <= gang_wait(inputs, state, gang) + inputs.rules.threshold
 
 
 @part
 def may_start_at_once(inputs: Inputs, state: State, job: int, p: int) -> bool:
-    """Return whether a processor takes a local job now: idle, and nothing waits there that it may not overtake."""
+    """Return whether a processor can start a local job now: it is idle, and the job may overtake its queue's head."""
     if state.running[p] != NONE:
         return False
     if state.queued[p] == 0:
@@ -160,7 +160,7 @@ def _open_to(inputs: Inputs, state: State, p: int, among: int) -> bool:
 
 @part
 def choose_processor(inputs: Inputs, state: State, job: int, first: int, last: int, among: int) -> int:
-    """Return the processor that a local job goes to, or NONE where none is open to it."""
+    """Return the processor that a local job goes to, or NONE if none is open to it."""
     routing = inputs.rules.routing
     prefers_idle = routing in (Routing.IDLE_FIRST, Routing.FASTEST)
     best, ties = NONE, 0
@@ -190,7 +190,7 @@ def choose_processor(inputs: Inputs, state: State, job: int, first: int, last: i
 
 @part
 def local_range(inputs: Inputs, state: State, job: int) -> tuple[int, int]:
-    """Return the processors that a local job may go to: its own site, a site that is chosen for it, or all."""
+    """Return the processors open to a local job: those of its own site, of a chosen site, or of all sites."""
     site = inputs.home[job]
     if site == NONE:
         if inputs.rules.local_site == LocalSite.ANY:

@@ -1,4 +1,4 @@
-"""The compiled event loop of gangs and local jobs on sites whose every processor has its own queue."""
+"""The compiled event loop of gangs and local jobs on sites in which every processor has its own queue."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fedsched.gang.state import Clock, Counter, Grid, end_run, remove
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
 
-NEXT = constant(0)  # the place of the job that is next to complete
+NEXT = constant(0)  # the heap place of the job that completes next
 
 
 class Status(IntEnum):
-    """Why the loop has stopped."""
+    """Why the loop stopped."""
 
     DONE = 0
     COMPLETIONS = 1
@@ -30,12 +30,12 @@ class Status(IntEnum):
     PAUSE = 5
 
 
-PAUSE_AFTER = 50_000  # events, so that Ctrl-C is heard
+PAUSE_AFTER = 50_000  # events; the loop returns so that Python can handle Ctrl-C
 
 
 @part
 def _advance(inputs: Inputs, state: State, time: float) -> None:
-    """Move the clock; idle processors count as lost (eq. 2) while some waiting job is no larger than their number."""
+    """Advance the clock; idle time counts as lost (eq. 2) while the smallest waiting job fits the idle processors."""
     clock = state.clock
     elapsed = time - clock[Clock.NOW]
     if elapsed > 0.0:
@@ -55,7 +55,7 @@ def _advance(inputs: Inputs, state: State, time: float) -> None:
 
 @part
 def _note_event(inputs: Inputs, state: State, code: int) -> None:
-    """Record an event (job: it arrives; −1 − job: it ends), with what is idle, waiting and lost after it."""
+    """Record an event (job: its arrival; −1 − job: its end) with the idle processors, waiting jobs and lost time after."""
     k = state.counter[Counter.EVENTS]
     state.counter[Counter.EVENTS] = k + 1
     idle = 0
@@ -71,7 +71,7 @@ def _note_event(inputs: Inputs, state: State, code: int) -> None:
 
 @kernel
 def run_events(inputs: Inputs, state: State) -> int:
-    """Return a Status; after PAUSE, and after MORE once the record of stretches is longer, the run can go on."""
+    """Run events and return a Status; after PAUSE, and after MORE once the record is longer, call again to continue."""
     counter = state.counter
     pause = counter[Counter.EVENTS] + PAUSE_AFTER
     multi_site = inputs.rules.grid == Grid.MULTI_SITE
@@ -106,7 +106,7 @@ def run_events(inputs: Inputs, state: State) -> int:
             if multi_site:
                 freed_multisite(inputs, state, job)
             elif counter[Counter.RUNNING] > 0 and state.finish[state.heap[0]] == time:
-                settles = False  # not before the last of all that end at this instant
+                settles = False  # settle only after the last of the jobs that end at this instant
         else:
             job = counter[Counter.ARRIVED]
             counter[Counter.ARRIVED] = job + 1

@@ -1,4 +1,4 @@
-"""Local and external migration of waiting gangs, and the round in which a grid starts all that can start."""
+"""Local and external migration of waiting gangs, and the loop that starts every job that can start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _open_processors(inputs: Inputs, state: State, site: int) -> int:
 
 @inlined
 def _first_at(inputs: Inputs, state: State, p: int) -> int:
-    # The waiting job that stands first at an idle processor and may move, as the site's last pass has found it.
+    # The job at the head of an idle processor's queue, as the site's last pass found it, if it may move.
     job = state.claimer[p]
     if not open_to_job(inputs, state, p, NONE) or job == NONE or state.reserved[job] == 1:
         return NONE
@@ -44,7 +44,7 @@ def _first_at(inputs: Inputs, state: State, p: int) -> int:
 
 @part
 def _start_migrated(inputs: Inputs, state: State, job: int, moves: int) -> None:
-    """Start a gang that has just migrated, and count whom it overtakes."""
+    """Start a gang that has just migrated, and count it as overtaking the earlier jobs of its site."""
     state.migrated[job] = 1
     state.migrations[job] += 1
     state.counter[Counter.MOVED_TASKS] += moves
@@ -67,7 +67,7 @@ def _start_migrated(inputs: Inputs, state: State, job: int, moves: int) -> None:
 
 @part
 def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
-    """Return whether a gang has started by moving its tasks from busy processors to idle ones (Algorithm 8)."""
+    """Return whether a gang started by moving tasks from busy processors to idle ones of its site (Algorithm 8)."""
     idle = _open_processors(inputs, state, site)
     if idle == 0:
         return False
@@ -88,7 +88,7 @@ def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
     if best == NONE:
         return False
     for task in range(inputs.offset[best], inputs.offset[best + 1]):
-        state.claimed[state.placed[task]] = stamp  # a sibling is there
+        state.claimed[state.placed[task]] = stamp  # taken by another task of the gang
     for task in range(inputs.offset[best], inputs.offset[best + 1]):
         p = state.placed[task]
         if open_to_job(inputs, state, p, best):
@@ -109,7 +109,7 @@ def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
 
 @part
 def _target_site(inputs: Inputs, state: State, job: int) -> int:
-    """Return the other site with the fewest idle processors that hold the job, or NONE."""
+    """Return the other site with the fewest idle processors among those that hold the job, or NONE."""
     best, fewest = NONE, NOTHING
     for s in range(inputs.site_first.size - 1):
         if s == state.site[job] or (state.aged_at[s] > 0 and state.aged[job] == 0):
@@ -122,13 +122,13 @@ def _target_site(inputs: Inputs, state: State, job: int) -> int:
 
 @part
 def _migrate_externally(inputs: Inputs, state: State) -> bool:
-    """Return whether a gang has started by moving to another site as a whole (Algorithm 9).
+    """Return whether a gang started by moving to another site as a whole (Algorithm 9).
 
-    It is the smallest of those that have a task on an idle processor and fit the idle processors elsewhere.
+    It is the smallest gang with a task at an idle processor that fits the idle processors of another site.
     """
     best, target = NONE, NONE
     for home in range(inputs.site_first.size - 1):
-        room = 0  # idle processors of the roomiest other site
+        room = 0  # the most idle processors of any other site
         for s in range(inputs.site_first.size - 1):
             if s != home:
                 room = max(room, state.idle[s])
@@ -169,7 +169,7 @@ def _migrate_externally(inputs: Inputs, state: State) -> bool:
 
 @part
 def settle(inputs: Inputs, state: State) -> None:
-    """Start all that can start: at every site the discipline, then local migration; then external migration; again."""
+    """Repeat until no job starts: each site's discipline and local migration, then external migration."""
     changed = True
     while changed:
         changed = False

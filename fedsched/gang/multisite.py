@@ -1,4 +1,4 @@
-"""Gangs over several sites: the allocation approaches 1 to 3 at the grid, first come, first served with backfilling."""
+"""Gangs over several sites: allocation approaches 1 to 3 at the grid, first come first served with backfilling."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def _start(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def _start_if_idle(inputs: Inputs, state: State, job: int) -> bool:
-    """Return whether the gang has started: it does when all its processors are idle."""
+    """Start a gang if all its processors are idle; return whether it started."""
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         if state.running[state.placed[task]] != NONE:
             return False
-    for task in range(inputs.offset[job], inputs.offset[job + 1]):  # a dispatched gang stands first in its queues
+    for task in range(inputs.offset[job], inputs.offset[job + 1]):  # a dispatched gang is at the head of its queues
         unlink(inputs, state, state.placed[task], NONE, task)
     _start(inputs, state, job)
     return True
@@ -45,7 +45,7 @@ def _start_if_idle(inputs: Inputs, state: State, job: int) -> bool:
 
 @part
 def _serve(inputs: Inputs, state: State, p: int) -> None:
-    """Start what an idle processor's queue allows: its first job, or the first local that may overtake a gang."""
+    """Start the head of an idle processor's queue, or backfill the first local job that may overtake a gang."""
     first = state.head[p]
     if first == NONE:
         return
@@ -89,7 +89,7 @@ def _local_arrives(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def _list_open(state: State, first: int, last: int, only_idle: bool) -> int:
-    """Return how many processors of a range have an empty queue (and are idle), having listed them."""
+    """List the processors of a range with empty queues (and idle, if asked); return their number."""
     count = 0
     for p in range(first, last):
         if state.queued[p] == 0 and (not only_idle or state.running[p] == NONE):
@@ -100,7 +100,7 @@ def _list_open(state: State, first: int, last: int, only_idle: bool) -> int:
 
 @part
 def _dispatch(inputs: Inputs, state: State, job: int, count: int) -> None:
-    """Put a gang's tasks into the first of the listed queues by the local dispatcher's rule, and start it if it can."""
+    """Queue a gang's tasks at the listed processors, by the local dispatcher's rule, and start it if it can."""
     for k in range(count):
         p = state.order[k]
         state.weight[p] = weight_of(inputs, state, job, p)
@@ -114,7 +114,7 @@ def _dispatch(inputs: Inputs, state: State, job: int, count: int) -> None:
 
 @part
 def _gang_arrives(inputs: Inputs, state: State, job: int) -> bool:
-    """Return whether an arriving gang was dispatched: approaches 1 to 3, each extending the one before."""
+    """Return whether an arriving gang was dispatched, by approaches 1 to 3, each of which extends the one before."""
     size, sites = inputs.size[job], inputs.site_first.size - 1
     for stage in range(2):  # idle processors of each site first, then empty queues of each site
         for s in range(sites):
@@ -132,11 +132,11 @@ def _gang_arrives(inputs: Inputs, state: State, job: int) -> bool:
 
 @part
 def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_idle: bool) -> bool:
-    """Return whether a waiting gang went into the range: the largest that fits, the oldest of equals."""
+    """Return whether a waiting gang was dispatched to the range: the largest that fits; of equals the oldest."""
     if state.grid_ends[0] == NONE:
         return False
     room = _list_open(state, first, last, only_idle)
-    if room < state.smallest[inputs.site_first.size - 1]:  # of the gangs that wait, here or in queues
+    if room < state.smallest[inputs.site_first.size - 1]:  # smaller than any waiting gang, here or in queues
         return False
     best = NONE
     job = state.grid_ends[0]
@@ -161,7 +161,7 @@ def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_
 
 @part
 def _scan_grid(inputs: Inputs, state: State) -> None:
-    """Dispatch waiting gangs, steps (i) to (v), until none can be chosen."""
+    """Dispatch waiting gangs, steps (i) to (iv), until none can be dispatched."""
     sites = inputs.site_first.size - 1
     found = True
     while found:
@@ -180,7 +180,7 @@ def _scan_grid(inputs: Inputs, state: State) -> None:
 
 @part
 def arrive_multisite(inputs: Inputs, state: State, job: int) -> None:
-    """Route a local job that arrives at its site; dispatch an arriving gang, or let it wait at the grid."""
+    """Send an arriving local job to its site; dispatch an arriving gang, or queue it at the grid."""
     if inputs.local[job] == 1:
         _local_arrives(inputs, state, job)
         return
@@ -201,7 +201,7 @@ def arrive_multisite(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def freed_multisite(inputs: Inputs, state: State, job: int) -> None:
-    """Serve the queues of the processors that a job has freed, then the grid's queue if one of them is empty."""
+    """Serve the queues of the processors that a job freed, then the grid's queue if one of them is empty."""
     tasks = range(inputs.offset[job], inputs.offset[job + 1])
     for task in tasks:
         if state.running[state.placed[task]] == NONE:

@@ -1,4 +1,4 @@
-"""The names of the rules, in the order of the numbers that the kernel knows them by."""
+"""The names of the rules, in the order of their numbers in the kernel."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ LOCAL = (0.75, 0.75, 0.75, 1.0)
 
 
 def draw_gantt(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
-    """Return the axes with a row a processor: gangs in colour, local jobs in grey, sites parted by a line."""
+    """Draw a row a processor, gangs in colour, local jobs in grey, with a line between sites; return the axes."""
     import matplotlib as mpl
     from matplotlib.collections import PolyCollection
 
@@ -27,7 +27,7 @@ def draw_gantt(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
         [np.stack((x, row + y), axis=1) for x, y in ((left, -0.45), (right, -0.45), (right, 0.45), (left, 0.45))],
         axis=1,
     )
-    hues = np.delete(mpl.colormaps["tab10"](np.arange(10)), 7, axis=0)  # its grey would pass for a local job
+    hues = np.delete(mpl.colormaps["tab10"](np.arange(10)), 7, axis=0)  # without its grey, which stands for local jobs
     palette = hues[schedule.workload.id[job] % 9]
     palette[schedule.local[job]] = LOCAL
     ax.add_collection(PolyCollection(list(corners), facecolors=palette, edgecolors="white", linewidths=0.3))
@@ -38,9 +38,9 @@ def draw_gantt(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
 
 
 def draw_load(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
-    """Return the axes with working processors (left, in per cent) and waiting jobs (right) over time."""
+    """Draw busy processors (left, in per cent) and waiting jobs (right) over time; return the axes."""
     ax = _axes(ax, height=4)
-    # From the first arrival to the end, also where nothing has happened between.
+    # From the first arrival to the end, even if no event happens in between.
     times = np.concatenate(([schedule.t0], schedule.event_time, [schedule.end]))
     waiting, working = schedule.series(times)
     ax.step(times, 100.0 * working / schedule.system.total, where="post", color="#0072b2", linewidth=0.8)

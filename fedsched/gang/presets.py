@@ -1,7 +1,7 @@
-"""The configurations of the published experiments, by the names of their authors.
+"""The configurations of published experiments, named after their authors.
 
-What the papers leave out (run times and arrivals of the two by Pinto et al., which come from unnamed parts of logs) is
-chosen here, and docs/gang.md says how.
+The papers leave some values out (run times and arrivals in the two by Pinto et al., which come from unnamed parts of
+logs). They are chosen here; docs/gang.md says how.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Pinto et al. 2019, section 8.1: how many of the 3000 jobs need how many processors. The list has 139,170 tasks; the
-# text says 140,441. Section 3: the clocks.
+# Pinto et al. 2019, section 8.1: processors per job -> jobs, of 3000. The list has 139,170 tasks; the text says
+# 140,441. Section 3: the clocks.
 SIZES_2019 = {1: 30, 2: 90, 4: 60, 8: 60, 32: 1860, 64: 570, 128: 330}
 CLOCKS_2019 = (1500, 1600, 1700, 1800, 1900, 2000, 2500, 3000, 3500)
-# Pinto et al. 2014, section VII: 1500 jobs, 24,152 tasks, sizes of 1 to 64; nothing else is said.
+# Pinto et al. 2014, section VII: 1500 jobs, 24,152 tasks, sizes of 1 to 64; the paper says no more.
 JOBS_2014, TASKS_2014, SEQUENTIAL_2014, LARGEST_2014, DENSITY_2014 = 1500, 24_152, 450, 64, 0.69
 LEAST_SECONDS, MOST_SECONDS = 10.0, 64_800.0
 
 
 class Preset(Protocol):
-    """What replicate() takes: anything that makes a run from a seed."""
+    """What replicate() takes: any object that makes a run from a seed."""
 
     def run(self, seed: int = 0) -> GangSchedule:
         """Return one run."""
@@ -54,7 +54,7 @@ class DimitriadouKaratza:
     gang_rate
         λ3: the arrivals of gangs at the grid.
     completions
-        A run ends after so many completed jobs.
+        A run ends after this number of completed jobs.
     """
 
     approach: int = 1
@@ -84,11 +84,11 @@ class DimitriadouKaratza:
         )
 
     def workload(self, seed: int = 0) -> Workload:
-        """Return local jobs of both sites and gangs of 2, 4, 8 or 16 tasks: enough where the processors keep up."""
+        """Return local jobs of both sites and gangs of 2, 4, 8 or 16 tasks: enough if the processors keep up."""
         return self._jobs(seed, self._period())
 
     def _period(self) -> float:
-        """Return for how long more jobs arrive than will be completed, unless they arrive faster than they end."""
+        """Return a period in which more jobs arrive than a run completes, unless they arrive faster than they end."""
         return 1.25 * self.completions / (2 * self.local_rate + self.gang_rate) + 50.0
 
     def _jobs(self, seed: int, horizon: float) -> Workload:
@@ -117,7 +117,7 @@ class DimitriadouKaratza:
         while True:
             workload = self._jobs(seed, period)
             schedule = simulate(workload, self.system(), max_completions=self.completions, seed=seed)
-            if schedule.end <= workload.submit[-1]:  # jobs went on arriving until the last completion
+            if schedule.end <= workload.submit[-1]:  # jobs kept arriving until the last completion
                 return schedule
             period *= 2.0
 
@@ -132,16 +132,16 @@ class Pinto2019:
     Parameters
     ----------
     scheduler
-        AFCFS, LXF or LJFS; with an m behind, local and external migration.
+        AFCFS, LXF or LJFS; a final m adds local and external migration.
     scenario
-        1: tasks go to processors by OLB; 2: by JSEQ.
+        1: tasks are dispatched by OLB; 2: by JSEQ.
     runtime, power, spread
         Run times are lognormal with mean runtime · (size/32)^power and coefficient of variation `spread`.
     load
-        Work that arrives in a second, per processor at the reference clock.
+        Work that arrives per second, per processor at the reference clock.
     arrivals
-        Submit times, as of a log (`read(...).submit`): the jobs take the first of them, stretched to the load;
-        default: uniform ones.
+        Submit times, as of a log (`read(...).submit`): the first of them, one a job, stretched to the load; default:
+        uniformly drawn times.
     """
 
     scheduler: str = "AFCFSm"
@@ -161,7 +161,7 @@ class Pinto2019:
         _check_arrivals(self)
 
     def system(self, seed: int = 0) -> GangSystem:
-        """Return the system, whose clocks the seed draws."""
+        """Return the system, with clocks drawn by the seed."""
         migrates = self.scheduler.endswith("m")
         rng = _generator(seed, 2)
         return GangSystem(
@@ -192,7 +192,7 @@ class Pinto2014:
     """Two sites of 32 and 64 processors, 1500 jobs: "Analysis of Scheduling Algorithms with Migration Strategies".
 
     F. A. P. Pinto, C. B. Chaves, L. G. de M. Leite, F. H. L. Vasconcelos and G. C. Barroso, "Analysis of Scheduling
-    Algorithms with Migration Strategies in Distributed Systems", ICNS 2014. Sequential jobs stop gangs where "all
+    Algorithms with Migration Strategies in Distributed Systems", ICNS 2014. Sequential jobs preempt gangs if "all
     processors are busy".
 
     Parameters
@@ -200,14 +200,14 @@ class Pinto2014:
     scheduler
         AFCFS or LGFS.
     scenario
-        1: without migration; 2: with it; 3: with it, and tasks go by aLD instead of JSQ.
+        1: without migration; 2: with migration; 3: with migration, and tasks dispatched by aLD instead of JSQ.
     runtime, power, spread
         Run times are lognormal with mean runtime · (size/16)^power and coefficient of variation `spread`.
     load
-        Work that arrives in a second, per processor at the reference clock.
+        Work that arrives per second, per processor at the reference clock.
     arrivals
-        Submit times, as of a log (`read(...).submit`): the jobs take the first of them, stretched to the load;
-        default: uniform ones.
+        Submit times, as of a log (`read(...).submit`): the first of them, one a job, stretched to the load; default:
+        uniformly drawn times.
     preempts, preempted, aging
         See GangSystem; aging 0 = never.
     """
@@ -232,7 +232,7 @@ class Pinto2014:
         self.system()
 
     def system(self, seed: int = 0) -> GangSystem:
-        """Return the system, whose clocks the seed draws between 1500 and 3000 MHz."""
+        """Return the system, with clocks between 1500 and 3000 MHz drawn by the seed."""
         rng = _generator(seed, 2)
         return GangSystem(
             processors=(32, 64),
@@ -276,7 +276,7 @@ def _check_work(preset: Pinto2014 | Pinto2019) -> None:
 
 
 def _check_arrivals(preset: Pinto2014 | Pinto2019) -> None:
-    """Keep the submit times as plain numbers, or raise: each job takes one, and they are to be stretched."""
+    """Store the submit times as plain numbers, or raise if they are too few, not finite, or all equal."""
     if preset.arrivals is None:
         return
     noun, jobs = type(preset).__name__, JOBS_2014 if isinstance(preset, Pinto2014) else sum(SIZES_2019.values())
@@ -294,7 +294,7 @@ def _check_arrivals(preset: Pinto2014 | Pinto2019) -> None:
 def _drawn_jobs(
     sizes: NDArray[np.int64], typical: int, preset: Pinto2014 | Pinto2019, *, processors: int, seed: int
 ) -> Workload:
-    """Return jobs of these sizes, shuffled; lognormal run times, arrivals over work / (processors · load)."""
+    """Return jobs of these sizes, shuffled, with lognormal run times; arrivals span work / (processors · load)."""
     rng = _generator(seed, 1)
     sizes = rng.permutation(sizes)
     variance = np.log1p(preset.spread**2)
@@ -315,7 +315,7 @@ def _drawn_jobs(
 
 
 def _sizes_2014() -> NDArray[np.int64]:
-    """Return 450 sequential jobs, and gangs of 2 to 64 tasks whose numbers fall as size^−0.69, 24,152 tasks in all."""
+    """Return 450 sequential jobs and gangs of 2 to 64 tasks, with frequencies as size^−0.69; 24,152 tasks in all."""
     gangs, rest = JOBS_2014 - SEQUENTIAL_2014, 1.0 - DENSITY_2014
     share = (np.arange(gangs) + 0.5) / gangs
     low, high = 2.0**rest, (LARGEST_2014 + 1.0) ** rest
@@ -336,7 +336,7 @@ NAMED: Mapping[str, Preset] = MappingProxyType(
 
 
 def named(name: str) -> Preset:
-    """Return the published scenario of this name; dataclasses.replace() changes what it leaves open."""
+    """Return the published scenario of this name; dataclasses.replace() changes its parameters."""
     if name not in NAMED:
         raise unknown_name("scenario", name, NAMED)
     return NAMED[name]

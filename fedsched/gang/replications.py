@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fedsched.gang.presets import Preset
 
-MOST_PLACES = 6  # of a decimal fraction; what is smaller is told in powers of ten
+MOST_PLACES = 6  # of a decimal fraction; smaller numbers are shown in powers of ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Interval:
         places = max(0, 1 - math.floor(math.log10(half))) if 0.0 < half < math.inf else MOST_PLACES + 1
         if places > MOST_PLACES:
             return f"{self.mean:,.5g} ± {half:.2g}"
-        return f"{self.mean:,.{places}f} ± {half:,.{places}f}"  # two digits of the interval, and as many of the mean
+        return f"{self.mean:,.{places}f} ± {half:,.{places}f}"  # two digits of the interval, and the same decimal places of the mean
 
 
 def replicate(
@@ -64,10 +64,10 @@ def replicate(
     Parameters
     ----------
     preset
-        A published experiment of `presets`, or anything whose `run(seed)` returns a GangSchedule.
+        A published experiment of `presets`, or any object with a `run(seed)` that returns a GangSchedule.
     against
-        Another such: the metrics are then by how much the preset's lie above the other's in the runs of one seed. Jobs
-        and clocks that both draw alike are no chance between them, and the interval says whether they differ.
+        Another one: each metric is then the difference, the preset's minus the other's, of runs with the same seed.
+        Jobs and clocks that both draw alike cancel out, and the interval shows whether the two differ.
     replications, seed
         The runs take the seeds seed, seed + 1, ….
     confidence

@@ -35,18 +35,18 @@ def simulate(
 ) -> GangSchedule:
     """Return what happens to the workload on the system: when and where every job runs.
 
-    A job of one task is a local job, of the site that its `origin` names or, where it names none, of one that the
-    system chooses; under `grid="multi_site"` one without an origin arrives at the grid as a gang of one. Every other
-    job is a gang. Gangs too large for the system are turned away and named in the notes; the others go on.
+    A job of one task is a local job. Its site is its `origin`; without one the system chooses. Under
+    `grid="multi_site"` a job of one task without an origin arrives at the grid as a gang of one. Every other job is a
+    gang. Gangs too large for the system are rejected and named in the notes; the others run.
 
     Parameters
     ----------
     max_completions
-        Stop after so many completed jobs; default: when all are done.
+        Stop after this number of completed jobs; default: when all are done.
     time_limit
         Stop at this time.
     seed
-        What draws are made by: shuffled processors, and ties between sites and between queues.
+        Seed of the random draws: shuffled processors, and ties between sites and between queues.
     """
     from fedsched.gang.kernel import Status, run_events
 
@@ -62,7 +62,7 @@ def simulate(
     rows = kept[np.lexsort((workload.id[kept], workload.submit[kept]))]
     inputs = _inputs(workload, system, rows, local, seed, max_completions, time_limit)
     state = _state(inputs, system)
-    with np.errstate(over="ignore"):  # splitmix64 wraps around; without the compiler numpy would warn of it
+    with np.errstate(over="ignore"):  # splitmix64 wraps around, and without the compiler numpy would warn of it
         while (status := int(run_events(inputs, state))) in (Status.MORE, Status.PAUSE):
             if status == Status.MORE:
                 state = _with_longer_record(state, system.total)
@@ -217,12 +217,12 @@ def _schedule(
     state: State,
     status: int,
 ) -> GangSchedule:
-    """Return the record of a run in the workload's own order of jobs."""
+    """Return the record of a run, with jobs in the order of the workload."""
     from fedsched.gang.state import Clock, Counter
 
     counter = {which.name: int(state.counter[which]) for which in Counter}
     ended, end = counter["SEGMENTS"], float(state.clock[Clock.NOW])
-    cut = state.heap[: counter["RUNNING"]]  # what still ran when the run was stopped
+    cut = state.heap[: counter["RUNNING"]]  # jobs that still ran when the run stopped
     tasks_of_cut = [state.placed[inputs.offset[j] : inputs.offset[j + 1]] for j in cut]
     job = np.concatenate((state.segment_job[:ended], cut)).astype(np.int64)
     length = inputs.size[job]
@@ -296,5 +296,5 @@ def _drawn(seed: int, count: int) -> NDArray[np.int64]:
 
     drawn = np.zeros(count, dtype=np.int64)
     with np.errstate(over="ignore"):  # as in simulate()
-        draw_all(drawn, seed & sys.maxsize)  # kernels count in 64 bits with a sign
+        draw_all(drawn, seed & sys.maxsize)  # kernels use signed 64-bit integers
     return drawn

@@ -1,4 +1,4 @@
-"""What a gang simulation reads and fills, and its smallest steps: queues, the heap of running jobs, starts and ends."""
+"""The inputs and the state of a gang simulation, and its elementary steps: queues, running jobs, starts and ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Routing(IntEnum):
 
 
 class LocalSite(IntEnum):
-    """Where a local job goes that names no site."""
+    """Where a local job without a site of its own goes."""
 
     GRID = 0
     RANDOM = 1
@@ -58,7 +58,7 @@ class LocalSite(IntEnum):
 
 
 class Discipline(IntEnum):
-    """Which waiting job goes before which."""
+    """The priority among waiting jobs."""
 
     FCFS = 0
     AFCFS = 1
@@ -68,14 +68,14 @@ class Discipline(IntEnum):
 
 
 class Claim(IntEnum):
-    """Whether a gang that cannot start keeps its idle processors from later ones."""
+    """Whether a gang that cannot start holds its idle processors against later jobs."""
 
     HOLD = 0
     SKIP = 1
 
 
 class Preempts(IntEnum):
-    """Where no processor may be idle for a local job to stop a gang."""
+    """Where all processors must be busy before a local job preempts a gang."""
 
     NEVER = 0
     SITE = 1
@@ -83,7 +83,7 @@ class Preempts(IntEnum):
 
 
 class Counter(IntEnum):
-    """Whole numbers of a run."""
+    """Counters of a run."""
 
     RUNNING = 0
     COMPLETED = 1
@@ -100,7 +100,7 @@ class Counter(IntEnum):
 
 
 class Clock(IntEnum):
-    """Times of a run."""
+    """The time, and the lost processor seconds, of a run."""
 
     NOW = 0
     LOST = 1
@@ -132,7 +132,7 @@ class Rules(NamedTuple):
 
 @by_reference
 class Inputs(NamedTuple):
-    """What a run reads: jobs in the order of arrival, the sites, and the rules."""
+    """The inputs of a run: jobs in the order of arrival, the sites, and the rules."""
 
     submit: Floats
     size: Ints
@@ -154,7 +154,7 @@ class Inputs(NamedTuple):
 
 @by_reference
 class State(NamedTuple):
-    """What a run fills; made by the caller."""
+    """The state of a run; allocated by the caller."""
 
     # jobs
     begun: Floats
@@ -215,7 +215,7 @@ class State(NamedTuple):
 
 @kernel
 def draw_all(out: Ints, seed: int) -> None:
-    """Fill an array with numbers at least 0 that belong to a seed and their places."""
+    """Fill an array with nonnegative numbers that depend only on the seed and the place."""
     stream = np.uint64(seed) * SEED_STEP
     for i in range(out.size):
         out[i] = np.int64(mixed(stream + np.uint64(i + 1) * STEP) >> S2)
@@ -223,7 +223,7 @@ def draw_all(out: Ints, seed: int) -> None:
 
 @inlined
 def uniform_of(drawn: int, salt: int) -> float:
-    """Return a number in [0, 1) that belongs to a job's draw and a processor's salt."""
+    """Return a number in [0, 1) that depends only on a job's draw and a processor's salt."""
     return unit(mixed((np.uint64(drawn) ^ np.uint64(salt)) + STEP))
 
 
@@ -232,7 +232,7 @@ def uniform_of(drawn: int, salt: int) -> float:
 
 @inlined
 def ends_before(inputs: Inputs, state: State, a: int, b: int) -> bool:
-    """Return whether job a ends before job b; at one instant the lower id does."""
+    """Return whether job a ends before job b; at the same instant the lower id ends first."""
     if state.finish[a] != state.finish[b]:
         return state.finish[a] < state.finish[b]
     return inputs.rank[a] < inputs.rank[b]
@@ -240,7 +240,7 @@ def ends_before(inputs: Inputs, state: State, a: int, b: int) -> bool:
 
 @part
 def push(inputs: Inputs, state: State, job: int) -> None:
-    """Put a job that starts into the heap."""
+    """Push a starting job onto the heap."""
     heap, k = state.heap, state.counter[Counter.RUNNING]
     state.counter[Counter.RUNNING] += 1
     while k > 0 and ends_before(inputs, state, job, heap[(k - 1) // 2]):
@@ -251,7 +251,7 @@ def push(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def remove(inputs: Inputs, state: State, place: int) -> int:
-    """Return the job at a place of the heap, taken out of it; place 0 is the next to end."""
+    """Remove and return the job at a place of the heap; place 0 is the next to end."""
     heap = state.heap
     gone = heap[place]
     state.counter[Counter.RUNNING] -= 1
@@ -276,7 +276,7 @@ def remove(inputs: Inputs, state: State, place: int) -> int:
     return gone
 
 
-# ---- who waits: counts by size, for the loss of capacity ----------------------------------------------------------
+# ---- waiting jobs: counts by size, for the loss of capacity -------------------------------------------------------
 
 
 @inlined
@@ -289,7 +289,7 @@ def note_waiting(state: State, where: int, size: int) -> None:
 
 @inlined
 def note_gone(state: State, where: int, size: int) -> None:
-    """Count a job that waits there no longer."""
+    """Count a job out that no longer waits there."""
     state.counter[Counter.WAITING] -= 1
     state.waiting_of_size[where, size] -= 1
     last = state.waiting_of_size.shape[1]
@@ -302,21 +302,21 @@ def note_gone(state: State, where: int, size: int) -> None:
 
 @inlined
 def add_load(inputs: Inputs, state: State, p: int, job: int) -> None:
-    """Count a task that waits at a processor."""
+    """Count a task in that waits at a processor."""
     state.queued[p] += 1
     state.backlog[p] += state.left[job]
 
 
 @inlined
 def drop_load(inputs: Inputs, state: State, p: int, job: int) -> None:
-    """Count a task that waits there no longer."""
+    """Count a task out that no longer waits at a processor."""
     state.queued[p] -= 1
     state.backlog[p] = state.backlog[p] - state.left[job] if state.queued[p] > 0 else 0.0
 
 
 @inlined
 def enqueue(inputs: Inputs, state: State, p: int, task: int) -> None:
-    """Put a task at the end of a processor's queue."""
+    """Append a task to a processor's queue."""
     state.next_task[task] = NONE
     if state.head[p] == NONE:
         state.head[p] = task
@@ -328,7 +328,7 @@ def enqueue(inputs: Inputs, state: State, p: int, task: int) -> None:
 
 @inlined
 def unlink(inputs: Inputs, state: State, p: int, before: int, task: int) -> None:
-    """Take a task out of a processor's queue."""
+    """Remove a task from a processor's queue."""
     if before == NONE:
         state.head[p] = state.next_task[task]
     else:
@@ -340,7 +340,7 @@ def unlink(inputs: Inputs, state: State, p: int, before: int, task: int) -> None
 
 @inlined
 def remaining(state: State, p: int) -> float:
-    """Return how long the job that a processor runs still takes; 0 where it is idle."""
+    """Return the remaining run time of a processor's running job; 0 if it is idle."""
     job = state.running[p]
     return state.finish[job] - state.clock[Clock.NOW] if job != NONE else 0.0
 
@@ -350,9 +350,9 @@ def remaining(state: State, p: int) -> float:
 
 @part
 def run_time(inputs: Inputs, state: State, job: int) -> float:
-    """Return how long a job takes where its tasks are placed: pt · 2000/clock of its slowest processor.
+    """Return a job's run time where its tasks are placed: pt · 2000/clock of its slowest processor.
 
-    More than one task also pay the latency T(z) = α + z/ρ; more than one site, the overhead.
+    A job of several tasks also pays the latency T(z) = α + z/ρ; a job on several sites, the overhead.
     """
     rules = inputs.rules
     slowest, spans = 0.0, False
@@ -372,7 +372,7 @@ def run_time(inputs: Inputs, state: State, job: int) -> float:
 
 @part
 def begin_run(inputs: Inputs, state: State, job: int) -> None:
-    """Start a job on the processors where its tasks are placed; all of them are idle and it waits in no queue."""
+    """Start a job on its processors; all of them are idle, and the job is in no queue."""
     now = state.clock[Clock.NOW]
     state.begun[job] = now
     state.finish[job] = now + run_time(inputs, state, job)

@@ -1,4 +1,4 @@
-"""GangSystem: sites of processors with a queue each, and the rules by which gangs and local jobs share them."""
+"""GangSystem: sites of processors with a queue each, and the rules that gangs and local jobs follow there."""
 
 from __future__ import annotations
 
@@ -38,58 +38,58 @@ _AMOUNTS = ("overhead", "threshold", "latency", "megabytes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangSystem:
-    """Sites whose every processor has its own queue, and the rules of the grid and local schedulers.
+    """Sites in which every processor has its own queue, and the rules of the grid and local schedulers.
 
     Parameters
     ----------
     processors
-        How many processors each site has.
+        The number of processors of each site.
     clocks
         The clock of every processor in MHz, site by site; default: all run at the reference clock.
     reference_clock
-        The clock at which a job takes its run time pt; elsewhere it takes pt · reference_clock/clock, and a gang the
-        time of its slowest processor.
+        The clock at which a job takes its run time pt. At another clock it takes pt · reference_clock/clock; a gang's
+        time is that of its slowest processor.
     grid
-        Where a gang goes: `multi_site` (the approaches of Dimitriadou and Karatza), `load` (the site with the least
+        Where a gang goes: `multi_site` (the approaches of Dimitriadou and Karatza), `load` (the site with the fewest
         tasks a processor, ties at random) or `random`.
     approach
         Under multi_site, 1: a gang stays on one site; 2: it may also take the idle processors of all sites; 3: it may
         also wait in the empty queues of all sites.
     overhead
-        What a gang that spans sites takes longer, as a share of its service time.
+        The longer run time of a gang that spans sites, as a share of its service time.
     dispatch
-        Which processors of its site a gang's tasks go to: `least_remaining` (until the running job ends), `olb` (idle
-        ones, then busy ones, both shuffled), `jsq` (fewest waiting tasks), `ald` (fewest waiting and running) or
-        `jseq` (least remaining and waiting execution time); ties by number.
+        The processors of a site to which a gang's tasks go: `least_remaining` (the least remaining time of the running
+        job), `olb` (idle ones, then busy ones, both shuffled), `jsq` (fewest waiting tasks), `ald` (fewest waiting and
+        running) or `jseq` (least remaining and waiting execution time); ties by number.
     routing
         Where a local job goes: `shortest_waiting` (the fewest waiting tasks, the running one not counted, ties at
         random), `idle_first` (a processor where it starts at once, if there is one, else shortest_waiting), `fastest`
         (the fastest idle processor with an empty queue, else the least remaining and waiting time) or `dispatch` (as
         a gang of one).
     local_site
-        The site of a local job that names none: chosen as for a gang (`grid`), at `random`, or all sites (`any`).
+        The site of a local job without an origin: chosen as for a gang (`grid`), at `random`, or all sites (`any`).
     discipline
-        Which waiting job goes first: `fcfs`, `afcfs` (the smallest), `ljfs` (the largest; also called `lgfs`), `lxf`
-        (the largest expansion factor (pt + wait)/pt) or `sxf` (the smallest).
+        The order of waiting jobs: `fcfs`, `afcfs` (smallest first), `ljfs` (largest first; also called `lgfs`), `lxf`
+        (largest expansion factor (pt + wait)/pt first) or `sxf` (smallest expansion factor first).
     order
-        Under afcfs: `sort` the queues by size, or look at the `head` in order of arrival first and, where none starts,
-        by size.
+        Under afcfs: `sort` the queues by size, or try the `head` in order of arrival first and, if no job starts, by
+        size.
     claim
-        What a gang does that cannot start: `hold` its idle processors from later ones, or let them `skip` it.
+        If a gang cannot start, it can `hold` its idle processors against later jobs, or let them `skip` it.
     threshold
         T of backfilling under fcfs: how long a local job that overtakes a waiting gang may delay it.
     local_migration, external_migration
         Whether a waiting gang may move tasks to idle processors of its site, or as a whole to another site.
     aging
-        A job that so many migrated starts of later arrivals have overtaken goes first; 0 = never.
+        A job goes first once this number of migrated later arrivals has overtaken it; 0 = never.
     preempts
-        Whether a local job stops a gang and takes a processor of it: `never`, where its `site` has no idle processor,
-        or where the whole `system` has none; under `system` it goes to another site's idle processor before, unless
-        it names a site, where it then waits.
+        Whether a local job may preempt a gang and take one of its processors: `never`, if its `site` has no idle
+        processor, or if the whole `system` has none. Under `system` it first takes an idle processor of another site;
+        a job with an origin waits at its site instead.
     preempted
-        Whether a stopped gang will `restart` from nothing or `resume` where it was.
+        Whether a preempted gang will `restart` from the beginning or `resume` where it stopped.
     latency, megabytes, bandwidth
-        α, z per task and ρ of T(z) = α + z/ρ, which every gang's run time has on top.
+        α, z per task and ρ of T(z) = α + z/ρ, which is added to every gang's run time.
     """
 
     processors: tuple[int, ...] = (16, 16)
@@ -123,7 +123,7 @@ class GangSystem:
                 f"GangSystem: processors={self.processors!r} must be at most {MOST_PROCESSORS} in all: each has "
                 "a queue of its own, and decisions look at all of them."
             )
-        if self.discipline == "lgfs":  # the same rule under the name of gangs
+        if self.discipline == "lgfs":  # the same rule; lgfs is its name for gangs
             object.__setattr__(self, "discipline", "ljfs")
         for name, known in _NAMES.items():
             if getattr(self, name) not in known:
@@ -178,7 +178,7 @@ class GangSystem:
 
     @property
     def total(self) -> int:
-        """Return how many processors all sites have."""
+        """Return the number of processors of all sites."""
         return sum(self.processors)
 
     @property

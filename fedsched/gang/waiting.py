@@ -1,4 +1,4 @@
-"""The waiting jobs of each site, listed in the order of its discipline, and their ways in and out."""
+"""The waiting jobs of each site, in lists ordered by its discipline, and insertion and removal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_KEY, BY_ARRIVAL = constant(0), constant(1)  # the two orders in which a site'
 
 @inlined
 def _precedes(inputs: Inputs, state: State, which: int, a: int, b: int) -> bool:
-    # A row's number stands for (arrival, id).
+    # Rows are in order of (arrival, id).
     if inputs.rules.preempts != Preempts.NEVER and inputs.local[a] != inputs.local[b]:
         return inputs.local[a] > inputs.local[b]
     if state.aged[a] != state.aged[b]:
@@ -50,7 +50,7 @@ def _precedes(inputs: Inputs, state: State, which: int, a: int, b: int) -> bool:
 
 @part
 def _insert(inputs: Inputs, state: State, which: int, job: int, after: int) -> None:
-    """Put a job behind the last one that precedes it, looking from `after` backwards."""
+    """Insert a job behind the last one that precedes it, searching backwards from `after`."""
     site = state.site[job]
     while after != NONE and _precedes(inputs, state, which, job, after):
         after = state.previous_job[which, after]
@@ -83,7 +83,7 @@ def _take_out(state: State, which: int, job: int) -> None:
 
 @part
 def list_job(inputs: Inputs, state: State, job: int) -> None:
-    """Put a waiting job into its site's lists."""
+    """Insert a waiting job into its site's lists."""
     site = state.site[job]
     _insert(inputs, state, BY_KEY, job, state.last_job[BY_KEY, site])
     if inputs.rules.by_head == 1:
@@ -92,7 +92,7 @@ def list_job(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def unlist_job(inputs: Inputs, state: State, job: int) -> None:
-    """Take a job out of its site's lists."""
+    """Remove a job from its site's lists."""
     _take_out(state, BY_KEY, job)
     if inputs.rules.by_head == 1:
         _take_out(state, BY_ARRIVAL, job)
@@ -100,7 +100,7 @@ def unlist_job(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def sort_by_expansion(inputs: Inputs, state: State, site: int) -> None:
-    """Order a site's jobs by (pt + wait)/pt as it is now; they stand nearly in this order already."""
+    """Sort a site's jobs by their present (pt + wait)/pt; an insertion sort, as they are nearly in order."""
     now = state.clock[Clock.NOW]
     job = state.first_job[BY_KEY, site]
     while job != NONE:
@@ -118,7 +118,7 @@ def sort_by_expansion(inputs: Inputs, state: State, site: int) -> None:
 
 @part
 def wait_at_queues(inputs: Inputs, state: State, job: int) -> None:
-    """Let a placed job wait at its processors."""
+    """Queue a placed job at its processors."""
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         add_load(inputs, state, state.placed[task], job)
     note_waiting(state, state.site[job], inputs.size[job])
@@ -144,7 +144,7 @@ def start_waiting(inputs: Inputs, state: State, job: int) -> None:
 
 @inlined
 def open_to_job(inputs: Inputs, state: State, p: int, job: int) -> bool:
-    """Return whether a processor is idle and open to this job: reserved ones are to their gang and to priority jobs."""
+    """Return whether a processor is idle and open to a job; a reserved one is so to its gang and priority jobs only."""
     if state.running[p] != NONE:
         return False
     if state.held_for[p] == NONE or state.held_for[p] == job:
@@ -154,7 +154,7 @@ def open_to_job(inputs: Inputs, state: State, p: int, job: int) -> bool:
 
 @part
 def tasks_open(inputs: Inputs, state: State, job: int) -> int:
-    """Return how many of a job's tasks wait at processors that are open to it."""
+    """Return how many of a job's tasks are placed at processors that are open to it."""
     count = 0
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         if open_to_job(inputs, state, state.placed[task], job):
@@ -164,7 +164,7 @@ def tasks_open(inputs: Inputs, state: State, job: int) -> int:
 
 @part
 def has_task_open(inputs: Inputs, state: State, job: int) -> bool:
-    """Return whether one of them does."""
+    """Return whether any of a job's tasks is placed at a processor that is open to it."""
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         if open_to_job(inputs, state, state.placed[task], job):
             return True

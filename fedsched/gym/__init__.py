@@ -1,4 +1,4 @@
-"""Gymnasium environments: a policy that is learnt decides a simulation job by job (docs/how-to/learn-a-policy.md)."""
+"""Gymnasium environments: a learnt policy decides a simulation job by job (docs/how-to/learn-a-policy.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fedsched.gym.vector import SchedulingVectorEnv
 
 __all__ = ["ID", "ProgressFeature", "RunningFeature", "SchedulingEnv", "SchedulingVectorEnv", "WaitingFeature"]
 
-ID = "fedsched/Scheduling-v0"  # by which gymnasium.make and make_vec know the environments
+ID = "fedsched/Scheduling-v0"  # the name under which gymnasium.make and make_vec find the environments
 
 gymnasium.register(
     ID,

@@ -1,4 +1,4 @@
-"""The shapes that the jobs of runs side by side have taken, as kernels read them [52]."""
+"""The shapes that moldable jobs have chosen in runs side by side, as kernels read them [52]."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @by_reference
 class ChosenShapes(NamedTuple):
-    """The shapes that the jobs of each run have, run x job, not to be written here; of no size where none choose."""
+    """The chosen shapes, run x job, read-only here; empty if no job chooses a shape."""
 
     tasks: Ints
     runtime: Floats
     estimate: Floats
-    on_nodes: Ints  # of no size unless what jobs send counts tasks on nodes
+    on_nodes: Ints  # empty unless the tasks on each node are counted
 
     @classmethod
     def in_states(cls, states: State, runs: int) -> ChosenShapes:
-        """Return what the states of these runs say, as views."""
+        """Return the chosen shapes in the states of these runs, as views."""
         if states.extras is None:
             whole, real = seen(np.zeros((runs, 0), np.int64)), seen(np.zeros((runs, 0)))
             return cls(whole, real, real, whole)
@@ -39,7 +39,7 @@ class ChosenShapes(NamedTuple):
 def standing_as_chosen(
     standing: Standing, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
 ) -> Standing:
-    """Return how many tasks stand on the nodes of each job of a run, in the shape that it has."""
+    """Return the tasks per node of a run's jobs, in the shapes that they have."""
     tasks = standing.tasks[first:last]
     if moldable.on_nodes.size > 0:
         tasks = chosen.on_nodes[b]
@@ -48,7 +48,7 @@ def standing_as_chosen(
 
 @inlined
 def limits_as_chosen(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int) -> Limits:
-    """Return the limits of a run's jobs, which count tasks of the shapes that these have."""
+    """Return the limits of a run's jobs; tasks are counted in the shapes that the jobs have."""
     tasks = limits.tasks
     if moldable.which.size > 0 and tasks.size > 0:
         tasks = chosen.tasks[b]
@@ -60,7 +60,7 @@ def limits_as_chosen(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b
 
 @inlined
 def tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints:
-    """Return the tasks of the jobs of a run, in the shapes that they have where they choose them."""
+    """Return the tasks of a run's jobs: of the chosen shapes if jobs choose them, else as recorded."""
     if extras is None:
         return recorded
     if extras.moldable.which.size > 0:
@@ -70,7 +70,7 @@ def tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints
 
 @inlined
 def times_as_chosen(extras: Extras | None, recorded: Floats, chosen: Floats) -> Floats:
-    """Return the same of their times: a compiled function takes arrays of one kind."""
+    """Do the same as `tasks_as_chosen` for times: a compiled function takes arrays of one type."""
     if extras is None:
         return recorded
     if extras.moldable.which.size > 0:

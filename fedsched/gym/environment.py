@@ -1,4 +1,4 @@
-"""SchedulingEnv: one simulation as a Gymnasium environment, decided job by job."""
+"""SchedulingEnv: one simulation as a Gymnasium environment that is decided job by job."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ if TYPE_CHECKING:
 
 
 class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
-    """A simulation whose every start is an action (docs/readings.md 32 and 33; docs/how-to/learn-a-policy.md).
+    """A simulation in which every job start is an action (docs/readings.md 32 and 33; docs/how-to/learn-a-policy.md).
 
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on.
+        The jobs, and the machine that they run on.
     jobs
-        How many jobs that follow each other in the log make up an episode; where they begin is drawn, unless
-        `reset(options={"first": row})` says so. All of the workload unless given, as it has to be where jobs wait for
-        others or for a time of their own, may be cancelled, follow others, or are under limits.
+        Jobs of an episode: that many consecutive jobs of the log. The first row is drawn, unless
+        `reset(options={"first": row})` gives it. By default an episode is the whole workload. It must be so if jobs
+        wait for others or for a time of their own, may be cancelled, follow others, or are under limits.
     objective, weights
-        A metric, or several with weights, of which an episode's rewards add up to the negative (utilisation: to
-        itself): each is the change that finished jobs have made in it since the last one, a job's share in a mean being
-        one in all jobs of the episode.
+        A metric, or several with weights. An episode's rewards add up to its negative (utilisation: to itself).
+        Each reward is the change that jobs finished since the last decision make in it; in a mean, each job counts as
+        one of all jobs of the episode.
     order
-        The queue order by which the waiting jobs are shown, a name of `ORDERS`.
+        The queue order in which waiting jobs are shown, a name of `ORDERS`.
     placement, reading, caps, t0, running
-        As in `simulate`; t0 and running jobs go with the whole workload only.
+        As in `simulate`; t0 and running are for the whole workload only.
     waiting_places, running_places
-        How many waiting jobs, and how many running ones, are seen; only those that are seen can be chosen.
+        The number of waiting jobs and of running jobs that are observed. Only observed jobs can be chosen.
     render_mode
-        None: there is nothing to render; `schedule()` is what came of it, and can be drawn.
+        Must be None: nothing is rendered. `schedule()` returns the schedule so far, which can be drawn.
 
     Notes
     -----
-    `step(k)` starts the job in place k if it fits, `step(waiting_places)` is none; any answer that starts nothing goes
-    to the next instant at which something fits. `info` has, after `reset`, the "first" row, in order of arrival; after
-    the last step the "objective".
+    `step(k)` starts the job in place k if it fits; `step(waiting_places)` starts none. An answer that starts nothing
+    advances the clock to the next instant at which a job fits. `info` holds "first" after `reset`: the row in order of
+    arrival at which the episode begins. After the last step it holds "objective".
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -98,9 +98,9 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Return what is seen at the first decision of an episode, and {"first": where in the log it begins}.
+        """Return the first observation of an episode, and {"first": its first row in the log, in order of arrival}.
 
-        `options={"first": row}` chooses the row.
+        `options={"first": row}` sets that row.
         """
         super().reset(seed=seed)
         first = first_row(self.episodes, options, self.np_random)
@@ -110,7 +110,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         return observation_of(self.episodes.seen, 0), {"first": first}
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Return what is seen at the next decision, the reward, whether all have ended that will, False, and info."""
+        """Return the next observation, the reward, whether the episode is over, False (never truncated), and info."""
         episodes = self.episodes
         if episodes.told.over[0]:
             raise ValueError("step: no episode is under way; call reset() first.")
@@ -121,22 +121,22 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         return observation_of(episodes.seen, 0), float(episodes.told.reward[0]), over, False, info
 
     def schedule(self) -> Schedule:
-        """Return what has been started in this episode until now: after its last step, the whole schedule."""
+        """Return the schedule of this episode so far; after its last step it is complete."""
         return self.episodes.schedule(0)
 
     def waiting(self) -> NDArray[np.int64]:
-        """Return the ids of the jobs among which is to be chosen, place by place."""
+        """Return the ids of the jobs that can be chosen, place by place."""
         return self.episodes.waiting(0)
 
 
 def refuse_rendering(render_mode: str | None) -> None:
-    """Raise where something is to be rendered."""
+    """Raise if a render mode is asked for."""
     if render_mode is not None:
         raise ValueError(f"environment: render_mode={render_mode!r}: leave it out, and draw schedule().plot().")
 
 
 def refuse_undecided(episodes: Episodes, which: int | NDArray[np.intp]) -> None:
-    """Raise where one of these episodes, which have just begun, is over already."""
+    """Raise if one of these new episodes is over before its first decision."""
     if episodes.told.over[which].any():
         raise ValueError(
             "reset: the episode is over before anybody could be asked, for every job that is left is cancelled first "
@@ -145,7 +145,7 @@ def refuse_undecided(episodes: Episodes, which: int | NDArray[np.intp]) -> None:
 
 
 def first_row(episodes: Episodes, options: Mapping[str, Any] | None, random: np.random.Generator) -> int:
-    """Return the row at which an episode begins: as the options say, or drawn."""
+    """Return the row at which an episode begins: given in the options, or drawn."""
     known = dict(options or {})
     row = known.pop("first", None)
     if known:

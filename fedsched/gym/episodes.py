@@ -1,4 +1,4 @@
-"""Episodes: runs over stretches of a log, side by side, that somebody outside decides job by job."""
+"""Episodes: runs over stretches of a log, side by side; the caller makes their decisions, job by job."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 
 class Episodes:
-    """Runs of one log that stop at every decision (docs/readings.md 32); the parameters are those of the environments.
+    """Runs of one log that stop at every decision (docs/readings.md 32); parameters as of the environments.
 
-    It knows nothing of gymnasium: `begin` lets runs begin, `answers` is filled with the place that each chooses, and
-    `go_on` brings all of them to their next decision.
+    Independent of gymnasium. `begin` starts a run, the caller fills `answers` with the place that each run chooses, and
+    `go_on` advances all runs to their next decisions.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Episodes:
             refuse("stretches", Use(workload, federation))
         refuse("environment", Use(workload, federation))
         objectives = _objectives(objective, weights)
-        # Room for planned ends: they are seen.
+        # EASY's rules keep the planned ends, which are observed.
         rules = Rules(order=order, dispatch="easy", placement=placement)
         self._rows = np.lexsort((workload.id, workload.submit))
         log = workload.take(self._rows)
@@ -145,8 +145,8 @@ class Episodes:
         )
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        # The log's arrays are read-only to the kernels, which would be compiled anew for the copies' that are not; so
-        # are the views of the submit in `room` and of the shapes in the states.
+        # Kernels are compiled for read-only arrays of the log, and would be compiled anew for writable copies. The same
+        # holds for the views of the submit in `room` and of the shapes in the states.
         self.__dict__.update(state)
         frozen(self.runs.log)
         room = self.runs.room._replace(submit_seen=seen(self.runs.room.submit))
@@ -155,11 +155,11 @@ class Episodes:
 
     @property
     def starts(self) -> int:
-        """Return how many stretches of the log there are to run over."""
+        """Return the number of rows at which a run can begin."""
         return len(self.workload) - self.jobs + 1
 
     def _stretch(self, log: Problem, first: int) -> Problem:
-        # What a queue order, a state and the integrals look at; kernels take theirs from `problem_of`.
+        # Only what a queue order, a state and the integrals read; kernels use `problem_of`.
         if self._whole:
             return log
         rows = slice(first, first + self.jobs)
@@ -173,7 +173,7 @@ class Episodes:
         )
 
     def begin(self, b: int, first: int) -> None:
-        """Let a run begin at this row of the log, in order of arrival, with the next `go_on`."""
+        """Begin a run at this row of the log, in order of arrival, at the next `go_on`."""
         runs = self.runs
         runs.answer[b] = Answer.BEGIN
         runs.first[b] = first
@@ -185,11 +185,11 @@ class Episodes:
             set_running(self.state(b), self._running.rows, self._running)
 
     def rest(self) -> None:
-        """Let every run rest that is not told otherwise before the next `go_on`."""
+        """Keep every run as it is at the next `go_on`, unless it gets another answer before."""
         self.runs.answer[:] = Answer.REST
 
     def go_on(self) -> None:
-        """Bring every run to its next decision, or to its end."""
+        """Advance every run to its next decision, or to its end."""
         stuck = go_on(self.runs)
         if stuck >= 0:
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
@@ -200,27 +200,27 @@ class Episodes:
         return state
 
     def _jobs(self, b: int) -> Workload:
-        # The jobs of a run as its rows have them: in order of arrival.
+        # A run's jobs in the order of its rows: by arrival.
         first = int(self.runs.first[b])
         return self.workload.take(self._rows[first : first + self.jobs])
 
     def waiting(self, b: int) -> NDArray[np.int64]:
-        """Return the ids of the jobs among which a run is to choose, place by place."""
+        """Return the ids of the jobs that a run can choose from, place by place."""
         places = self.runs.waiting[b]
         ids: NDArray[np.int64] = self._jobs(b).id[places[places >= 0]]
         return ids
 
     def integrals(self, b: int) -> Integrals:
-        """Return what a run has added up over time."""
+        """Return a run's sums over time."""
         problem = self._stretch(self.runs.log, int(self.runs.first[b]))
         return Integrals(*map(float, integrals(problem, self.state(b))))
 
     def objective(self, b: int) -> float:
-        """Return what the finished jobs of a run have made of the objective: at the end, its value."""
+        """Return the objective's running value over a run's finished jobs; at the end, its value."""
         return float(self.told.cost[b]) * (-1.0 if (self.runs.weights < 0.0).all() else 1.0)
 
     def schedule(self, b: int) -> Schedule:
-        """Return what a run has started until now; its jobs are in the order of the workload."""
+        """Return a run's schedule so far, its jobs in the order of the workload."""
         first, state = int(self.runs.first[b]), self.state(b)
         rows = self._rows[first : first + self.jobs]
         back = np.argsort(rows)  # the workload's own order

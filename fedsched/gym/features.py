@@ -1,4 +1,4 @@
-"""What is seen of a run when a decision is asked: numbers between 0 and 1, whatever the log and the federation."""
+"""What is observed at a decision: numbers between 0 and 1, for any log and federation."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ SCALE = 1.0 / float(np.log(1.0 + YEAR))
 
 
 class WaitingFeature(IntEnum):
-    """What is seen of a job that waits; all 0 in a place where none does."""
+    """What is observed of a waiting job; all 0 in an empty place."""
 
     PRESENT = 0  # 1
     FITS = 1  # 1: it could start now
-    TASKS = 2  # share of the federation's nodes, in the shape that it has
-    ESTIMATE = 3  # how long it is expected to run, by `share_of_time`
+    TASKS = 2  # share of the federation's nodes, in the job's shape
+    ESTIMATE = 3  # its requested time, by `share_of_time`
     WAIT = 4  # how long it has waited, by `share_of_time`
     COMPUTE = 5  # its compute fraction
     POOLS = 6  # the greatest share of a pool that it needs
 
 
 class RunningFeature(IntEnum):
-    """What is seen of a job that runs, by planned end; all 0 in a place without one."""
+    """What is observed of a running job, in order of planned ends; all 0 in an empty place."""
 
     PRESENT = 0  # 1
     TASKS = 1  # share of the federation's nodes
@@ -42,7 +42,7 @@ class RunningFeature(IntEnum):
 
 
 class ProgressFeature(IntEnum):
-    """What is seen of the whole run, as shares of its jobs."""
+    """What is observed of the whole run, as shares of its jobs."""
 
     ARRIVED = 0  # and eligible
     STARTED = 1
@@ -51,7 +51,7 @@ class ProgressFeature(IntEnum):
 
 @inlined
 def share_of_time(seconds: float) -> float:
-    """Return ln(1 + seconds)/ln(1 + a year), from 0 to 1: the difference of a minute and an hour is seen, too."""
+    """Return ln(1 + seconds)/ln(1 + a year), from 0 to 1, in which a minute and an hour still differ visibly."""
     return min(1.0, np.log(1.0 + max(0.0, seconds)) * SCALE)
 
 
@@ -65,7 +65,7 @@ def _see_pools(extras: Extras | None, state: ExtraState | None, groups: int, fre
 
 @inlined
 def _see_shape(extras: Extras | None, problem: Problem, j: int, seen: Singles) -> None:
-    # Of a job that has chosen its shape, that one.
+    # A job that has chosen its shape is shown in that shape.
     if extras is None:
         return
     if extras.moldable.which.size > 0:
@@ -86,7 +86,7 @@ def _share_of_nodes(extras: Extras | None, problem: Problem, state: State, of_jo
 
 @inlined
 def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, fits: Bytes, seen: Singles) -> None:
-    """Fill what is seen of the jobs in these places; behind an empty place all are empty already."""
+    """Fill in the waiting jobs in these places; all places after an empty one are already empty."""
     now = state.clock[Clock.NOW]
     for i in range(waiting.size):
         j = waiting[i]
@@ -105,7 +105,7 @@ def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, 
 
 @inlined
 def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) -> None:
-    """Fill what is seen of the running jobs whose planned ends come first, as `see_waiting` does."""
+    """Fill in the running jobs with the earliest planned ends, as `see_waiting` does."""
     now, ends = state.clock[Clock.NOW], state.counter[Counter.ENDS]
     for i in range(seen.shape[0]):
         if i >= ends:
@@ -123,7 +123,7 @@ def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) 
 
 @inlined
 def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) -> None:
-    """Fill what is free, and how far the run is."""
+    """Fill in the free shares and the progress of the run."""
     counter, jobs = state.counter, problem.submit.size
     for g in range(state.free.size):
         free[g] = state.free[g] / problem.groups.nodes[g]
@@ -131,12 +131,12 @@ def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) 
     joined = joined_until(state.extras, counter[Counter.ARRIVED])
     progress[ProgressFeature.ARRIVED] = (joined + problem.running.size) / jobs
     progress[ProgressFeature.STARTED] = counter[Counter.STARTED] / jobs
-    never = jobs - problem.arrival.size - problem.running.size  # who can never start from the beginning on
+    never = jobs - problem.arrival.size - problem.running.size  # jobs that can never start: counted from the beginning
     progress[ProgressFeature.FINISHED] = (never + counter[Counter.FINISHED]) / jobs
 
 
 def of_jobs(problem: Problem) -> Singles:
-    """Return what is seen of each job that waits and does not change, job × WaitingFeature; the rest is 0."""
+    """Return the constant features of each waiting job, job × WaitingFeature; the others are 0."""
     seen = np.zeros((problem.submit.size, len(WaitingFeature)), dtype=np.float32)
     seen[:, WaitingFeature.PRESENT] = 1.0
     seen[:, WaitingFeature.TASKS] = problem.tasks / problem.nodes

@@ -1,4 +1,4 @@
-"""The compiled loop of an environment: every run is answered, goes on to its next decision, and is looked at."""
+"""The compiled loop of an environment: apply each run's answer, advance to its next decision, fill the observation."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Answer(IntEnum):
-    """What a run may be told in place of an answer to its decision."""
+    """Special answers of a run that are no place in its queue."""
 
-    BEGIN = -2  # at its t0, by the stretch of the log and the queue order that it has been given
-    REST = -3  # stay as it is
+    BEGIN = -2  # begin at t0, with the stretch of the log and the queue order set for the run
+    REST = -3  # leave the run as it is
 
 
 @inlined
 def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int) -> int:
-    # On to where an answer is needed, or to the end; returns a Status.
+    # Advance to the next decision, or to the end; returns a Status.
     counter = state.counter
     while True:
         if counter[Counter.PASS_DUE] == 1:
@@ -44,7 +44,7 @@ def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int)
 @inlined
 def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
     seen, none = runs.seen, runs.waiting.shape[1]
-    if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:  # nobody waits or has looked
+    if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:  # no queue to look at
         leave_places(runs.waiting[b], seen.action_mask[b], FIRST)
     seen.action_mask[b, none] = 1
     of_job = runs.of_job[runs.first[b] : runs.first[b] + problem.submit.size]
@@ -55,7 +55,7 @@ def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
 
 @kernel
 def go_on(runs: Runs) -> int:
-    """Do with every run as its answer says, up to its next decision; return the first that cannot end, or -1."""
+    """Apply every run's answer and advance it to its next decision; return the first run that is stuck, or -1."""
     told = runs.told
     for b in range(runs.answer.size):
         answer = runs.answer[b]
@@ -68,7 +68,7 @@ def go_on(runs: Runs) -> int:
             begin(problem, plan, state)
             for c in range(runs.ended.shape[1]):
                 runs.ended[b, c] = 0.0
-            told.cost[b] = 0.0  # what the first answer brings is counted from here, too
+            told.cost[b] = 0.0  # costs before the first answer count towards its reward
         else:
             decide(problem, plan, state, runs.waiting[b], runs.seen.action_mask[b], answer)
         status = _to_decision(runs, problem, plan, state, b)

@@ -1,7 +1,7 @@
-"""Many runs of one log side by side: the arrays of an engine's run with a leading axis, and the part of each run.
+"""Many runs of one log side by side: an engine run's arrays with a leading axis, and the part of each run.
 
-Every run is over so many jobs that follow each other in the log. The log is packed once, in order of arrival, so that
-the jobs of a run are a stretch of each of its arrays: another stretch costs nothing.
+Every run has the same number of consecutive jobs of the log. The log is packed once, in order of arrival. A run's jobs
+are then a slice of each array, and another stretch of the log costs nothing.
 """
 
 from __future__ import annotations
@@ -58,53 +58,53 @@ if TYPE_CHECKING:
 
 @by_reference
 class Seen(NamedTuple):
-    """What whoever decides sees, a row a run: in single precision, which is what networks take."""
+    """The observations, a row a run, in single precision for networks."""
 
     waiting: Singles  # run x place x WaitingFeature
     running: Singles  # run x place x RunningFeature
     free: Singles  # run x (groups, then pools): the share that is free
     progress: Singles  # run x ProgressFeature
-    action_mask: Bytes  # run x answer: 1 where it starts a job, or is none
+    action_mask: Bytes  # run x answer: 1 if it starts a job, or starts none
 
 
 @by_reference
 class Room(NamedTuple):
-    """Scratch for the metric row of one job."""
+    """Scratch space for the metric row of one job."""
 
     row: Floats
     no_users: Floats
     submit: Floats  # [0]: when it was submitted
-    submit_seen: Floats  # the same, which cannot be written
+    submit_seen: Floats  # the same array, read-only
 
 
 @by_reference
 class Told(NamedTuple):
-    """What the last answer brought, a number a run."""
+    """What the last answer brought, one number a run."""
 
     reward: Floats
-    cost: Floats  # what the jobs that have finished have cost: the objectives by their weights
+    cost: Floats  # the weighted objectives of the jobs that have finished
     over: Ints  # 1: every job has finished
 
 
 @by_reference
 class Runs(NamedTuple):
-    """Runs of a log that go on side by side."""
+    """Runs of a log that advance side by side."""
 
     log: Problem  # all of it, in order of arrival
-    plan: Plan  # of all of it; each run has an order of its own
-    of_job: Singles  # what is seen of each job and does not change
+    plan: Plan  # of the whole log; each run has its own order
+    of_job: Singles  # the constant features of each job
     states: State  # with a leading axis
     chosen: ChosenShapes
-    one: ExtraState | None  # of one run, for its type
+    one: ExtraState | None  # the extras of one run, for their type
     order: Ints  # run x job
     first: Ints  # per run, the row of the log at which it begins
     t0: Floats
     answer: Ints  # per run: the place chosen, or an Answer
-    waiting: Ints  # run x place: who waits there
+    waiting: Ints  # run x place: the job that waits there, or -1
     ended: Floats  # run x Column: sums over the jobs that have finished
     room: Room
     columns: Ints  # of the objectives
-    weights: Floats  # of each, negative for what is maximised
+    weights: Floats  # of each, negative if it is maximised
     seen: Seen
     told: Told
 
@@ -112,7 +112,7 @@ class Runs(NamedTuple):
 @inlined
 def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, last: int) -> Extras | None:
     if extras is None:
-        return extras  # not the literal, with which the engine would be compiled for what may have extras or none
+        return extras  # not `None`: its type is the optional one for which the engine is compiled
     needs, moldable = Pools(extras.pools.amount, extras.pools.need[first:last]), extras.moldable
     return Extras(
         needs,
@@ -136,7 +136,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
 
 @inlined
 def problem_of(runs: Runs, b: int) -> Problem:
-    """Return the problem of a run's stretch of the log, as views."""
+    """Return a run's stretch of the log as a problem, made of views."""
     log, chosen, jobs, first = runs.log, runs.chosen, runs.order.shape[1], runs.first[b]
     last = first + jobs
     return Problem(
@@ -149,7 +149,7 @@ def problem_of(runs: Runs, b: int) -> Problem:
         log.origin[first:last],
         log.user[first:last],
         log.watts[first:last],
-        log.arrival[:jobs],  # of a stretch, the same numbers wherever it begins
+        log.arrival[:jobs],  # the same numbers for any stretch
         log.arrival_rank[:jobs],
         log.running,
         log.groups,
@@ -179,7 +179,7 @@ def _measured_with(problem: Problem, submit: Floats, j: int) -> Measured:
 
 @inlined
 def measured_of(extras: ExtraState | None, problem: Problem, room: Room, j: int) -> Measured:
-    """Return what the metric kernel reads of one job, its submit as it came out where it follows another."""
+    """Return one job's input of the metric kernel; its submit is the simulated one if it follows another job."""
     if extras is None:
         return _measured_with(problem, problem.submit[j : j + 1], j)
     room.submit[0] = submitted_at(extras, problem.submit, j)
@@ -188,7 +188,7 @@ def measured_of(extras: ExtraState | None, problem: Problem, room: Room, j: int)
 
 @inlined
 def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
-    """Return the plan of a stretch of the log, as views."""
+    """Return the plan of a stretch of the log, made of views."""
     return Plan(
         order,
         plan.order_key,
@@ -205,7 +205,7 @@ def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
 @inlined
 def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -> ExtraState | None:
     if extras is None:
-        return one  # for the same reason, and it has the type of what is returned else
+        return one  # None with the type that this function returns, as in `_extras_of`
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
     limited, apart, gone, molded = extras.limited, extras.apart, extras.cancelled, extras.molded
     asleep = limited.sleepers
@@ -324,7 +324,7 @@ def _queue_of(queue: Queue, b: int) -> Queue:
 
 @inlined
 def state_of(states: State, one: ExtraState | None, b: int) -> State:
-    """Return the state of one run, as views."""
+    """Return the state of one run, made of views."""
     rates, heap, ends = states.rates, states.heap, states.ends
     profile, packing, scratch = states.profile, states.packing, states.scratch
     return State(
@@ -383,7 +383,7 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
 
 
 def side_by_side(state: State, runs: int) -> State:
-    """Return room for so many runs as one state has it for one: each array with a leading axis."""
+    """Return the state arrays for so many runs: each array of one run's state with a leading axis."""
     return cast("State", _with_leading_axis(state, runs))
 
 

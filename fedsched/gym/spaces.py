@@ -1,4 +1,4 @@
-"""Spaces: what gymnasium is told of observations and actions, and what an environment makes of the arrays."""
+"""Spaces: gymnasium's description of observations and actions, and the observations made from the arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def observation_space(seen: Seen) -> spaces.Space[Observation]:
-    """Return the space of what is seen of one run."""
+    """Return the observation space of one run."""
     inner: dict[str, spaces.Space[Any]] = {
         name: spaces.Box(0.0, 1.0, shape=array.shape[1:], dtype=np.float32)
         for name, array in seen._asdict().items()
@@ -29,10 +29,10 @@ def observation_space(seen: Seen) -> spaces.Space[Observation]:
 
 
 def action_space(seen: Seen) -> spaces.Discrete:
-    """Return the space of answers: a place in the queue, or, as the last, none."""
+    """Return the action space: a place in the queue, or (the last number) none."""
     return spaces.Discrete(seen.action_mask.shape[1])
 
 
 def observation_of(seen: Seen, b: int) -> Observation:
-    """Return what is seen of one run, as copies: the next step writes into the arrays anew."""
+    """Return one run's observation as copies, since the next step overwrites the arrays."""
     return {name: array[b].copy() for name, array in seen._asdict().items()}

@@ -1,4 +1,4 @@
-"""What the finished jobs have cost so far: each metric as a running sum, whose differences are the rewards."""
+"""Running sums of each metric over the finished jobs; their differences are the rewards."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @part
 def count_job(problem: Problem, state: State, j: int, room: Room, ended: Floats) -> None:
-    """Add what a job that has finished has cost: its own metric row, of columns that add up the sum.
+    """Add a finished job's metrics to the running sums.
 
-    Makespan and greatest wait are the greatest so far. Of utilisation the busy node-seconds are summed, and of idle
-    energy what the job has saved of it, since both are seen against the makespan.
+    Makespan and greatest wait are kept as maxima. For utilisation the busy node-seconds are summed, and for idle energy
+    the amount that the job saves of it, since both depend on the makespan.
     """
     row = room.row
     fill_row(
@@ -49,7 +49,7 @@ def count_job(problem: Problem, state: State, j: int, room: Room, ended: Floats)
     row[Column.IDLE_ENERGY] = problem.idle_total * makespan - row[Column.IDLE_ENERGY]
     row[Column.WEIGHTED_RESPONSE] *= problem.tasks[j]
     row[Column.WEIGHTED_SLOWDOWN] *= problem.tasks[j]
-    row[Column.USER_SPREAD] = 0.0  # is NaN without users
+    row[Column.USER_SPREAD] = 0.0  # NaN without users
     longest = max(ended[Column.MAKESPAN], makespan)
     greatest = max(ended[Column.MAX_WAIT], row[Column.MAX_WAIT])
     for c in range(ended.size):
@@ -60,16 +60,16 @@ def count_job(problem: Problem, state: State, j: int, room: Room, ended: Floats)
 
 @inlined
 def next_pass_counted(problem: Problem, plan: Plan, state: State, room: Room, ended: Floats) -> int:
-    """Go to the next pass, and add what the jobs have cost that end on the way; return a Status."""
+    """Advance to the next pass, and count the jobs that end on the way; return a Status."""
     counter, heap = state.counter, state.heap
     size = counter[Counter.RUNNING]
-    if problem.same_time == SameTime.SEQUENTIAL:  # one event at a time: a submission, or the finish that comes first
+    if problem.same_time == SameTime.SEQUENTIAL:  # one event at a time: a submission, or the first finish
         first = heap.job[0]
         status = next_pass(problem, plan, state)
         if counter[Counter.RUNNING] < size:
             count_job(problem, state, first, room, ended)
         return status
-    # Whoever ends at the next instant makes up the top of the heap: down to the left, then up and to the right.
+    # Jobs that end at the next instant form the top of the heap: walk down to the left, then up and to the right.
     time, place = next_time(problem, state), 0
     while time < np.inf:
         if place < size and heap.time[place] <= time:
@@ -86,7 +86,7 @@ def next_pass_counted(problem: Problem, plan: Plan, state: State, room: Room, en
 
 @inlined
 def _who_stay(problem: Problem, state: State) -> int:
-    # How many jobs are not gone: whoever counts as finished and has not run was cancelled, or can never start.
+    # The number of jobs that are not gone. A gone job is finished without a run: cancelled, or never able to start.
     counter = state.counter
     gone = counter[Counter.FINISHED] - (counter[Counter.STARTED] - counter[Counter.RUNNING])
     return problem.arrival.size + problem.running.size - gone
@@ -94,7 +94,7 @@ def _who_stay(problem: Problem, state: State) -> int:
 
 @inlined
 def _tasks_of_who_stay(extras: Extras | None, state: ExtraState | None, tasks: Ints, start: Floats) -> int:
-    # How many tasks the jobs have that are not gone.
+    # The tasks of the jobs that are not gone.
     if extras is None or state is None:
         return tasks.sum()
     return _sum_of_who_stay(extras, state, tasks, start)
@@ -111,7 +111,7 @@ def _sum_of_who_stay(extras: Extras, state: ExtraState, tasks: Ints, start: Floa
 
 @inlined
 def _never_starts(extras: Extras, state: ExtraState, start: Floats, j: int) -> bool:
-    # Whoever is to be cancelled is gone only then.
+    # A job that will be cancelled is gone only at its cancellation.
     if state.waiting.open.size == 0 or state.waiting.open[j] <= DOOMED // 2 or not np.isnan(start[j]):
         return False
     return extras.cancellations.place.size == 0 or extras.cancellations.place[j] < 0
@@ -119,10 +119,10 @@ def _never_starts(extras: Extras, state: ExtraState, start: Floats, j: int) -> b
 
 @inlined
 def value_of(problem: Problem, state: State, column: int, ended: Floats) -> float:
-    """Return a metric over the jobs that have finished, as the share that they have in the whole; 0 before the first.
+    """Return a metric's running value over the finished jobs; 0 before the first finish.
 
-    Means are taken over all jobs and weighted means over all tasks, so that the last value is the metric: over all that
-    are not gone by then, who were cancelled or can never start.
+    Means divide by all jobs and weighted means by all tasks that are not gone (gone jobs were cancelled or can never
+    start). The last value is therefore the metric itself.
     """
     value, makespan = ended[column], ended[Column.MAKESPAN]
     if makespan == 0.0:

@@ -1,4 +1,4 @@
-"""SchedulingVectorEnv: many simulations as one Gymnasium vector environment, in one call of compiled code a step."""
+"""SchedulingVectorEnv: many simulations as one Gymnasium vector environment, a step of which is one compiled call."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray[Any]"]):
-    """Simulations side by side, each decided as a `SchedulingEnv` decides its one, in one call of compiled code a step.
+    """Simulations side by side, each decided as in a `SchedulingEnv`; one compiled call a step advances all.
 
-    Environment b does what a `SchedulingEnv` does that is reset with seed + b.
+    Environment b does the same as a `SchedulingEnv` that is reset with seed + b.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
     waiting_places, running_places, render_mode
         As of `SchedulingEnv`.
     num_envs
-        How many simulations.
+        The number of simulations.
     autoreset_mode
-        When an episode that is over gives way to the next one: with the next step, in the same step (what was seen last
-        is `info["final_obs"]` then), or, "Disabled", when `reset(options={"reset_mask": …})` says so.
+        When the next episode begins after one is over: with the next step; in the same step (the last observation
+        is then `info["final_obs"]`); or, "Disabled", with `reset(options={"reset_mask": …})`.
     copy
-        Whether observations are copies. Without, they are the arrays into which the next step writes anew.
+        Whether observations are copies. If not, they are the arrays that the next step overwrites.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Return the generators that draw where episodes begin, one a simulation."""
+        """Return the generators that draw the first rows of episodes, one a simulation."""
         return tuple(self._random(b) for b in range(self.num_envs))
 
     def _random(self, b: int) -> np.random.Generator:
@@ -107,7 +107,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         return known
 
     def _begin(self, which: NDArray[np.intp], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        # Lets these begin with the next go_on; returns what is said of it.
+        # Begins these episodes with the next go_on; returns their info.
         info: dict[str, Any] = {}
         known = dict(options or {})
         rows = known.pop("first", None)
@@ -123,14 +123,14 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Return what is seen at the first decision of every episode, and where in the log each begins.
+        """Return the first observation of every episode, and the row of the log at which each begins.
 
         Parameters
         ----------
         seed
-            Of the first simulation, the next ones being seeded with the next numbers; or one each.
+            The first simulation's seed; the next ones get the next numbers. Or one seed each.
         options
-            "first": the row at which all begin, or one each; "reset_mask": booleans, only those begin that are true.
+            "first": the row at which all begin, or one row each; "reset_mask": booleans, true for those that begin.
         """
         known = dict(options or {})
         which = _masked(known.pop("reset_mask", None), self.num_envs)
@@ -149,7 +149,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
     def step(
         self, actions: ArrayLike
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Return what is seen at the next decision of each, rewards, who is over, nobody (truncated), and the info."""
+        """Return each run's next observation and reward, whether it is over, whether truncated (never), and info."""
         episodes, told = self.episodes, self.episodes.told
         if not self._begun:
             raise ValueError("step: no episode is under way; call reset() first.")
@@ -196,7 +196,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         return {name: array.copy() if self.copy else array for name, array in seen._asdict().items()}
 
     def schedule(self, b: int) -> Schedule:
-        """Return what environment b has started until now; with autoreset in the same step, of the episode after."""
+        """Return environment b's schedule so far; with autoreset in the same step, that of the next episode."""
         return self.episodes.schedule(whole("schedule", "b", b, least=0, most=self.num_envs - 1))
 
 
