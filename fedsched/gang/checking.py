@@ -126,8 +126,8 @@ def _stops(schedule: GangSchedule) -> Iterator[str]:
 def _idle_at(schedule: GangSchedule, stopped: NDArray[np.int64]) -> dict[int, int]:
     """Return, for each preempted stretch, how many idle processors its local job should have taken instead.
 
-    If several events share that instant, the record does not tell their order. A processor that is used at any moment of
-    the instant then counts as busy.
+    If several events share that instant, the record does not tell their order. A processor that is used at any moment
+    of the instant then counts as busy.
     """
     system, time = schedule.system, schedule.segment_end[stopped]
     site_of = np.searchsorted(np.cumsum(system.processors), schedule.segment_processor, side="right")

@@ -1,4 +1,4 @@
-"""What a site does with its waiting jobs: the discipline's passes, arrivals into the queues, and preemption."""
+"""The disciplines of a site: passes over its waiting jobs, arrivals at its queues, and preemption."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 @part
 def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
-    """Return whether a job of the site has started; every idle processor is then claimed by its queue's first job."""
+    """Return whether a job of the site started; if none did, idle processors are claimed by the heads of their queues."""
     rules, size = inputs.rules, inputs.size
     state.counter[Counter.STAMP] += 1
     stamp = state.counter[Counter.STAMP]
-    claimable = 0  # idle processors where something waits: when all are claimed or taken, nobody else can start
+    claimable = 0  # idle processors with waiting tasks: once all are claimed or taken, no other job can start
     for p in range(inputs.site_first[site], inputs.site_first[site + 1]):
         if state.running[p] == NONE and state.queued[p] > 0:
             claimable += 1
@@ -76,7 +76,7 @@ def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
 
 @part
 def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
-    """Return whether a local job has overtaken the gang that stands first in its queue."""
+    """Return whether a local job has overtaken the gang at the head of its queue."""
     started = False
     job = state.first_job[BY_KEY, site]
     while job != NONE:
@@ -98,7 +98,7 @@ def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
 
 @part
 def discipline_pass(inputs: Inputs, state: State, site: int) -> bool:
-    """Return whether the site's discipline has started a job."""
+    """Return whether the site's discipline started a job."""
     if inputs.rules.discipline in (Discipline.LXF, Discipline.SXF):
         sort_by_expansion(inputs, state, site)
     if inputs.rules.by_head == 1 and _pass(inputs, state, site, BY_ARRIVAL):
@@ -111,7 +111,7 @@ def discipline_pass(inputs: Inputs, state: State, site: int) -> bool:
 
 @part
 def _preempt(inputs: Inputs, state: State, job: int) -> None:
-    """Stop all tasks of a running gang; it waits where it ran, from the start again or for the rest of its work."""
+    """Preempt a running gang; it waits at its processors, to restart or to resume."""
     now = state.clock[Clock.NOW]
     if inputs.rules.resume == 1:
         ran = now - state.begun[job] - inputs.rules.latency - inputs.rules.latency_per_task * inputs.size[job]
@@ -134,14 +134,14 @@ def _preempt(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def _start_over(inputs: Inputs, state: State, job: int) -> bool:
-    """Return whether a local job of the priority class has started: on an idle processor, or in a gang's place."""
+    """Return whether a local job with priority started: on an idle processor, or in the place of a preempted gang."""
     first, last = local_range(inputs, state, job)
     whole = inputs.rules.preempts == Preempts.SYSTEM
     begin, end = inputs.site_first[0], inputs.site_first[-1]
     p = choose_processor(inputs, state, job, first, last, IDLE)
     if p == NONE and whole:
         p = choose_processor(inputs, state, job, begin, end, IDLE)
-        if p != NONE and inputs.home[job] != NONE:  # it may not go there, and stops nobody while that is idle
+        if p != NONE and inputs.home[job] != NONE:  # not open to the job; but while it is idle, no gang is preempted
             return False
     if p == NONE:
         p = choose_processor(inputs, state, job, first, last, RUNS_GANG)
@@ -158,7 +158,7 @@ def _start_over(inputs: Inputs, state: State, job: int) -> bool:
 
 @part
 def arrive_queued(inputs: Inputs, state: State, job: int) -> None:
-    """Send an arriving job to the queues of a site; local jobs of the priority class start at once where they can."""
+    """Send an arriving job to the queues of a site; a local job with priority starts at once if it can."""
     if inputs.local[job] == 1:
         if inputs.rules.preempts != Preempts.NEVER and _start_over(inputs, state, job):
             return

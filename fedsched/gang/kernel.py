@@ -55,7 +55,7 @@ def _advance(inputs: Inputs, state: State, time: float) -> None:
 
 @part
 def _note_event(inputs: Inputs, state: State, code: int) -> None:
-    """Record an event (job: its arrival; −1 − job: its end) with the idle processors, waiting jobs and lost time after."""
+    """Record an event (job: its arrival; −1 − job: its end) and the idle processors, waiting jobs and lost time."""
     k = state.counter[Counter.EVENTS]
     state.counter[Counter.EVENTS] = k + 1
     idle = 0

@@ -46,7 +46,7 @@ class Interval:
         places = max(0, 1 - math.floor(math.log10(half))) if 0.0 < half < math.inf else MOST_PLACES + 1
         if places > MOST_PLACES:
             return f"{self.mean:,.5g} ± {half:.2g}"
-        return f"{self.mean:,.{places}f} ± {half:,.{places}f}"  # two digits of the interval, and the same decimal places of the mean
+        return f"{self.mean:,.{places}f} ± {half:,.{places}f}"  # two digits of the interval; the mean is as precise
 
 
 def replicate(

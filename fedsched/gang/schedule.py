@@ -1,4 +1,4 @@
-"""GangSchedule: when and on which processors every gang and local job runs, with metrics, check and series."""
+"""GangSchedule: when and on which processors every gang and local job runs, with metrics, checks and series."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CLASSES = ("all", "gangs", "locals")
 
 @dataclass(frozen=True, slots=True)
 class GangMetrics:
-    """The figures of one class of jobs; times are means over its completed jobs, NaN where there are none.
+    """The metrics of one class of jobs; times are means over its completed jobs, NaN if there are none.
 
-    `mean_wait` (AWT) is the response less the run that counted: a gang that was stopped waits on from its arrival.
-    `mean_response` is RT and ART, `weighted_response` WRT; `mean_slowdown` SLD and `weighted_slowdown` WSLD divide by
-    the run that counted, clock and overhead included; weights are sizes. `utilisation` counts completed jobs only,
-    `wasted` what restarted gangs had run before, both as shares of all processors' time; `loss_of_capacity` is LoC over
-    all processors, `loss_by_site` the same site by site.
+    `mean_wait` (AWT) is the response minus the run that counted: a preempted gang waits from its arrival on.
+    `mean_response` is RT and ART, `weighted_response` WRT. `mean_slowdown` (SLD) and `weighted_slowdown` (WSLD) divide
+    by the run that counted, clock and overhead included. Weights are sizes. `utilisation` is the completed jobs' share
+    of all processors' time, `wasted` the share of the lost runs of restarted gangs. `loss_of_capacity` is LoC over all
+    processors, `loss_by_site` the same site by site.
     """
 
     completed: int
@@ -52,7 +52,7 @@ class GangMetrics:
 
 
 class Series(NamedTuple):
-    """What the system looks like at given times."""
+    """Waiting jobs and working processors at given times."""
 
     waiting: Ints
     working: Ints
@@ -60,14 +60,14 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GangSchedule:
-    """The answer to a gang simulation: every stretch of running, every event, and what they add up to.
+    """The result of a gang simulation: every stretch of running, every event, and their totals.
 
     Stretch k is of job `segment_job[k]` (a row of the workload), from `segment_start[k]` to `segment_end[k]`, on the
-    processors `segment_processor[segment_first[k]:segment_first[k + 1]]`, counted through the sites. A job has one
-    stretch unless local jobs have stopped it. `finish` is NaN for what a limit cut off or what was turned away.
+    processors `segment_processor[segment_first[k]:segment_first[k + 1]]`, numbered through the sites. A job has one
+    stretch unless local jobs preempt it. `finish` is NaN for jobs that were rejected or not done when the run stopped.
     Event k, at `event_time[k]`, is the end (`event_ends[k]`) or the arrival of job `event_job[k]`. After it `idle[k]`
-    processors and `waiting[k]` jobs are left; before it `lost[k]` processor seconds were lost, over all processors and
-    site by site. The last row of `lost` stands at the end of the run.
+    processors are idle and `waiting[k]` jobs wait; before it `lost[k]` processor seconds were lost, over all processors
+    and site by site. The last row of `lost` is for the end of the run.
     """
 
     workload: Workload
@@ -106,14 +106,14 @@ class GangSchedule:
 
     @property
     def events(self) -> int:
-        """Return how many arrivals and ends the run had."""
+        """Return the number of arrivals and ends in the run."""
         return self.event_time.size
 
     @property
     def start(self) -> Floats:
-        """Return when each job first ran; NaN: never."""
+        """Return when each job first started; NaN: never."""
         first = np.full(len(self), np.nan)
-        order = np.argsort(-self.segment_start, kind="stable")  # the earliest is written last
+        order = np.argsort(-self.segment_start, kind="stable")  # the earliest is written last, and stays
         first[self.segment_job[order]] = self.segment_start[order]
         return first
 
@@ -124,7 +124,7 @@ class GangSchedule:
 
     @property
     def complete(self) -> bool:
-        """Return whether every job that was not turned away is done."""
+        """Return whether every job that was not rejected is done."""
         return bool((self.completed | self.rejected).all())
 
     @property
@@ -133,7 +133,7 @@ class GangSchedule:
         return float(self.workload.submit[~self.rejected].min(initial=self.end))
 
     def processors_of(self, job: int) -> Ints:
-        """Return where a job ran, or runs, in its last stretch; empty if it never did."""
+        """Return the processors of a job's last stretch; empty if it never ran."""
         stretches = np.flatnonzero(self.segment_job == job)
         if stretches.size == 0:
             return np.zeros(0, dtype=np.int64)
@@ -141,14 +141,14 @@ class GangSchedule:
         return self.segment_processor[self.segment_first[k] : self.segment_first[k + 1]]
 
     def metrics(self, jobs: str = "all", *, warmup: float = 0.0) -> GangMetrics:
-        """Return the figures of `all` jobs, the `gangs` or the `locals`.
+        """Return the metrics of `all` jobs, the `gangs` or the `locals`.
 
         Parameters
         ----------
         jobs
-            Which class.
+            The class of jobs.
         warmup
-            So many seconds from the first arrival are left out: the jobs submitted in them, the work and the losses.
+            Seconds from the first arrival that are left out: jobs submitted in them, work and losses.
         """
         if jobs not in CLASSES:
             raise unknown_name("class of jobs", jobs, CLASSES)
@@ -160,7 +160,7 @@ class GangSchedule:
         done = arrived & self.completed
         size, ran = self.workload.tasks[done], self._counted()[done]
         response = self.finish[done] - self.workload.submit[done]
-        # A run too short for the clock's digits leaves no difference of two times.
+        # A run may be shorter than the resolution of the clock; its start and end are then equal.
         slowdown = response / np.where(ran > 0, ran, self.workload.runtime[done])
         useful, wasted = self._areas(of_class, begin)
         span = self.system.total * max(self.end - begin, 0.0)
@@ -183,21 +183,21 @@ class GangSchedule:
         )
 
     def _counts(self) -> Flags:
-        """Return which stretches belong to the run that completed their job: all if it resumed, the last if not."""
+        """Return which stretches count as completed work: all of a job that resumes, only the last if it restarts."""
         counts = self.completed[self.segment_job]
         if self.system.preempted == "restart":
             counts &= self.segment_end == self.finish[self.segment_job]
         return counts
 
     def _counted(self) -> Floats:
-        """Return how long each completed job ran in the stretches that count."""
+        """Return the run time of each completed job in the stretches that count."""
         counts = self._counts()
         length = self.segment_end - self.segment_start
         ran = np.bincount(self.segment_job[counts], weights=length[counts], minlength=len(self))
         return ran.astype(np.float64)
 
     def _areas(self, of_class: Flags, begin: float) -> tuple[float, float]:
-        """Return the processor seconds of completed jobs' runs, and those of the runs that had to start again."""
+        """Return the processor seconds of completed work, and those of runs that had to restart."""
         length = np.maximum(self.segment_end - np.maximum(self.segment_start, begin), 0.0)
         area = length * self.workload.tasks[self.segment_job]
         of_these, counts = of_class[self.segment_job], self._counts()
@@ -206,7 +206,7 @@ class GangSchedule:
         return float(area[of_these & counts].sum()), float(area[stopped].sum())
 
     def _cut_off(self) -> Flags:
-        """Return which stretches still went on when the run was stopped; they stand last in the record."""
+        """Return which stretches were still running when the run stopped; they are the last in the record."""
         cut = np.zeros(self.segment_job.size, dtype=bool)
         cut[self.segment_job.size - self._running_at_end() :] = True
         return cut
@@ -216,34 +216,34 @@ class GangSchedule:
         return self.segment_job.size - ended
 
     def _lost_before(self, time: float) -> Floats:
-        """Return what was lost before an instant; between two events it is lost evenly."""
+        """Return the loss up to an instant; between two events it grows evenly."""
         times = np.append(self.event_time, self.end)
         if times.size < 2 or time <= times[0]:
             return np.zeros(2)
         return np.array([np.interp(time, times, self.lost[:, k]) for k in range(2)])
 
     def verify(self) -> None:
-        """Raise ScheduleError at the first thing that breaks the model: a gang, its processors, or its times."""
+        """Raise ScheduleError at the first violation of the model: of a gang, its processors, or its times."""
         from fedsched.gang.checking import violations
 
         for line in violations(self):
             raise ScheduleError(line)
 
     def series(self, times: ArrayLike) -> Series:
-        """Return, at each of these times, how many jobs wait and how many processors work."""
+        """Return the number of waiting jobs and of working processors at each of these times."""
         place = np.searchsorted(self.event_time, np.asarray(times, dtype=np.float64), side="right")
         waiting = np.concatenate(([0], self.waiting))[place]
         working = self.system.total - np.concatenate(([self.system.total], self.idle))[place]
         return Series(waiting, working)
 
     def gantt(self, ax: Axes | None = None) -> Axes:
-        """Return the axes with a row a processor: gangs in colour, local jobs in grey."""
+        """Draw a row a processor, gangs in colour, local jobs in grey; return the axes."""
         from fedsched.gang.pictures import draw_gantt
 
         return draw_gantt(self, ax)
 
     def plot_load(self, ax: Axes | None = None) -> Axes:
-        """Return the axes with the working processors and the waiting jobs over time."""
+        """Draw the working processors and the waiting jobs over time; return the axes."""
         from fedsched.gang.pictures import draw_load
 
         return draw_load(self, ax)
