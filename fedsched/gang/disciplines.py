@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @part
 def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
-    """Return whether a job of the site started; if none did, idle processors are claimed by the heads of their queues."""
+    """Return whether a job of the site started; if none did, heads of queues have claimed all idle processors."""
     rules, size = inputs.rules, inputs.size
     state.counter[Counter.STAMP] += 1
     stamp = state.counter[Counter.STAMP]

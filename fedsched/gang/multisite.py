@@ -161,7 +161,7 @@ def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_
 
 @part
 def _scan_grid(inputs: Inputs, state: State) -> None:
-    """Dispatch waiting gangs, steps (i) to (iv), until none can be dispatched."""
+    """Dispatch waiting gangs, steps (i) to (v), until none can be dispatched."""
     sites = inputs.site_first.size - 1
     found = True
     while found:

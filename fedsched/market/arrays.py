@@ -1,4 +1,4 @@
-"""The NamedTuples that the market's kernels read and fill, and how the nouns are packed into them."""
+"""The NamedTuples that the market's kernels read and write, and functions that fill them from the public classes."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class SlotList(NamedTuple):
     start: Floats
     end: Floats
     node: Ints
-    used: Ints  # [0]: slots in use
+    used: Ints  # [0]: number of rows in use
 
 
 @by_reference
 class Needs(NamedTuple):
-    """The requests of a batch, and what each would take of each node."""
+    """The requests of a batch, and their lengths and costs on every node."""
 
     nodes: Ints  # m, per job
     budget: Floats
     deadline: Floats
     criterion: Ints
     length: Floats  # job x node: t_req·r_min/r
-    cost: Floats  # job x node: length · price, its mean over the interval where it changes
+    cost: Floats  # job x node: length · price; if prices change, the mean price of the interval
     energy: Floats  # job x node: length · watts
     rank: Ints  # job x node: the node's place by (cost, node)
     suitable: Bools  # job x node: fast enough
-    since: Floats  # node x price: from when it holds, -inf first; one column where no price changes
+    since: Floats  # node x price: when it begins to hold, -inf first; one column if no price changes
     price: Floats  # node x price
 
 
@@ -61,29 +61,29 @@ class Found(NamedTuple):
 
 @by_reference
 class Rounds(NamedTuple):
-    """How far the search for alternatives has come."""
+    """The progress of the search for alternatives."""
 
     place: Ints  # indexed by Place
-    done: Bools  # per job: it will find no further window
+    done: Bools  # per job: no further window will be found
 
 
 @by_reference
 class Scratch(NamedTuple):
-    """What the scan works with; `node` is the extended window, cheapest slot first."""
+    """Work arrays of the scan; `node` is the extended window, cheapest slot first."""
 
     node: Ints
     end: Floats
-    cost: Floats  # a node each: what the job's slot on it costs at this step
+    cost: Floats  # per node: the cost of the job's slot on it at this step
     chosen: Ints  # the sub-window of this step
     best: Ints  # the best sub-window so far
-    tried: Ints  # the sub-window that a choice is trying
+    tried: Ints  # the sub-window that is being tried
     order: Ints
     key: Floats
     stack: Ints
-    multiplier: Floats  # [0]: the multiplier of the budget, kept from step to step
+    multiplier: Floats  # [0]: the Lagrange multiplier of the budget, kept between steps
     figures: Floats  # the best window's row
-    offer_start: Floats  # where prices change: the times at which windows are tried
-    offer_end: Floats  # the end of the slot that is looked at then
+    offer_start: Floats  # if prices change: the times at which windows are tried
+    offer_end: Floats  # the end of the slot to which each offer belongs
     offer_node: Ints
     offer_order: Ints  # by (start, node)
 
@@ -95,7 +95,7 @@ def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
 
 
 def copy_slots(source: SlotList, target: SlotList) -> None:
-    """Fill a slot list with another's slots; there must be room."""
+    """Copy a slot list's slots into another, which must have room."""
     used = int(source.used[0])
     for column, values in zip(target[:3], source[:3], strict=True):
         column[:used] = values[:used]
@@ -103,7 +103,7 @@ def copy_slots(source: SlotList, target: SlotList) -> None:
 
 
 def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
-    """Return what the requests need, node by node."""
+    """Return the requests' lengths, costs and energies on every node."""
     work = np.array([request.length for request in batch]) * environment.reference
     length = np.ascontiguousarray(work[:, None] / environment.performance[None, :])
     cost = length * environment.mean_price
@@ -156,7 +156,7 @@ def scratch(needs: Needs, slots: SlotList) -> Scratch:
 
 
 def room(rows: int, widest: int) -> Found:
-    """Return room for so many windows of up to so many nodes."""
+    """Return empty arrays for this many windows of up to `widest` nodes."""
     return Found(
         np.zeros(rows, np.int64),
         np.zeros((rows, len(Figure))),
@@ -166,7 +166,7 @@ def room(rows: int, widest: int) -> Found:
 
 
 def grown(found: Found, rows: int) -> Found:
-    """Return the same windows with room for `rows`."""
+    """Return the same windows, with room for `rows` in all."""
     used = int(found.used[0])
     larger = room(rows, found.nodes.shape[1])
     for column, values in zip(larger[:3], found[:3], strict=True):

@@ -1,4 +1,4 @@
-"""Assignment: the window that each job of a batch got in a scheduling cycle, and what that is worth to whom."""
+"""Assignment: the window that each job of a batch got in a scheduling cycle, with metrics and checks."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment:
-    """The result of one scheduling cycle; a job that found no window has NaN for figures and -1 for nodes."""
+    """The result of one scheduling cycle; a job without a window has NaN for figures and -1 for nodes."""
 
     environment: Environment
     batch: tuple[Request, ...]
     method: str
     figures: Floats  # a row a job: start, run time, cost, CPU time, energy
     nodes: Ints  # a row a job, ascending; unused columns hold -1
-    alternatives: Ints  # how many each job had to choose from
-    backfilled: Bools  # may start earlier when others end early
-    limits: tuple[str, ...] = ()  # choices whose limit could not be kept
+    alternatives: Ints  # the number that each job had to choose from
+    backfilled: Bools  # may move to an earlier start if other jobs end early
+    limits: tuple[str, ...] = ()  # notes about choices that could not keep their limit
 
     @classmethod
     def of_windows(
@@ -53,7 +53,7 @@ class Assignment:
         *,
         method: str = "",
     ) -> Assignment:
-        """Return the assignment in which each job of a batch has so many nodes from a start on; `verify` checks it."""
+        """Return the assignment in which each job has the given nodes from its start on; `verify` checks it."""
         jobs = len(batch)
         figures = np.full((jobs, len(Figure)), np.nan)
         table = np.full((jobs, max(map(len, nodes), default=0)), -1, np.int64)
@@ -90,12 +90,12 @@ class Assignment:
 
     @property
     def cost(self) -> Floats:
-        """Return what every job pays."""
+        """Return the cost of every job."""
         return self.figures[:, Figure.COST]
 
     @property
     def cpu(self) -> Floats:
-        """Return the sum of the slots of every job."""
+        """Return the node time of every job: the sum of its slots."""
         return self.figures[:, Figure.CPU]
 
     @property
@@ -110,16 +110,16 @@ class Assignment:
 
     @property
     def failed(self) -> bool:
-        """Return whether a job was left without a window: the cycle then counts as a failure (Y)."""
+        """Return whether a job has no window: the cycle then counts as a failure (Y)."""
         return not bool(self.scheduled.all())
 
     @property
     def windows(self) -> list[Window | None]:
-        """Return every job's window; None where it has none."""
+        """Return every job's window; None if it has none."""
         return [self.window(j) for j in range(len(self))]
 
     def window(self, j: int) -> Window | None:
-        """Return job j's window; None where it has none."""
+        """Return job j's window; None if it has none."""
         if np.isnan(self.start[j]):
             return None
         request, nodes = self.batch[j], self.nodes[j][self.nodes[j] >= 0]
@@ -134,26 +134,26 @@ class Assignment:
         )
 
     def users(self) -> Users:
-        """Return what each user has."""
+        """Return the results for each user."""
         return metrics.users(self)
 
     def owners(self) -> Owners:
-        """Return what the owner of each node has."""
+        """Return the results for the owner of each node."""
         return metrics.owners(self)
 
     def totals(self) -> Totals:
-        """Return what the virtual organisation has."""
+        """Return the results for the virtual organisation."""
         return metrics.totals(self)
 
     def verify(self) -> None:
-        """Raise ScheduleError at the first thing that breaks the model: a job's nodes, their time, or their cost."""
+        """Raise ScheduleError at the first violation of the model: of a job's nodes, times, or cost."""
         from fedsched.market.checking import violations
 
         for line in violations(self):
             raise ScheduleError(line)
 
     def unscheduled(self) -> dict[int, str]:
-        """Return, for the row of each job without a window, why: by what the empty environment would offer it."""
+        """Return, by row, why each job without a window has none, judged by its windows in the empty environment."""
         return {j: self._reason(j) for j in np.flatnonzero(~self.scheduled).tolist()}
 
     def _reason(self, j: int) -> str:
@@ -181,7 +181,7 @@ class Assignment:
 
 
 class Builder:
-    """Collects windows of a batch, from several searches and choices, into an assignment."""
+    """Collects windows of a batch from several searches and choices, and makes an assignment of them."""
 
     def __init__(self, batch: Sequence[Request], environment: Environment, needs: Needs) -> None:
         jobs = len(batch)
@@ -194,7 +194,7 @@ class Builder:
         self.limits: list[str] = []
 
     def finished(self, method: str, order: Sequence[int] | None = None) -> Assignment:
-        """Return the assignment; with `order`, row k goes back to place order[k]."""
+        """Return the assignment; with `order`, row k is the job at place order[k]."""
         place = np.arange(len(self.batch)) if order is None else np.argsort(order)
         figures, nodes = self.figures[place], self.nodes[place]
         alternatives, backfilled = self.alternatives[place], self.backfilled[place]

@@ -1,4 +1,4 @@
-"""What breaks the model in an assignment, from its windows alone; it knows nothing of how they were found."""
+"""Model violations in an assignment, found from its windows alone, whatever method found them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from fedsched.market.assignment import Assignment
 
-TOLERANCE = 1e-9  # of a time, or of an amount
+TOLERANCE = 1e-9  # relative tolerance of times and amounts
 
 
 def violations(assignment: Assignment) -> Iterator[str]:
-    """Yield everything about the windows of a batch that breaks the model, a line each."""
+    """Yield every violation of the model by the windows of a batch, a line each."""
     taken: dict[int, list[tuple[float, float, str]]] = {}
     for j in range(len(assignment)):
         yield from _window(assignment, j, taken)
@@ -28,7 +28,7 @@ def violations(assignment: Assignment) -> Iterator[str]:
 
 
 def _window(assignment: Assignment, j: int, taken: dict[int, list[tuple[float, float, str]]]) -> Iterator[str]:
-    # One job's slots: as many as it asked for, each in free time, and what they are worth.
+    # One job's slots: their number, that each lies in free time, and the figures that follow from them.
     environment, request, name = assignment.environment, assignment.batch[j], name_of(assignment.batch, j)
     if not assignment.scheduled[j]:
         yield f"Job {name}: it has no window."

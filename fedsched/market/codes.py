@@ -1,4 +1,4 @@
-"""The names of criteria, window choices and problems, and the numbers by which the kernels know them."""
+"""The names of criteria, window choices and problems, and their numbers in the kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ C = TypeVar("C", bound=IntEnum)
 
 
 class Criterion(IntEnum):
-    """What a window is least in."""
+    """What a window minimises."""
 
     MIN_START = 0
     MIN_FINISH = 1
@@ -25,7 +25,7 @@ class Criterion(IntEnum):
 
 
 class Choice(IntEnum):
-    """How a sub-window is chosen at a step of the scan where no greedy choice is the best one (CPU time, energy)."""
+    """How the scan chooses a sub-window if no greedy choice is optimal (CPU time, energy)."""
 
     CHEAPEST = 0
     RANDOM = 1
@@ -33,7 +33,7 @@ class Choice(IntEnum):
 
 
 class Rule(IntEnum):
-    """When the scan ends: at the first window within budget, within each slot's share of it, or at the last slot."""
+    """When the scan stops: first window within budget (AMP), within each slot's share of it (ALP), last slot (AEP)."""
 
     AMP = 0
     ALP = 1
@@ -51,22 +51,22 @@ class Figure(IntEnum):
 
 
 class Place(IntEnum):
-    """Where the search for alternatives stands."""
+    """The counters of the search for alternatives."""
 
-    NEXT = 0  # the job that is next
-    PASS = 1  # whole passes made
+    NEXT = 0  # the next job
+    PASS = 1  # finished passes
     TAKEN = 2  # windows found in this pass
 
 
 class Status(IntEnum):
-    """Whether a kernel is done, or needs more room to go on."""
+    """Whether a kernel is done, or needs larger arrays to continue."""
 
     DONE = 0
     MORE = 1
 
 
 class Problem(IntEnum):
-    """What the choice of a combination of alternatives optimises (eqs. 6-9)."""
+    """What the combination of alternatives optimises (eqs. 6-9)."""
 
     PROFIT = 6
     TIME = 7
@@ -75,14 +75,14 @@ class Problem(IntEnum):
 
 
 class Budget(IntEnum):
-    """What the VO's budget b* is."""
+    """How the VO's budget b* is computed."""
 
     MEAN = 0
     PROFIT = 1
 
 
 class Selection(IntEnum):
-    """Which jobs BSF gives to the slicer."""
+    """Which jobs BSF gives to the slicer first."""
 
     ORDER = 0
     COST = 1
@@ -98,7 +98,7 @@ PROBLEMS: dict[str, Problem] = {problem.name.lower(): problem for problem in Pro
 
 
 def code_of(kind: str, name: str, known: Mapping[str, C]) -> C:
-    """Return the number of a name; an unknown one is an error that offers the nearest."""
+    """Return the number of a name; an unknown name raises an error that suggests the nearest one."""
     if name not in known:
         raise unknown_name(kind, name, known)
     return known[name]

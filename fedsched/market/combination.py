@@ -1,4 +1,4 @@
-"""The VO's choice: one alternative a job, the best sum of one figure within a limit on another (eqs. 1-9)."""
+"""The VO's choice: one alternative a job, with the best sum of one figure within a limit on another (eqs. 1-9)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 GRID = 2000
-LOOKS = 200_000  # alternatives that the exact search looks at before it settles for what it has
-ROUNDED = 1e-12  # a quotient may have been rounded up by less than this share
-ROUNDING = 1e-9  # least expenses above the limit by less than this share meet it: both are sums of the same numbers
+LOOKS = 200_000  # alternatives that the exact search tries before it keeps the best found
+ROUNDED = 1e-12  # a quotient may be rounded up by less than this share
+ROUNDING = 1e-9  # least expenses may exceed the limit by this share: both are sums of the same numbers, rounded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """One alternative for each job that has any, by its row; the sums, and the limit that the choice kept."""
+    """One alternative for each job that has any, by its row; the sums, and the limit."""
 
     rows: Ints
     problem: str
@@ -52,23 +52,23 @@ def choose(
 ) -> Combination:
     """Return the best combination of alternatives, one for each job that occurs.
 
-    Values and expenses are exact; the recursion's table discretises expenses beyond each job's least one. Of equally
-    good combinations that of lower expense is chosen, then the one of earlier alternatives.
+    Values and expenses are exact; the recursion's table discretises each expense beyond its job's least one. Ties are
+    broken by lower expense, then by earlier alternatives.
 
     Parameters
     ----------
     job, time, cost
-        A row an alternative: whose it is, the time that it uses (the sum of its slots), what it costs.
+        A row an alternative: its job, its time (the sum of its slots), its cost.
     problem
         "profit" maximises cost within a total time (eq. 6), "time" minimises time within the VO's budget (7), "cost"
         minimises cost within a total time (8), "idleness" maximises the time used within a total time (9).
     limit
-        On the total; when not given, t* = Σ ⌈mean time⌉ (eq. 5), and for "time" the VO's budget b*.
+        The limit on the total. By default t* = Σ ⌈mean time⌉ (eq. 5), and for "time" the VO's budget b*.
     budget
-        What b* is when no limit is given: "mean" is Σ ⌈mean cost⌉, as t* of eq. 5 (g* of eq. 1); "profit" the greatest
-        profit within t* (the value of eq. 6).
+        How b* is computed if no limit is given. "mean": Σ ⌈mean cost⌉, as t* of eq. 5 (g* of eq. 1); "profit": the
+        greatest profit within t* (the value of eq. 6).
     grid
-        Cells of the recursion's table: what lies between the least expenses and the limit is so finely divided.
+        Cells of the recursion's table, which divide the range from the least expenses to the limit.
     """
     code = code_of("problem", problem, PROBLEMS)
     if grid < 1:
@@ -121,13 +121,13 @@ def _checked(job: ArrayLike, time: ArrayLike, cost: ArrayLike) -> tuple[Ints, Fl
 
 
 def mean_level(job: Ints, expense: Floats) -> float:
-    """Return t* or b*: the sum over jobs of the mean expense of their alternatives, rounded up (eq. 5)."""
+    """Return t* or b*: the sum over jobs of their alternatives' mean expense, rounded up (eq. 5)."""
     _, place, counts = np.unique(job, return_inverse=True, return_counts=True)
     return float(np.ceil(np.bincount(place, weights=expense) / counts).sum())
 
 
 def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]:
-    """Return what is minimised, and what is limited."""
+    """Return the figure to minimise, and the figure that is limited."""
     if code == Problem.PROFIT:
         return -cost, time
     if code == Problem.TIME:
@@ -138,7 +138,7 @@ def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]
 
 
 class _Table:
-    """The recursion's table f_i(g) for expenses rounded one way, and the combination that it gives."""
+    """The recursion's table f_i(g) for expenses rounded one way, and the combination that follows from it."""
 
     def __init__(self, begin: Ints, value: Floats, expense: Floats, steps: Ints, grid: int) -> None:
         from fedsched.market.recursion import recur, trace
@@ -153,10 +153,10 @@ class _Table:
 
 
 def _solve(begin: Ints, value: Floats, expense: Floats, limit: float, grid: int) -> _Solved:
-    """Return a row for each job; where the limit cannot be kept, those of least expense.
+    """Return a row for each job; if the limit cannot be kept, the rows of least expense.
 
-    Rounded down, the recursion gives a bound; where its combination keeps the limit all the same, that is the best.
-    Else rounding up gives one that keeps it, from which an exact search bounded by the first table goes on.
+    With expenses rounded down the recursion gives a bound. If its combination keeps the limit, it is optimal. Otherwise
+    rounding up gives a feasible combination, which an exact search improves, with the first table as its bound.
     """
     from fedsched.market.recursion import search_exact
 
@@ -168,7 +168,7 @@ def _solve(begin: Ints, value: Floats, expense: Floats, limit: float, grid: int)
     excess = expense - np.repeat(least, np.diff(begin))
     cell = spare / grid
     if cell == 0 or not excess.any():
-        grid = 0  # nothing to weigh up: every choice is its job's least, or too much
+        grid = 0  # nothing to weigh up: each alternative has its job's least expense, or exceeds the limit
     cells = np.divide(excess, cell, out=np.where(excess > 0, np.inf, 0.0), where=cell > 0)
     down = _Table(begin, value, expense, _steps(np.floor(cells * (1 - ROUNDED)), grid), grid)
     if excess[down.rows].sum() <= spare:

@@ -1,4 +1,4 @@
-"""Environment: the nodes of a resource domain, what their owners ask for them, and when they are free."""
+"""Environment: the nodes of a resource domain, their owners' prices, and their free slots."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SHARPNESS = 1e-3  # of an interval, which the clock must tell there
-WATTS = 135.0  # a busy node's power where nobody gave it, as in the federation
+SHARPNESS = 1e-3  # of an interval: times so close must differ as floating-point numbers
+WATTS = 135.0  # a busy node's power by default, as in the federation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Environment:
     """Nodes with performance r, price per time unit and power, and their free slots in a scheduling interval.
 
-    A task that asks for `t` time units takes t · reference / r on a node of performance r: the request's length is
-    on a node of the reference performance. With a `tariff`, prices change over the interval; `price` then holds until
-    the first change.
+    A request states its length on a node of the reference performance. A length of `t` time units takes
+    t · reference / r on a node of performance r. With a `tariff`, prices change over the interval; `price` then holds
+    until the first change.
     """
 
     slots: Slots
@@ -100,20 +100,20 @@ class Environment:
 
     @property
     def price_table(self) -> tuple[Floats, Floats]:
-        """Return two rows a node: the times from which its prices hold, -inf first, +inf unused; and the prices."""
+        """Return two tables, a row a node: when each price begins to hold (-inf first, +inf unused), and the prices."""
         if self.tariff is None:
             return np.full((len(self), 1), -np.inf), self.price[:, None].copy()
         return self.tariff.table(self.price)
 
     @property
     def mean_price(self) -> Floats:
-        """Return every node's price, its mean over the interval where it changes."""
+        """Return every node's price; if it changes, its mean over the interval."""
         if self.tariff is None:
             return self.price
         return self.cost_of(np.arange(len(self)), self.interval[0], self.length) / self.length
 
     def cost_of(self, node: ArrayLike, start: ArrayLike, length: ArrayLike) -> Floats:
-        """Return what slots of nodes cost: each time unit what it costs then."""
+        """Return the cost of slots, each time unit at the price that holds then."""
         node, start, length = np.broadcast_arrays(node, start, length)
         return paid(*self.price_table, node, start, length)
 
@@ -131,7 +131,7 @@ class Environment:
 
     @property
     def busy(self) -> Timetable:
-        """Return what is not free: the owners' local tasks."""
+        """Return the time of the owners' local tasks: everything that is not free."""
         free = self.slots
         gaps = Timetable(free.node, free.start, free.end).free(len(self), *self.interval)
         return Timetable(gaps.node, gaps.start, gaps.end)
@@ -151,7 +151,7 @@ class Environment:
         price: ArrayLike | None = None,
         reference: float = 1.0,
     ) -> Environment:
-        """Return the idle time of a schedule's nodes as slots: the schedule's jobs are the local tasks.
+        """Return the idle time of a schedule's nodes as slots; the schedule's jobs become the local tasks.
 
         Parameters
         ----------
@@ -160,9 +160,9 @@ class Environment:
         begin, end
             The scheduling interval.
         price
-            Per node group or one for all, per time unit; a node's speed when not given.
+            Price per time unit, per node group or one for all; by default a node's speed.
         reference
-            The speed of the node on which requests state their length.
+            The speed of the node on which requests state their lengths.
         """
         check_interval(begin, end)
         groups = schedule.federation.groups
@@ -186,12 +186,12 @@ class Environment:
 
 
 def tells_apart(begin: float, length: float) -> bool:
-    """Return whether the clock tells a thousandth of an interval of this length there; far from 0 it does not."""
+    """Return whether times a thousandth of the interval apart differ as floats; far from 0 they do not."""
     return bool(np.spacing(max(-begin, begin + length)) <= SHARPNESS * length)
 
 
 def check_interval(begin: float, end: float) -> None:
-    """Raise where these two times are no interval, or one too far off for the clock."""
+    """Raise if these two times are no interval, or one too far from 0 for floating-point times."""
     if not -np.inf < begin < end < np.inf:
         raise ValueError(f"Environment: interval={(begin, end)} must be two finite times, the first before the second.")
     if not tells_apart(begin, end - begin):
@@ -202,9 +202,9 @@ def check_interval(begin: float, end: float) -> None:
 
 
 def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
-    """Return what a schedule and its federation's downtimes leave free of the nodes between two times.
+    """Return the free time of the nodes between two times, outside a schedule's jobs and the federation's downtimes.
 
-    Neighbours that all jobs take together are looked at as one: a node for itself stands only in what is free.
+    Neighbouring nodes that the same jobs take are handled as one; they are separated only in the result.
     """
     of_jobs, of_lost, spans, closed, *_ = numbered(schedule)
     runs = NodeRuns(*map(np.concatenate, zip(of_jobs, of_lost, closed, strict=True)))
@@ -212,7 +212,7 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
     of_run = np.repeat(np.arange(runs.pieces.size), runs.pieces)
     start = np.maximum(np.concatenate([schedule.start, schedule.lost.start, spans.start]), begin)[of_run]
     stop = np.concatenate([schedule.finish, schedule.lost.end, spans.finish])
-    stop = np.fmin(stop, end)[of_run]  # what has no finish runs on
+    stop = np.fmin(stop, end)[of_run]  # jobs without a finish run to the end
     within = stop > start
     edges = np.unique(np.concatenate([[0, nodes], runs.first[within], runs.last[within] + 1]))
     part = np.searchsorted(edges, runs.first[within])
@@ -224,7 +224,7 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
 
 
 def _numbered(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return so many numbers from each of the first ones on."""
+    """Return, for each first number, this many consecutive numbers from it on."""
     behind = np.cumsum(counts) - counts
     return np.arange(counts.sum()) + np.repeat(first - behind, counts)
 

@@ -39,20 +39,20 @@ KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list
 
 
 class MarketFileError(FedschedError, ValueError):
-    """A market's file cannot be read; the message names file, table, key and value."""
+    """A market file cannot be read; the message names file, table, key and value."""
 
 
 def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
-    """Return the batch and the environment in a TOML file.
+    """Return the batch and the environment from a TOML file.
 
-    Keys of the file: `interval` (two times), `reference` (the performance on which lengths are stated, 1 when not
-    given), `[[node]]`, `[[job]]`. Of a node: `performance`, `price`, `prices` (a list of [time, price], each from that
-    time on), `watts`, `busy` (a list of [start, end] that local tasks take) and `count` (so many alike). Of a job: the
-    fields of `Request`.
+    Keys of the file: `interval` (two times), `reference` (the performance for which lengths are stated, by default 1),
+    `[[node]]`, `[[job]]`. Of a node: `performance`, `price`, `prices` (a list of [time, price]; each price holds from
+    its time on), `watts`, `busy` (a list of [start, end] of local tasks) and `count` (how many such nodes). Of a job:
+    the fields of `Request`.
     """
     try:
         data = parse_toml(read_text(path))
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
+    except (ValueError, RecursionError) as error:  # also for numbers of thousands of digits, or deep nesting
         raise MarketFileError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
     _check(data, MARKET, ("interval", "node", "job"), str(path))
     interval = _pair(data["interval"], f"{path}: interval")
@@ -110,7 +110,7 @@ def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
 
 
 def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], where: str) -> None:
-    """Raise for a table with an unknown key, without a needed one, or with a value of the wrong kind."""
+    """Raise for a table with an unknown key, a missing key, or a value of the wrong type."""
     if not isinstance(table, Mapping):
         raise MarketFileError(
             f"{where}: {shortened(repr(table))} is not a table; write [[node]] and [[job]] for lists of tables."

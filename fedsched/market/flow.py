@@ -1,4 +1,4 @@
-"""Flow: jobs over successive scheduling cycles; who finds no window waits for the next one, what is sold stays sold."""
+"""Flow: jobs over successive scheduling cycles; jobs without a window wait for the next, sold windows stay sold."""
 
 from __future__ import annotations
 
@@ -38,47 +38,47 @@ ORDERS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowCycles:
-    """A number a cycle each."""
+    """One number per cycle."""
 
     begin: Floats
-    arrived: Ints  # jobs that are new in the cycle
-    carried: Ints  # jobs that waited for it
+    arrived: Ints  # jobs that arrived for this cycle
+    carried: Ints  # jobs that waited from an earlier cycle
     served: Ints  # jobs that got a window
-    gone: Ints  # jobs that gave up, or whose deadline has passed
-    waiting: Ints  # jobs that wait for the next one
-    oldest: Ints  # the most cycles that one of these has been in the flow
-    age: Floats  # their mean of it; 0 where nobody waits
-    wait: Floats  # cycles that the served ones waited, mean; NaN where none was served
-    cost: Floats  # what the served ones pay
-    sold: Floats  # share of the nodes' time, from this cycle's begin to the next one's, that windows take
+    gone: Ints  # jobs that gave up, or passed their deadlines
+    waiting: Ints  # jobs that wait for the next cycle
+    oldest: Ints  # the greatest age of a waiting job, in cycles
+    age: Floats  # the waiting jobs' mean age, in cycles; 0 if none waits
+    wait: Floats  # mean wait of the served jobs in cycles; NaN if none was served
+    cost: Floats  # total cost of the served jobs
+    sold: Floats  # windows' share of the nodes' time, from this cycle's begin to the next one's
 
 
 @dataclass(frozen=True, slots=True)
 class FlowTotals:
-    """The whole flow; means are over the jobs that were served."""
+    """Totals of the whole flow; means are over the served jobs."""
 
     jobs: int
     served: int
     gone: int
     waiting: int  # at the end
     wait: float  # cycles, mean
-    longest: int  # cycles, of served, gone and waiting jobs alike
+    longest: int  # in cycles, of served, gone and waiting jobs alike
     waited: float  # share of all jobs that were not served in their first cycle
-    overtaken: float  # jobs that arrived later and were served earlier, mean over all jobs
-    delay: float  # from the begin of the cycle in which a job arrived to its start
+    overtaken: float  # later arrivals that were served earlier, mean over all jobs
+    delay: float  # from the begin of the cycle in which a job arrived to its start, mean
     runtime: float
     cost: float
     cpu: float
     sold: float  # share of the nodes' time from the first cycle's begin to the last one's end
 
     def as_dict(self) -> dict[str, float]:
-        """Return name and value of each."""
+        """Return names and values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Flow:
-    """What became of every job, by its row; in order of arrival."""
+    """What happened to each job, by row, in order of arrival."""
 
     environment: Environment  # over the whole time
     jobs: tuple[Request, ...]
@@ -88,11 +88,11 @@ class Flow:
     horizon: float
     arrived: Ints  # the cycle in which each job arrived
     served: Ints  # the cycle that gave it a window; -1: none
-    gone: Ints  # the last cycle that it took part in before it gave up or its deadline passed; -1: it did not
-    figures: Floats  # as of an assignment; NaN where there is no window
+    gone: Ints  # the last cycle it took part in before it gave up or passed its deadline; -1: it did neither
+    figures: Floats  # as of an assignment; NaN without a window
     nodes: Ints
-    batches: tuple[tuple[int, ...], ...]  # the rows that took part in each cycle, in the order of its batch
-    plans: tuple[Assignment | None, ...]  # None: nobody was there
+    batches: tuple[tuple[int, ...], ...]  # the rows in each cycle, in the order of its batch
+    plans: tuple[Assignment | None, ...]  # None: the cycle had no jobs
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -104,25 +104,25 @@ class Flow:
 
     @property
     def wait(self) -> Ints:
-        """Return for how many cycles each job waited: until it was served, gave up, or the flow ended."""
+        """Return how many cycles each job waited: until it was served, gave up, or the flow ended."""
         last = np.where(self.served >= 0, self.served, np.where(self.gone >= 0, self.gone + 1, len(self.begin)))
         return last - self.arrived
 
     @property
     def delay(self) -> Floats:
-        """Return the time from the begin of each job's first cycle to its start; NaN where it has none."""
+        """Return the time from the begin of each job's first cycle to its start; NaN if it has none."""
         return self.figures[:, Figure.START] - self.begin[self.arrived]
 
     @property
     def overtaken(self) -> Ints:
-        """Return how many jobs that arrived in later cycles were served in earlier ones than each job."""
+        """Return, for each job, how many later arrivals were served before it."""
         until = self.arrived + self.wait
         served = self.served[None, :]
         earlier = (served >= 0) & (served < until[:, None]) & (self.arrived[None, :] > self.arrived[:, None])
         return np.asarray(earlier.sum(axis=1))
 
     def cycles(self) -> FlowCycles:
-        """Return what happened in every cycle."""
+        """Return the numbers of every cycle."""
         count = len(self.begin)
         every = np.arange(count)[:, None]
         new = (self.arrived[None, :] == every).sum(axis=1)
@@ -147,7 +147,7 @@ class Flow:
         )
 
     def totals(self) -> FlowTotals:
-        """Return the whole flow in numbers."""
+        """Return the totals of the whole flow."""
         done = self.served >= 0
 
         def mean(values: NDArray[np.generic], rows: Bools = done) -> float:
@@ -200,31 +200,31 @@ def schedule_flow(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Flow:
-    """Return what becomes of jobs that arrive over successive scheduling cycles.
+    """Return what happens to jobs that arrive over successive scheduling cycles.
 
-    Cycle c begins `c · period` behind the environment's begin and sees its slots for the next `horizon`: with time new
-    local tasks come into sight, and windows sold by earlier cycles stay sold. Jobs without a window wait.
+    Cycle c begins `c · period` after the environment's begin and sees its slots for the next `horizon`. New local tasks
+    come into sight with time, and windows sold by earlier cycles stay sold. Jobs without a window wait.
 
     Parameters
     ----------
     batches
-        The jobs that are new in each cycle; there are as many cycles, and a batch may be empty.
+        The new jobs of each cycle, one batch a cycle; a batch may be empty.
     environment
-        Nodes and free slots over the whole time: up to `horizon` behind the last cycle's begin.
+        Nodes and free slots over the whole time: up to `horizon` after the last cycle's begin.
     method
         See `schedule`.
     period
         The time from one cycle to the next.
     horizon
-        The length of a cycle's scheduling interval; the period when not given.
+        The length of a cycle's scheduling interval; by default the period.
     order
-        "oldest": those that have waited longest are first in the batch; "newest": those that have just arrived.
+        "oldest": the longest-waiting jobs are first in the batch; "newest": the new jobs are first.
     patience
-        A job gives up after so many cycles without a window; never when not given.
+        A job gives up after this number of cycles without a window; by default never.
     prices
-        How owners set their prices anew in every cycle, by what it sees: `Hours` or `Demand`. They stay when not given.
+        How owners set prices in every cycle, from what it sees: `Hours` or `Demand`. By default prices stay.
     seed
-        Of the first cycle; see `schedule`.
+        The first cycle's seed; see `schedule`.
     progress
         Called with cycles done and cycles in all.
     """
@@ -287,7 +287,7 @@ def _checked(
     order: str,
     patience: int | None,
 ) -> Floats:
-    """Return when every cycle begins; raise for what cannot be a flow."""
+    """Return when every cycle begins; raise for arguments that cannot make a flow."""
     if not len(batches):
         raise ValueError("schedule_flow: batches is empty; give the jobs of at least one cycle.")
     for name, value in (("period", period), ("horizon", horizon)):
@@ -324,11 +324,11 @@ def _sold(environment: Environment, jobs: Sequence[Request], figures: Floats, no
 
 
 def _seen(environment: Environment, busy: Timetable, sold: Spans, begin: float, end: float) -> Environment:
-    """Return what a cycle has: the nodes, and their slots between two times."""
+    """Return the nodes of a cycle, with their free slots between two times."""
     node, start, stop = (np.concatenate(pair) for pair in zip((busy.node, busy.start, busy.end), sold, strict=True))
     order = np.lexsort((start, node))
     node, start, stop = node[order], start[order], stop[order]
-    # A window may end, by rounding, behind the begin of what follows it on the node.
+    # By rounding, a window may end after the begin of the next one on its node.
     follows = node[1:] == node[:-1]
     stop[:-1][follows] = np.minimum(stop[:-1], start[1:])[follows]
     ahead = stop > begin

@@ -1,4 +1,4 @@
-"""Made resource domains and batches: the simulation environment of Toporkov et al., every number a parameter."""
+"""Generated resource domains and batches: the simulation environment of Toporkov et al., fully parametrised."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Range = tuple[float, float]
-USERS = ("min_start", "min_runtime", "min_finish", "min_cost")  # the criteria that the paper's users choose from
+USERS = ("min_start", "min_runtime", "min_finish", "min_cost")  # the criteria of the users in the paper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """What owners ask for a time unit: level · r · (r/middle)^exponent · (1 + δ), δ normal, redrawn beyond ± clip."""
+    """Owners' price of a time unit: level · r · (r/middle)^exponent · (1 + δ), δ normal, redrawn beyond ± clip."""
 
     level: float = 1.1
     exponent: float = 0.2
@@ -47,7 +47,7 @@ class Pricing:
             raise ValueError(f"Pricing: clip={self.clip!r} must be at most 1, or prices could fall below 0.")
 
     def of(self, performance: Floats, rng: np.random.Generator | None = None) -> Floats:
-        """Return a price for each performance; without a generator the market's own, δ = 0."""
+        """Return a price for each performance; without a generator the market price, δ = 0."""
         price = self.level * performance * (performance / self.middle) ** self.exponent
         if rng is None or self.deviation == 0:
             return np.asarray(price)
@@ -64,22 +64,22 @@ class Domain:
     Parameters
     ----------
     nodes
-        How many.
+        The number of nodes.
     performance
         Uniform between two values; the lower is the reference.
     interval
         The length of the scheduling interval, which begins at 0.
     busy
-        The least and the greatest share of it that local tasks take of a node; between them by H/draws, H
-        hypergeometric: so many `draws` from a population of `good` and as many bad ones.
+        The least and the greatest share of the interval that local tasks take of a node. Between them it is drawn as
+        H/draws with H hypergeometric: `draws` from a population of `good` good and as many bad ones.
     local
         A local task's length, uniform between two values.
     pricing
-        What a time unit costs.
+        The price of a time unit.
     watts
         Power of a busy node of performance r: watts · (r/middle of performance)^power_exponent.
     prices
-        How prices change over the interval: `Hours` or `Demand`; they stay when not given.
+        How prices change over the interval: `Hours` or `Demand`; by default they stay.
     """
 
     nodes: int = 24
@@ -111,7 +111,7 @@ class Domain:
             raise ValueError(f"Domain: watts={self.watts!r} must be finite and at least 0, power_exponent finite.")
 
     def environment(self, seed: int = 0) -> Environment:
-        """Return the environment that belongs to a seed."""
+        """Return the environment of a seed."""
         rng = np.random.default_rng([seed_of("Domain", seed), 0])
         performance = rng.uniform(*self.performance, self.nodes)
         drawn = rng.hypergeometric(self.good, self.good, self.draws, self.nodes) / self.draws
@@ -127,7 +127,7 @@ class Domain:
         return made if self.prices is None else made.priced(self.prices)
 
     def _local_tasks(self, busy: Floats, rng: np.random.Generator) -> Timetable:
-        # Tasks until a node's share is reached, the last one cut to it; sorted uniforms lay them into the free time.
+        # Tasks fill a node's share, the last one cut to it; sorted uniform numbers place them in the free time.
         most = int(np.ceil(self.interval * self.busy[1] / self.local[0])) + 1
         ends = np.minimum(np.cumsum(rng.uniform(*self.local, (self.nodes, most)), axis=1), busy[:, None])
         begins = np.pad(ends[:, :-1], ((0, 0), (1, 0)))
@@ -149,15 +149,15 @@ class Jobs:
     Parameters
     ----------
     jobs
-        How many.
+        The number of jobs.
     nodes
-        Parallel tasks, whole, uniform between two values, both included.
+        The number of parallel tasks, uniform between two whole numbers, both included.
     length
-        The reservation on a node of the reference performance, uniform between two values.
+        The length of the reservation on a node of the reference performance, uniform between two values.
     budget
         The budget as a multiple of the market value (tasks · length · reference · level), uniform between two values.
     criteria
-        Each job's criterion is one of these, all alike.
+        Each job's criterion is drawn from these with equal probability.
     min_performance
         The least performance of a job's nodes, uniform between two values; (0, 0) asks for none.
     """
@@ -189,7 +189,7 @@ class Jobs:
             code_of("criterion", criterion, CRITERIA)
 
     def batch(self, seed: int = 0, *, domain: Domain | None = None) -> list[Request]:
-        """Return the batch that belongs to a seed; budgets follow the market of the domain."""
+        """Return the batch of a seed; budgets follow the domain's market price."""
         domain = domain or Domain()
         rng = np.random.default_rng([seed_of("Jobs", seed), 1])
         tasks = rng.integers(self.nodes[0], self.nodes[1] + 1, self.jobs)
@@ -197,7 +197,7 @@ class Jobs:
         value = tasks * length * domain.performance[0] * domain.pricing.level
         budget = value * rng.uniform(*self.budget, self.jobs)
         wanted = rng.integers(0, len(self.criteria), self.jobs)
-        least = rng.uniform(*self.min_performance, self.jobs)  # the last draw: batches that ask for none stay the same
+        least = rng.uniform(*self.min_performance, self.jobs)  # drawn last: batches without a minimum stay the same
         return [
             Request(nodes=m, length=t, budget=b, criterion=self.criteria[c], min_performance=r, name=str(j + 1))
             for j, (m, t, b, c, r) in enumerate(

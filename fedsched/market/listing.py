@@ -1,4 +1,4 @@
-"""Kernels that change a slot list: cut a window from it, give time back to it, leave the past behind."""
+"""Kernels that change a slot list: cut a window from it, return time to it, drop the past."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _before(start: float, node: int, other_start: float, other_node: int) -> boo
 
 @part
 def insert(slots: SlotList, start: float, end: float, node: int) -> None:
-    """Add a slot in its place by (start, node)."""
+    """Insert a slot at its place by (start, node)."""
     i = slots.used[0]
     while i > 0 and _before(start, node, slots.start[i - 1], slots.node[i - 1]):
         slots.start[i] = slots.start[i - 1]
@@ -32,7 +32,7 @@ def insert(slots: SlotList, start: float, end: float, node: int) -> None:
 
 @part
 def remove(slots: SlotList, i: int) -> None:
-    """Take slot i out of the list."""
+    """Remove slot i from the list."""
     slots.used[0] -= 1
     for k in range(i, slots.used[0]):
         slots.start[k] = slots.start[k + 1]
@@ -42,9 +42,9 @@ def remove(slots: SlotList, i: int) -> None:
 
 @part
 def take(slots: SlotList, node: int, begin: float, end: float) -> bool:
-    """Cut [begin, end) from the node's slot that holds it; what remains on both sides stays free.
+    """Cut [begin, end) from the node's slot that contains it; the rest on both sides stays free.
 
-    False where no slot of the node is free at `begin`.
+    Return False if no slot of the node is free at `begin`.
     """
     for i in range(slots.used[0]):
         if slots.start[i] > begin:
@@ -63,7 +63,7 @@ def take(slots: SlotList, node: int, begin: float, end: float) -> bool:
 
 @kernel
 def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> bool:
-    """Cut job j's window on its nodes from the slots; False where one of them is not free."""
+    """Cut job j's window on its nodes from the slots; return False if one of them is not free."""
     whole = True
     for k in range(needs.nodes[j]):
         whole = take(slots, nodes[k], start, start + needs.length[j, nodes[k]]) and whole
@@ -72,7 +72,7 @@ def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> boo
 
 @part
 def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
-    """Make [begin, end) of the node free again, joined with the free slots that touch it."""
+    """Make [begin, end) of the node free again, merged with the free slots that touch it."""
     if end <= begin:
         return
     kept = 0
@@ -91,7 +91,7 @@ def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
 
 @part
 def forget(slots: SlotList, now: float) -> None:
-    """Take out of the slots what lies before `now`."""
+    """Remove all free time before `now`."""
     kept = 0
     for i in range(slots.used[0]):
         if slots.end[i] <= now:

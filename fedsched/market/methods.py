@@ -1,4 +1,4 @@
-"""The metascheduler's methods: batch-slicer (one case of it is the cyclic scheme CSS), backfilling, and both (BSF)."""
+"""The metascheduler's methods: batch-slicer (the cyclic scheme CSS is a case of it), backfilling, and both (BSF)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Method(Protocol):
-    """Anything that gives jobs of a batch windows in an environment."""
+    """Anything that assigns windows to the jobs of a batch in an environment."""
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
         """Return the windows."""
@@ -34,19 +34,19 @@ class Method(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slicer:
-    """Batch-slicer: consecutive groups of the batch, each with alternatives and a choice of its own.
+    """Batch-slicer: consecutive groups of the batch, each with its own search for alternatives and its own choice.
 
-    A group sees the slots that the chosen alternatives of those before have left. One group whose alternatives AMP
-    searches is the cyclic scheduling scheme (CSS).
+    A group sees the slots that the chosen alternatives of the groups before it have left. One group with alternatives
+    by AMP is the cyclic scheduling scheme (CSS).
 
     Parameters
     ----------
     groups
-        How many; their sizes differ by one at most. More groups than jobs are as many as jobs.
+        The number of groups; their sizes differ by one at most. There are never more groups than jobs.
     search
-        "aep" takes at each pass a job's best window by its own criterion, "amp" and "alp" the first.
+        "aep" finds a job's best window by its own criterion in each pass, "amp" and "alp" the first window.
     problem, limit, budget, grid
-        What the VO chooses by in each group: see `choose`. A limit is shared among the groups by their jobs.
+        The VO's choice in each group: see `choose`. A limit is divided among the groups by their numbers of jobs.
     window
         See `find_window`.
     """
@@ -80,7 +80,7 @@ class Slicer:
         return cycle.built.finished(str(self))
 
     def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
-        """Give jobs first..last windows, group by group."""
+        """Assign windows to jobs first..last, group by group."""
         for group in np.array_split(np.arange(first, last), min(self.groups, last - first)):
             self._assign_group(cycle, int(group[0]), int(group[-1]) + 1)
 
@@ -121,7 +121,7 @@ class Slicer:
 class Backfilling:
     """Backfilling on slots: in batch order, each job gets its earliest window within budget (AMP).
 
-    A job may start before those ahead of it, but takes nothing that they have reserved.
+    A job may start before earlier jobs of the batch, but takes none of their reserved slots.
     """
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class Backfilling:
         return cycle.built.finished(str(self))
 
     def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
-        """Give jobs first..last windows."""
+        """Assign windows to jobs first..last."""
         found = search_all(cycle.copied(), cycle.needs, first, last, method="amp", most=1)
         for row in range(int(found.used[0])):
             cycle.take(found, row)
@@ -144,16 +144,16 @@ class Backfilling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bsf:
-    """Batch-slice-filling: some jobs of the batch by the slicer, the rest by backfilling into what is left.
+    """Batch-slice-filling: the slicer assigns some jobs of the batch; the rest are backfilled into what is left.
 
     Parameters
     ----------
     first
-        How many jobs the slicer gets; half of the batch when not given.
+        The number of jobs for the slicer; by default half of the batch.
     slicer
         One group by default.
     select
-        Which: "order" takes the first of the batch, "cost" those that cost most, "performance" those that are most
+        Which jobs those are: "order" takes the first of the batch, "cost" the most expensive, "performance" the most
         critical in the nodes that they need (docs/market.md). Both parts keep the order of the batch.
     """
 
@@ -171,7 +171,7 @@ class Bsf:
         return f"bsf, {'half' if self.first is None else self.first} by {self.slicer}{which}"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return the windows of both."""
+        """Return the windows of both parts."""
         first = len(batch) // 2 if self.first is None else min(self.first, len(batch))
         order = self.order(batch, environment, first)
         cycle = _Cycle([batch[j] for j in order], environment, seed, order)
@@ -182,7 +182,7 @@ class Bsf:
         return cycle.built.finished(str(self), order)
 
     def order(self, batch: Sequence[Request], environment: Environment, first: int) -> list[int]:
-        """Return the jobs' places in the batch, those that the slicer gets in front."""
+        """Return the jobs' places in the batch, with the slicer's jobs in front."""
         check_batch(batch, environment)
         code = code_of("select", self.select, SELECTIONS)
         if code == Selection.ORDER:
@@ -193,7 +193,7 @@ class Bsf:
         if code == Selection.COST:
             rank = [-nodes * np.where(suitable, needs.cost, 0.0).sum(axis=1) / np.maximum(fit, 1)]
         else:
-            # How many nodes there are for each that the job needs: the fewer, the more critical. Then the greater work.
+            # Suitable nodes per node that the job needs: the fewer, the more critical. Ties by greater work.
             rank = [-nodes * needs.length.sum(axis=1), fit / nodes]
         chosen = np.lexsort(rank)[:first]
         taken = np.isin(np.arange(len(batch)), chosen)
@@ -223,7 +223,7 @@ def schedule(
     method
         "css", "slicer", "backfilling" or "bsf", or an instance with other parameters: `Slicer(groups=3)`.
     seed
-        What random choices draw by; no method makes any unless it is asked to (window="random").
+        The seed of random choices; only window="random" makes any.
     """
     if isinstance(method, str):
         if method not in METHODS:
@@ -233,7 +233,7 @@ def schedule(
 
 
 class _Cycle:
-    """What a method works with: the needs of the batch, the slots still free, and what is assigned so far."""
+    """A method's working state: the needs of the batch, the free slots, and the assignment so far."""
 
     def __init__(
         self, batch: Sequence[Request], environment: Environment, seed: int, order: Sequence[int] | None = None
@@ -248,18 +248,18 @@ class _Cycle:
         self.built = Builder(batch, environment, self.needs)
 
     def called(self, first: int, last: int) -> str:
-        """Return how a report calls jobs first..last, by their places in the user's batch, from 1."""
+        """Return the name of jobs first..last in messages: their places in the user's batch, from 1."""
         places = sorted(self.order[first:last])
         if places[-1] - places[0] == len(places) - 1:
             return f"jobs {places[0] + 1}..{places[-1] + 1}"
         return f"jobs {', '.join(str(place + 1) for place in places)}"
 
     def copied(self) -> SlotList:
-        """Return the slots still free, to search in."""
+        """Return a copy of the free slots, to search in."""
         return with_spare(self.left, int(self.left.used[0]))
 
     def take(self, found: Found, row: int) -> None:
-        """Give a job the window in a row of a search."""
+        """Give a job the window in a row of a search's results."""
         from fedsched.market.listing import cut
 
         j = int(found.job[row])

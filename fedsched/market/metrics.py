@@ -1,4 +1,4 @@
-"""What users, owners and the virtual organisation have of an assignment."""
+"""Metrics of an assignment for users, owners and the virtual organisation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Users:
-    """A number a job each; NaN where it has no window."""
+    """One number per job; NaN if it has no window."""
 
     start: Floats
     runtime: Floats
@@ -32,17 +32,17 @@ class Users:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """A number a node each."""
+    """One number per node."""
 
     sold: Floats  # time units that jobs of the batch reserve
     utilisation: Floats  # sold over the scheduling interval
     local: Floats  # share of the interval that local tasks take
-    profit: Floats  # what they cost: sold · price, where that does not change
+    profit: Floats  # the price of the sold time: sold · price if that does not change
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The cycle as the virtual organisation sees it; means are over the jobs that have a window."""
+    """Totals of a cycle for the virtual organisation; means are over the jobs with a window."""
 
     jobs: int
     scheduled: int
@@ -60,12 +60,12 @@ class Totals:
     idle: float  # share that neither the batch nor local tasks take
 
     def as_dict(self) -> dict[str, float]:
-        """Return name and value of each."""
+        """Return names and values."""
         return asdict(self)
 
 
 def users(assignment: Assignment) -> Users:
-    """Return what each user has."""
+    """Return the results for each user."""
     budget = np.array([request.budget for request in assignment.batch])
     return Users(
         assignment.start,
@@ -80,7 +80,7 @@ def users(assignment: Assignment) -> Users:
 
 
 def owners(assignment: Assignment) -> Owners:
-    """Return what the owner of each node has."""
+    """Return the results for the owner of each node."""
     environment = assignment.environment
     sold, profit = np.zeros(len(environment)), np.zeros(len(environment))
     for j in np.flatnonzero(assignment.scheduled).tolist():
@@ -96,7 +96,7 @@ def owners(assignment: Assignment) -> Owners:
 
 
 def totals(assignment: Assignment) -> Totals:
-    """Return what the virtual organisation has."""
+    """Return the results for the virtual organisation."""
     done = assignment.scheduled
     environment = assignment.environment
     area = len(environment) * environment.length

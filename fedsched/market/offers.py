@@ -1,9 +1,9 @@
-"""Kernels for prices that change over the interval: what a slot costs from a time on, and when windows are tried.
+"""Kernels for prices that change over the interval: the cost of a slot by its start, and the starts to try.
 
-While prices stay, a window is tried whenever a slot begins: a later one would have the same slots at the same costs.
-Where they change, the cost of a job's slot on a node is, over its start, a line between few points: those at which the
-slot begins or ends with a change of price, and the first and the last start that the slot has room for. At those the
-windows are tried, so that the least cost of all starts is among those looked at.
+With constant prices a window is tried only when a slot begins: later starts have the same slots at the same costs.
+With changing prices the cost of a job's slot on a node is piecewise linear in its start. It bends where the slot begins
+or ends at a price change. Windows are tried at these starts and at the first and the last start that the slot allows,
+so that the least cost of all starts is among them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ZERO = constant(0)
 
 @part
 def cost_from(needs: Needs, j: int, node: int, start: float) -> float:
-    """Return what job j's slot on the node costs when it begins at `start`: each time unit what it costs then."""
+    """Return the cost of job j's slot on the node from `start` on, each time unit at the price that holds then."""
     length = needs.length[j, node]
     end = start + length
     total = 0.0
@@ -37,7 +37,7 @@ def cost_from(needs: Needs, j: int, node: int, start: float) -> float:
 
 @part
 def find_offers(slots: SlotList, needs: Needs, j: int, work: Scratch) -> int:
-    """Fill the offers of a job, by (start, node), and return how many there are."""
+    """Fill in the offers of a job, sorted by (start, node), and return their number."""
     count = ZERO
     for i in range(slots.used[0]):
         node = slots.node[i]
@@ -71,7 +71,7 @@ def _offer(slots: SlotList, i: int, start: float, count: int, work: Scratch) -> 
 
 @inlined
 def _behind(a: int, b: int, work: Scratch) -> bool:
-    # Whether offer a comes behind offer b.
+    # Whether offer a comes after offer b.
     if work.offer_start[a] != work.offer_start[b]:
         return work.offer_start[a] > work.offer_start[b]
     if work.offer_node[a] != work.offer_node[b]:
@@ -94,7 +94,7 @@ def _sift(root: int, count: int, work: Scratch) -> None:
 
 @part
 def _sort(count: int, work: Scratch) -> None:
-    # A heap: there may be thousands of offers.
+    # Heap sort: there may be thousands of offers.
     order = work.offer_order
     for back in range(count // 2):
         _sift(count // 2 - 1 - back, count, work)
@@ -106,7 +106,7 @@ def _sort(count: int, work: Scratch) -> None:
 
 @part
 def hold(needs: Needs, j: int, start: float, node: int, end: float, held: int, work: Scratch) -> int:
-    """Add a node to the extended window where it is not in it, and sort that by what slots cost from `start` on."""
+    """Add a node to the extended window if it is missing, and sort the window by the costs of slots from `start` on."""
     there = False
     for k in range(held):
         if work.node[k] == node:

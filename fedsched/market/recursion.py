@@ -9,7 +9,7 @@ from fedsched.core.jit import kernel
 if TYPE_CHECKING:
     from fedsched.market.arrays import Bools, Floats, Ints
 
-SAFETY = 1e-12  # sums in another order may differ by so much, relatively
+SAFETY = 1e-12  # the relative difference that the order of summation may make
 
 
 @kernel
@@ -18,8 +18,8 @@ def recur(
 ) -> None:
     """Fill f_i(g) = min over s of value_i(s) + f_{i+1}(g − steps_i(s)) (eq. 2), i from the last job to the first.
 
-    Job i's alternatives are the rows begin[i] to begin[i + 1]. Of equal values the lower expense counts, then the
-    earlier alternative; `spent` carries the exact expense for that, `pick` the alternative.
+    Job i's alternatives are the rows begin[i] to begin[i + 1]. Ties are broken by lower expense, then by earlier
+    alternative. `spent` holds the exact expense, `pick` the alternative.
     """
     jobs = begin.size - 1
     cells = best.shape[1]
@@ -50,7 +50,7 @@ def recur(
 
 @kernel
 def trace(begin: Ints, steps: Ints, pick: Ints, chosen: Ints) -> None:
-    """Read the chosen alternatives off the table (eqs. 3 and 4)."""
+    """Read the chosen alternatives from the table (eqs. 3 and 4)."""
     left = pick.shape[1] - 1
     for i in range(begin.size - 1):
         s = pick[i, left]
@@ -75,11 +75,11 @@ def search_exact(
     sums: Floats,
     limit: int,
 ) -> bool:
-    """Search the best combination whose expenses, not rounded, keep the limit; return whether it was finished.
+    """Search for the best combination that keeps the limit with unrounded expenses; return whether it was completed.
 
-    Depth first over the jobs. The table of expenses rounded down bounds what the remaining jobs can still give; it is
-    a relaxation, so that nothing better is cut off. `incumbent` holds value and expense of the combination in
-    `chosen`; both become the best one's. `sums` has a row a depth: value, expense and excess so far.
+    Depth first over the jobs. The table of rounded-down expenses bounds what the remaining jobs can add; it is a
+    relaxation, so no better combination is pruned. `incumbent` holds value and expense of the combination in `chosen`;
+    both are replaced by the best found. `sums` has a row a depth: value, expense and excess so far.
     """
     jobs = begin.size - 1
     slack = SAFETY * (abs(incumbent[0]) + 1.0)
@@ -111,7 +111,7 @@ def search_exact(
         if bound > incumbent[0] + slack:
             continue
         if bound >= incumbent[0] - slack:
-            # As good at best: worth a look only if it may cost less, or comes earlier than what rounding up gave.
+            # At best a tie: of interest only if it may cost less, or comes earlier than the rounded-up combination.
             cheapest = cost + spent[depth + 1, cells]
             if cheapest > incumbent[1] + slack or (found and cheapest >= incumbent[1] - slack):
                 continue

@@ -1,4 +1,4 @@
-"""Request: what a job asks of a resource domain, and what its user wants it to be least in."""
+"""Request: what a job asks of a resource domain, and the criterion that its user minimises."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Request:
     Parameters
     ----------
     nodes
-        How many slots start together, each on a node of its own.
+        The number of slots that start together, each on a node of its own.
     length
-        The reservation on a node of the reference performance; it is shorter on faster nodes.
+        The length of the reservation on a node of the reference performance; it is shorter on faster nodes.
     budget
         The most that the whole window may cost.
     deadline
-        The time by which every slot must have ended.
+        The time by which every slot must end.
     min_performance
         Slower nodes are not suitable.
     criterion
-        What the user wants least: min_start, min_finish, min_runtime, min_cost, min_cpu or min_energy.
+        What the user minimises: min_start, min_finish, min_runtime, min_cost, min_cpu or min_energy.
     name
-        How reports call the job.
+        The job's name in reports.
     """
 
     nodes: int
@@ -76,18 +76,18 @@ def requests_of(
     criterion: str = "min_start",
     deadline: float = math.inf,
 ) -> list[Request]:
-    """Return a request for each job of a workload: its tasks, and its estimate as length.
+    """Return a request for each job of a workload, with its tasks and its requested time as length.
 
     Parameters
     ----------
     workload
-        The jobs; when they were submitted is left aside: a batch waits at the interval's begin.
+        The jobs; their submit times are ignored: a batch waits at the interval's begin.
     price
-        What a time unit of a reference node costs on the market.
+        The market price of a time unit on a reference node.
     budget
         Each job's budget as a multiple of its market value (tasks × estimate × price).
     criterion, deadline
-        As of `Request`, for all.
+        As of `Request`, for all jobs.
     """
     workload = workload_of("requests_of", "workload", workload)
     if not is_number(price) or price < 0:
@@ -108,12 +108,12 @@ def requests_of(
 
 
 def name_of(batch: Sequence[Request], j: int) -> str:
-    """Return how a report calls job j."""
+    """Return job j's name in reports."""
     return batch[j].name or str(j)
 
 
 def check_batch(batch: Sequence[Request], environment: Environment) -> None:
-    """Raise for the first request that no environment of so many nodes could ever serve."""
+    """Raise for the first request with more nodes than the environment has, and for arguments of wrong types."""
     from fedsched.market.environment import Environment
 
     noun_of("market", "environment", environment, Environment, "one, as Domain(nodes=20).environment(0)")

@@ -1,7 +1,7 @@
 """The scan for slot windows (Algorithm 1 of Toporkov et al.): one pass over the slots by start, and its stopping rules.
 
 Slots enter the extended window one at a time, also at equal starts, and a window is tried after each. The extended
-window is kept cheapest first, so that its first m slots are the cheapest window.
+window is kept sorted by cost, so that its first m slots are the cheapest window.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO = flag(False)
 
 @inlined
 def _drop_short(needs: Needs, j: int, start: float, held: int, work: Scratch) -> int:
-    # A slot whose rest is shorter than the task on its node cannot be in a window that starts now.
+    # Drop slots with too little time left for the task: they cannot be in a window that starts now.
     latest = needs.deadline[j]
     kept = 0
     for k in range(held):
@@ -59,7 +59,7 @@ def _choose_cheapest(needs: Needs, j: int, work: Scratch) -> bool:
 
 @part
 def value_of(needs: Needs, j: int, start: float, work: Scratch, criterion: int) -> float:
-    """Return what the criterion says of the chosen sub-window, less being better."""
+    """Return the criterion's value of the chosen sub-window; less is better."""
     if criterion == Criterion.MIN_START:
         return start
     total = 0.0
@@ -80,7 +80,7 @@ def value_of(needs: Needs, j: int, start: float, work: Scratch, criterion: int) 
 
 @part
 def _describe(needs: Needs, j: int, start: float, work: Scratch) -> None:
-    # The best window's figures, with its nodes in ascending order so that sums do not depend on how it was found.
+    # Nodes are sorted first, so that the sums do not depend on how the window was found.
     if needs.since.shape[1] > 1:
         for k in range(needs.nodes[j]):
             work.cost[work.best[k]] = cost_from(needs, j, work.best[k], start)
@@ -109,10 +109,10 @@ def _describe(needs: Needs, j: int, start: float, work: Scratch) -> None:
 def scan(
     slots: SlotList, needs: Needs, j: int, rule: int, criterion: int, choice: int, seed: int, work: Scratch
 ) -> bool:
-    """Find job j's window in one pass (Algorithm 1): its nodes in work.best, its row in work.figures.
+    """Find job j's window in one pass (Algorithm 1): its nodes in work.best, its figures in work.figures.
 
-    AMP and ALP end at the first step that gives a window; AEP looks at all that could be better, and keeps the first of
-    equally good ones.
+    AMP and ALP stop at the first step that gives a window. AEP tries every step that could be better, and keeps the
+    first of equally good windows.
     """
     m = needs.nodes[j]
     held = NONE
@@ -139,7 +139,7 @@ def scan(
             break  # a later window cannot finish earlier
         held = _drop_short(needs, j, start, held, work)
         if min(end, needs.deadline[j]) - start < needs.length[j, node]:
-            continue  # what the extended window offers now, it offered before
+            continue  # the extended window offers nothing new
         held = hold(needs, j, start, node, end, held, work) if changing else _add(needs, j, node, end, held, work)
         if held < m or not _choose_cheapest(needs, j, work):
             continue  # not even the cheapest window is within budget

@@ -1,4 +1,4 @@
-"""Slots: what is free on each node of a domain; Timetable: what its owner's local tasks take of it."""
+"""Slots: the free time of each node of a domain; Timetable: the time that its owner's local tasks take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """Free spans [start, end) of nodes, by (start, node); those of a node that touch are merged, none overlap."""
+    """Free spans [start, end) of nodes, by (start, node); adjacent spans of a node are merged, and none overlap."""
 
     node: Ints
     start: Floats
@@ -57,7 +57,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timetable:
-    """The spans [start, end) that local tasks take of each node, by (node, start); those of a node never overlap."""
+    """The spans [start, end) of local tasks on each node, by (node, start); those of a node never overlap."""
 
     node: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     start: Floats = field(default_factory=lambda: np.zeros(0))
@@ -70,12 +70,12 @@ class Timetable:
         return len(self.node)
 
     def free(self, nodes: int, begin: float, end: float) -> Slots:
-        """Return the slots that are left of so many nodes between two times."""
+        """Return the free slots of this many nodes between two times."""
         if not begin < end:
             raise ValueError(f"Timetable: the interval {begin!r}..{end!r} must have begin before end.")
         if len(self) and int(self.node.max()) >= nodes:
             raise ValueError(f"Timetable: node {self.node.max()} must be below nodes={nodes}.")
-        # Between two tasks of a node, before its first and behind its last, time is free.
+        # A node is free between two tasks, before its first and after its last.
         every = np.arange(nodes)
         node = np.concatenate([self.node, every])
         free_from = np.concatenate([np.maximum(self.end, begin), np.full(nodes, begin)])
@@ -90,7 +90,7 @@ class Timetable:
 
 
 def _spans(noun: str, node: ArrayLike, start: ArrayLike, end: ArrayLike) -> tuple[Ints, Floats, Floats]:
-    """Return the columns, checked, by (node, start)."""
+    """Return the columns, checked and sorted by (node, start)."""
     given = np.asarray(node)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{noun}: node must hold whole numbers, not {given.dtype}.")

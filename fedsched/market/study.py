@@ -1,4 +1,4 @@
-"""Studies over many made cycles: the same batches under several methods, or one request under several strategies."""
+"""Studies over many generated cycles: the same batches by several methods, or one request by several strategies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = ("start", "runtime", "finish", "cost", "cpu", "energy", "alternatives"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cycles:
-    """What one method gave in many cycles: a row a cycle, a column a job, NaN where a job found no window."""
+    """The results of one method in many cycles: a row a cycle, a column a job, NaN if a job found no window."""
 
     start: Floats
     runtime: Floats
@@ -45,7 +45,7 @@ class Cycles:
     energy: Floats
     alternatives: Floats
     criterion: Ints
-    real_start: Floats  # as replayed; NaN throughout where nothing was
+    real_start: Floats  # as replayed; all NaN without a replay
     real_runtime: Floats
     real_cpu: Floats
 
@@ -56,20 +56,20 @@ class Cycles:
 
     @property
     def failures(self) -> float:
-        """Return their share (Y)."""
+        """Return the share of failed cycles (Y)."""
         return float(self.failed.mean())
 
     def mean(self, column: str, *, criterion: str | None = None, cycles: Bools | None = None) -> float:
-        """Return a column's mean over the jobs that have a window.
+        """Return a column's mean over the jobs with a window.
 
         Parameters
         ----------
         column
             A field's name.
         criterion
-            Of the jobs with this criterion alone.
+            Only jobs with this criterion.
         cycles
-            Of these cycles alone.
+            Only these cycles.
         """
         if column not in (known := [field.name for field in fields(self)]):
             raise unknown_name("column", column, known)
@@ -92,18 +92,18 @@ def cycles_of(
     shortest: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Cycles]:
-    """Return what each method gives in the same made cycles.
+    """Return the results of each method in the same generated cycles.
 
     Parameters
     ----------
     methods
-        Names or instances, by the name that the answer bears.
+        Method names or instances, by their names in the result.
     domain, jobs
-        What is drawn; the paper's when not given.
+        Generators of the cycles; by default the paper's.
     cycles, first
-        How many cycles, and the seed of the first.
+        The number of cycles, and the seed of the first.
     shortest
-        Replay each cycle, jobs using from this share of their reservations to all; no replay when not given.
+        Replay each cycle; jobs use from this share of their reservations to all of it. By default no replay.
     progress
         Called with cycles done and cycles in all.
     """
@@ -143,19 +143,19 @@ def flows_of(
     first: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Flow]:
-    """Return what becomes of the same made jobs under each method, over successive cycles of one made domain.
+    """Return what happens to the same generated jobs by each method, over successive cycles of one generated domain.
 
     Parameters
     ----------
     methods
-        Names or instances, by the name that the answer bears.
+        Method names or instances, by their names in the result.
     domain, jobs
-        What is drawn; the paper's when not given. The domain's interval is what a cycle sees; its owners' local tasks
-        go on in the same way behind it.
+        Generators of the domain and the jobs; by default the paper's. A cycle sees as much time as the domain's
+        interval; after it the owners' local tasks continue in the same way.
     cycles
-        How many; each has a batch of its own.
+        The number of cycles; each has its own batch.
     period
-        The time from one cycle to the next; the domain's interval when not given.
+        The time from one cycle to the next; by default the domain's interval.
     order, patience
         See `schedule_flow`.
     first
@@ -196,7 +196,7 @@ def flows_of(
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """One search for one window: the rule of the scan, what it minimises, and how sub-windows are chosen."""
+    """A search for one window: the rule of the scan, what it minimises, and how sub-windows are chosen."""
 
     method: str = "aep"
     criterion: str = "min_start"
@@ -222,13 +222,14 @@ WINDOW_COLUMNS = ("min_start", "min_runtime", "min_finish", "min_cost", "min_cpu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searches:
-    """What strategies find for one request in many domains: a row a domain, a column a figure of `WINDOW_COLUMNS`.
+    """The windows found for one request in many domains: a row a domain, a column a figure of `WINDOW_COLUMNS`.
 
-    CSA's row is of several windows: each figure is that of the alternative least in it. NaN where nothing was found.
+    CSA's row combines several windows: each figure is that of the alternative with the least. NaN if no window was
+    found.
     """
 
     found: Mapping[str, Floats]
-    alternatives: Ints  # disjoint AMP windows in each domain; 0 where CSA was not asked for
+    alternatives: Ints  # disjoint AMP windows in each domain; 0 without CSA
 
     def mean(self, strategy: str, criterion: str) -> float:
         """Return a figure's mean over the domains in which the strategy found a window."""
@@ -250,18 +251,18 @@ def searches_of(
     cycles: int = 1000,
     first: int = 0,
 ) -> Searches:
-    """Return what each strategy finds for a request in the same made domains.
+    """Return what each strategy finds for a request in the same generated domains.
 
     Parameters
     ----------
     request, domain
-        What is asked for, and of which domains; 100 nodes when not given, as in the paper's study.
+        The request, and the generator of the domains; by default one of 100 nodes, as in the paper's study.
     strategies
-        By name; those of the paper when not given.
+        Strategies by name; by default those of the paper.
     csa
-        Also search all disjoint AMP windows, and choose among them by each criterion.
+        Also search for all disjoint AMP windows, and choose among them by each criterion.
     cycles, first
-        How many domains, and the seed of the first.
+        The number of domains, and the seed of the first.
     """
     domain = domain or Domain(nodes=100)
     strategies = STRATEGIES if strategies is None else strategies

@@ -15,23 +15,23 @@ HALVINGS = 24
 TIES = (
     2_000  # places looked at before windows that are only as good are passed over: equal nodes would give all subsets
 )
-LOOKS = 500_000  # places looked at before the best window so far is taken
-SAFETY = 1e-9  # bounds are sums of rounded numbers: nothing is left out that could be better by less than this share
+LOOKS = 500_000  # search steps before the best window so far is taken
+SAFETY = 1e-9  # relative margin of bounds, which are sums of rounded numbers, so that rounding prunes no better window
 
 
 @inlined
 def weight_of(needs: Needs, j: int, node: int, criterion: int) -> float:
-    """Return what a slot on the node adds to the criterion: its length, or its energy."""
+    """Return a slot's contribution to the criterion: its length, or its energy."""
     return needs.energy[j, node] if criterion == Criterion.MIN_ENERGY else needs.length[j, node]
 
 
 @part
 def choose_fast(needs: Needs, j: int, held: int, work: Scratch) -> None:
-    """Choose the cheapest of the windows of least run time within budget (Algorithm 2).
+    """Choose the cheapest of the windows with the least run time within budget (Algorithm 2).
 
-    From the m cheapest slots on, the longest is replaced by the cheapest that is strictly shorter while the budget
-    allows. The window in hand is always the cheapest among slots no longer than its longest, hence exact. Slots are
-    looked at once: what was too long before is too long ever after.
+    It starts with the m cheapest slots. The longest slot is replaced by the cheapest strictly shorter one while the
+    budget allows. The current window is always the cheapest among slots no longer than its longest, so the result is
+    exact. Each slot is tried once: a slot that is too long stays too long.
     """
     m = needs.nodes[j]
     cost = 0.0
@@ -51,7 +51,7 @@ def choose_fast(needs: Needs, j: int, held: int, work: Scratch) -> None:
         work.tried[longest] = node
         longest = _longest(needs, j, work)
         if needs.length[j, work.tried[longest]] < limit:
-            # Of slots equally long all must go before anything is gained.
+            # Of equally long slots all must be replaced before the window is shorter.
             limit = needs.length[j, work.tried[longest]]
             for k in range(m):
                 work.chosen[k] = work.tried[k]
@@ -68,7 +68,7 @@ def _longest(needs: Needs, j: int, work: Scratch) -> int:
 
 @part
 def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, step: int) -> bool:
-    """Choose m slots at random, as MinProcTime's text has it; False where they cost too much."""
+    """Choose m slots at random, as in the text of MinProcTime; return False if they cost too much."""
     m = needs.nodes[j]
     for k in range(held):
         work.order[k] = work.node[k]
@@ -85,10 +85,10 @@ def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, ste
 
 @part
 def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int, limit: float, limited: bool) -> bool:
-    """Choose the m slots of least total weight within budget; False where none is below the limit, if there is one.
+    """Choose the m slots of least total weight within budget; return False if none is below the limit, if there is one.
 
     The Lagrangian bound min Σ(weight + λ·cost) − λ·budget prunes a depth-first search over the slots sorted by
-    weight + λ·cost. Among equally light windows the cheaper counts, then the one of lower nodes, as far as `TIES` goes.
+    weight + λ·cost. Ties are broken by lower cost, then by lower nodes, within the first `TIES` search steps.
     """
     m = needs.nodes[j]
     _sort_by(needs, j, held, work, criterion, work.multiplier[0])
@@ -120,7 +120,7 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
             bound += work.key[place + d]
         margin = SAFETY * (abs(best) + price_of_budget) + SAFETY
         if bounded and bound > (best + margin if looks < TIES else best - margin):
-            depth -= 1  # the slots behind are no better
+            depth -= 1  # later slots have no lower bounds
             continue
         if depth < m - 1:
             depth += 1
@@ -143,7 +143,7 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
             best_cost = cost
             for d in range(m):
                 work.chosen[d] = work.order[work.stack[d]]
-    # Where nothing was found in time, `chosen` still holds the cheapest window.
+    # If none was found in time, `chosen` still holds the cheapest window.
     return found or not bounded
 
 
@@ -176,7 +176,7 @@ def _bound(needs: Needs, j: int, work: Scratch, multiplier: float) -> float:
 
 @part
 def _best_multiplier(needs: Needs, j: int, held: int, work: Scratch, criterion: int) -> float:
-    # The dual is concave: its slope at λ is the cost of the m slots least in weight + λ·cost, less the budget.
+    # The dual is concave: its slope at λ is the cost of the m slots with the least weight + λ·cost, minus the budget.
     low, high = 0.0, 0.0
     step = 1.0
     for _ in range(2 * HALVINGS):

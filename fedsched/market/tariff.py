@@ -1,4 +1,4 @@
-"""Tariff: prices that change over the interval; Hours and Demand: two ways in which owners set them."""
+"""Tariff: prices that change over the interval; Hours and Demand: two ways to set them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tariff:
-    """From `start` on a time unit of `node` costs `price`, until the node's next row; rows by (node, start)."""
+    """Prices by node: from `start` on `node` costs `price` a time unit, until its next row; rows by (node, start)."""
 
     node: Ints
     start: Floats
@@ -55,7 +55,7 @@ class Tariff:
         return len(self.node)
 
     def table(self, base: Floats) -> tuple[Floats, Floats]:
-        """Return two rows a node: the times from which its prices hold, -inf first, +inf unused; and the prices."""
+        """Return two tables, a row a node: when each price begins to hold (-inf first, +inf unused), and the prices."""
         place = np.arange(len(self)) - np.searchsorted(self.node, self.node) + 1
         width = int(place.max(initial=0)) + 1
         since, price = np.full((len(base), width), np.inf), np.zeros((len(base), width))
@@ -65,29 +65,29 @@ class Tariff:
 
 
 def paid(since: Floats, price: Floats, node: ArrayLike, start: ArrayLike, length: ArrayLike) -> Floats:
-    """Return what slots cost under a table of prices: each time unit what it costs then."""
+    """Return the cost of slots by a table of prices, each time unit at the price that holds then."""
     node, begin, size = np.asarray(node), np.asarray(start, dtype=np.float64), np.asarray(length, dtype=np.float64)
     until = np.concatenate([since[:, 1:], np.full((len(since), 1), np.inf)], axis=1)
     end = begin + size
     inside = (since[node] <= begin[..., None]) & (end[..., None] <= until[node])
     shares = np.minimum(end[..., None], until[node]) - np.maximum(begin[..., None], since[node])
-    # A slot within one price costs its length, not the difference of two rounded times.
+    # A slot within one price costs its exact length, not a rounded difference of two times.
     whole = np.where(inside, size[..., None], 0.0)
     shares = np.where(inside.any(axis=-1, keepdims=True), whole, np.maximum(shares, 0.0))
     return np.asarray((shares * price[node]).sum(axis=-1))
 
 
 class Prices(Protocol):
-    """A way in which owners set prices over an interval."""
+    """A rule by which owners set prices over an interval."""
 
     def tariff(self, environment: Environment) -> Tariff:
-        """Return the prices that follow from the environment's own."""
+        """Return the tariff that follows from the environment's prices."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Prices by the time: from each time on, every node's price × a factor; before the first, × 1.
+    """Prices by time: from each time on, every node's price × a factor; before the first time, × 1.
 
     Parameters
     ----------
@@ -114,15 +114,15 @@ class Hours:
 class Demand:
     """Prices by demand: in each stretch of time × (1 + strength · (u/ū − 1)), but never below 0.
 
-    u is the share of all nodes' time in the stretch that is taken, by local tasks or by windows sold before, and ū its
-    mean over the interval.
+    u is the share of all nodes' time in the stretch that local tasks and earlier sold windows take; ū is its mean over
+    the interval.
 
     Parameters
     ----------
     strength
-        0: prices stay; 1: in proportion to what is taken; below 0: what is in demand becomes cheaper.
+        0: prices stay; 1: in proportion to the demand; below 0: prices fall as demand rises.
     every
-        The length of a stretch; they begin with the interval.
+        The length of a stretch; the first begins with the interval.
     """
 
     strength: float = 1.0
