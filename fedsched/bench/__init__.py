@@ -1,4 +1,4 @@
-"""The bench of the field: instances by name and hash, on which anybody's methods can be compared."""
+"""Benchmark instances by name and hash, on which scheduling methods can be compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HASHES = DATA / "instances.sha256"
 
 
 def names(*, logs: bool = False) -> tuple[str, ...]:
-    """Return the names of all instances; with `logs` those that are made from archive logs too."""
+    """Return the names of all instances; with `logs` also of those made from archive logs."""
     return (*RECIPES, *SLICES) if logs else tuple(RECIPES)
 
 
@@ -34,14 +34,14 @@ def known_hashes() -> dict[str, str]:
 
 
 def load(name: str, *, logs: str | PathLike[str] | None = None) -> Document:
-    """Return an instance, made anew and found to have the hash that it is known by.
+    """Return an instance, generated anew and checked against its known hash.
 
     Parameters
     ----------
     name
         One of `names(logs=True)`.
     logs
-        The folder of the archive's logs, for an instance that is made from one.
+        The folder with the archive's logs, for an instance made from one.
     """
     if name not in (*RECIPES, *SLICES):
         raise unknown_name("instance", name, names(logs=True))

@@ -1,4 +1,4 @@
-"""The second list: packages of archive logs that the user has (`fedsched fetch`), recognised by hash."""
+"""Instances made from archive logs that the user has (`fedsched fetch`), identified by hash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Slice(NamedTuple):
-    """Successive jobs of a log, from a third of it on, on a federation that ships."""
+    """Consecutive jobs of a log, from a third of it on, on a federation that comes with fedsched."""
 
     log: str
     jobs: int
@@ -34,7 +34,7 @@ SLICES = {
 
 
 def document_of(name: str, folder: str | PathLike[str]) -> Document:
-    """Return the document that a log in a folder gives; its hash says whether it is the instance."""
+    """Return the document made from a log in a folder; its hash tells whether it is the instance."""
     import fedsched as fs
     from fedsched.io.fetch import LOGS
 

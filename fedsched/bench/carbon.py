@@ -1,4 +1,4 @@
-"""The linear program whose prices of nodes over time prove a bound on carbon."""
+"""A linear program with node prices over time that prove a lower bound on carbon."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from fedsched.bench.proof import Problem
     from fedsched.bounds.lower.relaxation import Relaxation
 
-STRETCHES = 24  # of time that are priced, beside the signal's
-ROOM = 2  # how many times as long as all work takes on the slowest nodes they reach
+STRETCHES = 24  # priced stretches of time, besides those of the signal
+ROOM = 2  # they reach so many times as far as all work takes on the slowest nodes
 
 
 def stretches(relaxation: Relaxation, problem: Problem) -> list[int]:
-    """Return the ends of stretches in each of which the signal has one value, far enough for any good schedule."""
+    """Return the ends of stretches with a constant signal value, far enough for any good schedule."""
     [signal] = problem.green
     slowest = np.where(relaxation.usable, relaxation.duration, 0.0).max(axis=1)
     work = float(relaxation.tasks @ slowest) / relaxation.total_nodes
@@ -30,7 +30,7 @@ def stretches(relaxation: Relaxation, problem: Problem) -> list[int]:
 
 
 def priced_by_carbon(relaxation: Relaxation, problem: Problem) -> dict[str, Any]:
-    """Return a proof by the duals of: parts of jobs in stretches of time, and all nodes on until the last one ends."""
+    """Return a proof by the program's duals: jobs run in parts within stretches, and all nodes are on until the end."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix, vstack
 
@@ -40,7 +40,8 @@ def priced_by_carbon(relaxation: Relaxation, problem: Problem) -> dict[str, Any]
     classes, many = relaxation.nodes.size, lengths.size
     job, slow = np.nonzero(relaxation.usable)
     way, of = np.nonzero((relaxation.class_slowdown <= slow[:, None]) & (relaxation.caps[job] > 0))
-    # columns: how much of each stretch all is on; how much of a job runs in a way; its node-seconds of a stretch
+    # columns: the share of each stretch in which nodes are on; a job's share that runs in a way; node-seconds by
+    # stretch
     ways, uses = job.size, way.size * many
     on, some, used = np.arange(many), many + np.arange(ways), many + ways + np.arange(uses).reshape(way.size, many)
     takes = relaxation.tasks[job] * relaxation.duration[job, slow]

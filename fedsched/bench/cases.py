@@ -1,9 +1,9 @@
-"""Certificates by cases: of three jobs that are too wide for a pool together, two never run at once.
+"""Certificates by cases: of three jobs that are too wide for a pool together, some two never run at the same time.
 
-If any two of the three ran at some instant together, all three would at one (intervals of which any two meet have an
-instant in common), and there is no room for that. So one case for each pair, each a leaf with prices of its own, in
-which the two share a node that is thought up. Jobs by themselves fill pools there, each once; the program of a leaf
-makes such patterns as prices ask for them.
+If each two of the three overlapped in time, all three would run at one instant (pairwise overlapping intervals have a
+common instant), and the pool is too small for that. So there is one case for each pair: the two jobs then share an
+imaginary node. A case without further cases is a leaf, with prices of its own. In a leaf each job fills pools once.
+The leaf's linear program generates patterns of jobs as prices require (column generation).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     Shared = list[frozenset[int]]
 
-LONGEST = 4  # jobs among which three are looked for
+LONGEST = 4  # longest jobs among which three are sought
 MOST_LEAVES = 30
-MOST_PATTERNS = 100  # rounds in which they are made
+MOST_PATTERNS = 100  # rounds of column generation
 NEAR = 1e-7
 
 
 class Leaf(NamedTuple):
-    """What is proven where some jobs never run at once: those that share a node of a group that is thought up."""
+    """The bound of a case, in which the jobs that share an imaginary group of one node never run at the same time."""
 
     value: float
     shared: Shared
@@ -37,7 +37,7 @@ class Leaf(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """Jobs that have nodes of a pool, and how many at least."""
+    """Jobs that need nodes of a pool, and the least number that each needs."""
 
     room: frozenset[int]
     most: int
@@ -46,14 +46,14 @@ class Fill(NamedTuple):
 
 
 def fewest(problem: Problem, shared: Shared, j: int, pool: frozenset[int]) -> int:
-    """Return how many nodes of a pool a job has at least."""
+    """Return the least number of a pool's nodes that a job must have."""
     outside = max(sum(problem.nodes[g] for g in room - pool) for _, room in problem.ways[j])
     found: int = max(len(shared[j] & pool), problem.tasks[j] - outside)
     return found
 
 
 def crowded(problem: Problem, shared: Shared) -> tuple[list[int], list[int]] | None:
-    """Return three of the longest jobs that no pool holds at once while it holds any two, and that pool."""
+    """Return three of the longest jobs of which a pool holds any two but not all, and that pool."""
     length = [min(d for d, _ in ways) for ways in problem.ways]
     jobs = sorted(range(len(length)), key=lambda j: -length[j])[:LONGEST]
     pools = {room for j in jobs for _, room in problem.ways[j]}
@@ -69,7 +69,7 @@ def crowded(problem: Problem, shared: Shared) -> tuple[list[int], list[int]] | N
 
 
 def fills_of(problem: Problem, shared: Shared) -> list[Fill]:
-    """Return the pools that do not hold all jobs at once: groups, jobs' rooms, and what is thought up."""
+    """Return the pools that cannot hold all jobs at once: groups, jobs' rooms, and imaginary nodes."""
     groups = len(problem.nodes)
     pools = {room for ways in problem.ways for _, room in ways} | {frozenset({g}) for g in range(groups)}
     found = []
@@ -83,7 +83,7 @@ def fills_of(problem: Problem, shared: Shared) -> list[Fill]:
 
 
 def fullest(fill: Fill, pays: list[float]) -> tuple[float, list[int]]:
-    """Return the most that jobs pay which fit into a pool together, and the places of these jobs."""
+    """Return the most that jobs pay if they fit into a pool together, and the places of these jobs."""
     best = np.zeros((len(pays) + 1, fill.most + 1))
     for k, (size, x) in enumerate(zip(fill.sizes, pays, strict=True)):
         best[k + 1] = best[k]
@@ -97,7 +97,7 @@ def fullest(fill: Fill, pays: list[float]) -> tuple[float, list[int]]:
 
 
 def leaf_of(problem: Problem, shared: Shared, *, of_energy: bool) -> Leaf:
-    """Return what prices prove of a case: those of groups, of jobs, and of jobs in pools."""
+    """Return the best bound of a case by prices of groups, of jobs, and of jobs in pools."""
     from scipy.optimize import linprog
 
     jobs, groups = len(shared), len(problem.nodes)
@@ -163,7 +163,7 @@ def leaf_of(problem: Problem, shared: Shared, *, of_energy: bool) -> Leaf:
 
 
 def by_cases(problem: Problem, objective: str) -> dict[str, Any] | None:
-    """Return the proof of the best bound that so many leaves have; None where no three jobs are too wide for a pool."""
+    """Return the proof of the best bound with at most `MOST_LEAVES` leaves; None if no three jobs crowd a pool."""
     nothing: Shared = [frozenset()] * len(problem.tasks)
     root: dict[str, Any] = {}
     leaves = [(leaf_of(problem, nothing, of_energy=objective == "energy"), root)]

@@ -1,4 +1,4 @@
-"""The instances: each a name, and how its document is made from seeds. A new family is one more list in `RECIPES`."""
+"""The instances: each is a name, and how its document is generated from seeds. A new family is a list in `RECIPES`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Recipe = Callable[[], Document]
 
 SINGLE = ("makespan", "energy")
 TWO, THREE = "makespan+energy", "makespan+energy+flow"
-LINK = 125_000_000  # bytes a second of a planted machine's uplinks, where jobs communicate
+LINK = 125_000_000  # bytes a second of a planted machine's uplinks, if jobs communicate
 MONTH = 30 * 86_400
 HOUR = 3600
-# Nodes and speed of each cluster. Speeds are powers of two, so that the planted plan is exact on any clock.
+# Nodes and speed of each cluster. Speeds are powers of two, so that the planted plan is exact in floating point.
 PLANTED_MACHINES: dict[str, tuple[tuple[int, str], ...]] = {
     "one": ((64, "1"),),
     "two": ((32, "1"), (32, "1")),
@@ -37,13 +37,13 @@ PLANTED_MACHINES: dict[str, tuple[tuple[int, str], ...]] = {
 
 @cache
 def machine(name: str) -> list[dict[str, Any]]:
-    """Return the clusters of a federation that ships."""
+    """Return the clusters of a federation that comes with fedsched."""
     text = (files("fedsched") / "data" / "federations" / f"{name}.toml").read_text(encoding="utf-8")
     return clusters_of(tomllib.loads(text, parse_float=str)["cluster"])
 
 
 def _widest(clusters: list[dict[str, Any]]) -> int:
-    """Return the nodes of the largest cluster."""
+    """Return the number of nodes of the largest cluster."""
     return max(sum(int(group["nodes"]) for group in cluster["groups"]) for cluster in clusters)
 
 
@@ -64,7 +64,7 @@ def _planted_clusters(name: str, *, communicating: bool) -> list[dict[str, Any]]
 
 
 def _rooms(clusters: list[dict[str, Any]], *, apart: bool) -> list[Room]:
-    """Return what is cut up together: each cluster, or all groups of one speed."""
+    """Return the node sets that are cut up together: each cluster, or all groups of one speed."""
     groups = [group for cluster in clusters for group in cluster["groups"]]
     if apart:
         return [Room(str(group["speed"]), ((g, group["nodes"]),)) for g, group in enumerate(groups)]
@@ -76,7 +76,7 @@ def _rooms(clusters: list[dict[str, Any]], *, apart: bool) -> list[Room]:
 
 
 def planted_pieces(name: str, jobs: int, seed: int, *, apart: bool) -> tuple[list[Piece], list[Room], int]:
-    """Return the planted schedule, the rooms that it fills, and until when."""
+    """Return the planted schedule, the rooms that it fills, and its makespan."""
     rooms = _rooms(_planted_clusters(name, communicating=apart), apart=apart)
     makespan = 4 * HOUR + 60 * jobs
     return cut(Draws(seed, jobs), rooms, jobs, makespan), rooms, makespan
@@ -105,7 +105,7 @@ def planted_name(name: str, jobs: int, *, apart: bool) -> str:
     return f"planted-{name}-{jobs}{'-comm' * apart}"
 
 
-# machine, jobs, seed, and whether no job is cut across clusters, and all communicate
+# machine, jobs, seed, and whether jobs stay within clusters and communicate
 PLANTED = (
     ("one", 20, 1, False), ("one", 50, 2, False), ("one", 200, 3, False), ("one", 1000, 4, False),
     ("two", 100, 5, False), ("two", 100, 6, True), ("two", 500, 7, True),
@@ -137,7 +137,7 @@ def _package(
 
 SHORT, USUAL, EVEN = (4, 9), (6, 13), (9, 11)
 FLOW = ("flow",)
-# federation, jobs, seed, communicating, octaves of the run times, what is asked
+# federation, jobs, seed, communicating, octaves of the run times, objectives
 PACKAGES = (
     ("figure-1-5", 20, 101, False, SHORT, ("makespan", "flow")),
     ("figure-1-6", 20, 102, False, SHORT, (*SINGLE, TWO)),
@@ -299,7 +299,7 @@ def _carbon(where: str, jobs: int, seed: int) -> Document:
 WINDOWS = ((50, 301), (100, 302), (200, 303))
 PARTITIONS = ((50, 311), (100, 312), (500, 313))
 DEPENDENCIES = (("example", 50, 321, 40), ("example", 200, 322, 30), ("das-2", 100, 323, 60), ("das-2", 500, 324, 20))
-# federation, jobs, seed, and of what all jobs can draw beside idle nodes, how many per cent a cap leaves, by turns
+# federation, jobs, seed, and the cap by turns, in per cent of the power that busy nodes add to idle ones
 POWER = (("example", 50, 331, (50,)), ("example", 200, 332, (60, 30)), ("das-2", 100, 333, (40,)))
 CARBON = (("example", 20, 341), ("das-2", 50, 342), ("das-2", 200, 343))
 

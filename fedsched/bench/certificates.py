@@ -1,4 +1,4 @@
-"""Certificates of lower bounds: found with the library's solvers, written as whole numbers, proven by `proof` alone."""
+"""Certificates of lower bounds: found by the library's solvers, written as whole numbers, proven by `proof` alone."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ if TYPE_CHECKING:
 FORMAT = "fedsched certificate 1"
 FOLDER = DATA / "certificates"
 MOST_OF_PROGRAMS, MOST_OF_CASES = 500, 50  # jobs
-EFFORT, LEAST_EDGES = 20_000, 17  # how many ways to run × stretches of time are looked at, and the fewest of these
+EFFORT, LEAST_EDGES = 20_000, 17  # the most ways to run × stretches of time, and the fewest stretches
 OF_TIMES = ("flow", "mean_wait", "bounded_slowdown")
 PROVABLE = ("makespan", "energy", "carbon", *OF_TIMES)
 PLACES = {"carbon": 3, "makespan": 3, "energy": 0, "flow": 1, "mean_wait": 4, "bounded_slowdown": 6}
 
 
 def certificate_path(name: str, objective: str) -> Path:
-    """Return where the certificate of a bound is kept."""
+    """Return the path of a bound's certificate."""
     return FOLDER / f"{name}.{objective}.json"
 
 
 @cache
 def certified_bound(name: str, objective: str) -> float | None:
-    """Return the bound that a certificate states, which the tests prove; None where there is none."""
+    """Return the bound that a certificate states, which the tests prove; None if there is no certificate."""
     path = certificate_path(name, objective)
     return float(json.loads(path.read_text(encoding="ascii"))["bound"]) if path.is_file() else None
 
 
 def certificate(document: Document, objective: str) -> str:
-    """Return the text of the best certificate that is found for an objective of an instance."""
+    """Return the text of the best certificate found for an objective of an instance."""
     if document.sharing is None:
         proposed = _proposed(document, objective)
     else:
@@ -89,7 +89,7 @@ def _proposed(document: Document, objective: str) -> list[dict[str, Any]]:
 
 
 def _relaxation(document: Document) -> Relaxation:
-    # What windows take the checker counts by itself, whatever the multipliers. Of caps it is told.
+    # The checker accounts for downtimes itself, whatever the multipliers; caps are part of the certificate.
     always_up = Document({name: part for name, part in document.data.items() if name not in ("downtimes", "signals")})
     federation, workload = always_up.federation, document.workload
     problem = pack(workload, federation, reading=document.reading, t0=0.0)
@@ -102,7 +102,7 @@ def _whole(values: NDArray[np.float64], largest: float) -> list[Any]:
 
 
 def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
-    """Give proofs by the multipliers of each bound that the library looks at."""
+    """Yield proofs by the multipliers of each bound of the library."""
 
     def weighed(multipliers: Multipliers) -> dict[str, Any]:
         found = _weights(problem, multipliers)
@@ -110,7 +110,7 @@ def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[d
 
     problem, tried = prover.problem, [*prover.fixed_prices()]
     if objective == "energy":
-        # What is over of the price of time goes to the best proof of the makespan.
+        # The unspent part of the price of time goes to the best proof of the makespan.
         best = prover.best_makespan.multipliers
         relaxation = prover.relaxation
         prover.energy()
@@ -129,7 +129,7 @@ def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[d
 
 
 def _by_speeds(document: Document) -> dict[str, Any]:
-    """Return the proof that all work takes all nodes so long: of a planted machine, which is full, the whole truth."""
+    """Return the proof by total work over total speed: the optimum of a planted machine, which is full."""
     speeds = _problem(document.text).speed
     unit = lcm(*(speed.denominator for speed in speeds))
     found = {"levels": [0], "area": [[int(unit * speed) for speed in speeds]], "wide": {}, "job": {}}
@@ -137,9 +137,10 @@ def _by_speeds(document: Document) -> dict[str, Any]:
 
 
 def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
-    """Give proofs by the multipliers of programs that know wide jobs on every pool of nodes.
+    """Yield proofs by the multipliers of programs with wide jobs on every pool of nodes.
 
-    Of makespans, by bisection too: if T < t, no job ends at t or later; so T >= min(t, what holds then).
+    For makespans also by bisection: if T < t, no job ends at t or later; so T >= min(t, the bound under that
+    condition).
     """
     relaxation, levels = prover.relaxation, prover.problem.levels
     homes = document.data["jobs"].get("partition", [""] * len(document.workload))
@@ -171,14 +172,14 @@ def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator
 
 
 def _by_patterns(document: Document, objective: str) -> Iterator[dict[str, Any]]:
-    """Give the proof by what widths fill pools of nodes together."""
+    """Yield the proof by the widths that fill pools of nodes together."""
     problem = _problem(document.text)
     one = packed(document, problem, of_energy=objective == "energy")
     yield {"objective": objective, **in_units(problem, one, objective)}
 
 
 def _filled(relaxation: Relaxation, some: Multipliers, rest: Multipliers) -> Multipliers:
-    """Return multipliers with so much of others added that they spend all idle watts."""
+    """Return multipliers plus a share of others, so that together they spend all idle watts."""
 
     def spent(one: Multipliers) -> float:
         nodes = float((one.area @ relaxation.nodes).sum())
@@ -206,12 +207,12 @@ def _weights(problem: BoundProblem, multipliers: Multipliers) -> dict[str, Any]:
 
 
 def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
-    """Give the proof by the library's prices over time."""
-    # The checker knows of no closed nodes there.
+    """Yield the proof by the library's prices over time."""
+    # The checker does not account for closed nodes here.
     always_open = replace(prover.relaxation, shut=NOTHING)
     scarce, charge = Scarce.of(always_open, np.zeros((0, len(document.workload)))), CHARGES[objective]
     prices = found_prices(scarce, charge, np.inf)
-    # In whole seconds, and so few stretches that exact fractions take seconds too: each at the mean price within it.
+    # Whole seconds, and few enough stretches for fast exact fractions; each stretch has its mean price.
     few = max(LEAST_EDGES, EFFORT // int(prover.relaxation.usable.sum()))
     several = np.linspace(0, len(prices.edges) - 1, min(few, len(prices.edges))).round().astype(np.int64)
     edges = sorted({0, *(round(at) for at in prices.edges[several].tolist())})
@@ -227,12 +228,12 @@ def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[di
 
 
 def _is_empty(one: dict[str, Any]) -> bool:
-    """Return whether a proof has no multiplier, as a solver's is that gave up."""
+    """Return whether a proof has no multiplier, which is so if its solver gave up."""
     return "apart" not in one and not (any(map(any, one["prices"])) or one["packs"] or one["job"] or one["watt"])
 
 
 def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """Return what the checker finds that a proof is worth."""
+    """Return the value that the checker finds for a proof."""
     return checker.follows(_problem(document.text, one.get("of", "")), one, one["objective"])
 
 

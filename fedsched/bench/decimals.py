@@ -1,4 +1,4 @@
-"""Numbers as instances hold them: whole numbers, or decimals as text, never a binary fraction."""
+"""Numbers of instances: whole numbers, or decimals as text, never binary fractions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Number = int | str
 
 
 def decimal(value: float | str | Fraction) -> Number:
-    """Return an exact decimal of a fraction, of a decimal's text, or of a double: the shortest that is read as it."""
+    """Return the exact decimal of a fraction or a text; of a float, the shortest decimal that is read as it."""
     if not isinstance(value, Fraction):
         if str(value) == "inf":
             return "inf"

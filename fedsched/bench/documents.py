@@ -1,4 +1,4 @@
-"""An instance as a document: canonical text, whose SHA-256 says which problem it is on any machine."""
+"""An instance as a document: canonical text with a SHA-256 that identifies the problem on any machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMBERS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_b
 
 
 def canonical(data: object) -> str:
-    """Return JSON that is the same for the same content: keys sorted, no blanks, ASCII, one line."""
+    """Return JSON that is equal for equal content: keys sorted, no blanks, ASCII, one line."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False) + "\n"
 
 
@@ -33,7 +33,7 @@ def digest_of(text: str) -> str:
 
 
 def clusters_of(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the clusters of a federation's TOML file, its decimals read as text, as a document has them."""
+    """Return the clusters of a federation's TOML file in a document's form, with decimals as text."""
     return [
         {
             "name": cluster["name"],
@@ -50,9 +50,9 @@ def clusters_of(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Document:
-    """A problem with everything that makes it: jobs, machine, reading, and what is asked of plans.
+    """A problem with all its data: jobs, machine, reading, and objectives.
 
-    `asks` are the objectives, of which each is a problem of its own; those of a front are joined by "+".
+    Each of `asks` is a problem of its own: an objective, or several joined by "+" for a front.
     """
 
     data: dict[str, Any]
@@ -75,7 +75,7 @@ class Document:
         signals: list[dict[str, Any]] | None = None,
         sharing: str | None = None,
     ) -> Document:
-        """Return the document of these parts; `sharing` says which nodes tasks take first, where jobs share them."""
+        """Return the document of these parts; `sharing` is the order in which tasks take nodes, if jobs share them."""
         data: dict[str, Any] = {
             "format": FORMAT, "name": name, "version": version, "family": family, "about": about, "machine": machine,
             "submits": "keep" if online else "now", "knowledge": "estimate" if online else "runtime",
@@ -86,17 +86,17 @@ class Document:
 
     @property
     def name(self) -> str:
-        """Return what it is cited by, with the version."""
+        """Return the name by which it is cited, with the version."""
         return str(self.data["name"])
 
     @property
     def family(self) -> str:
-        """Return of which kind it is."""
+        """Return its kind."""
         return str(self.data["family"])
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Return what is minimised, each a problem of its own."""
+        """Return its objectives, each a problem of its own."""
         return tuple(self.data["objectives"])
 
     @cached_property
@@ -157,37 +157,37 @@ class Document:
 
     @property
     def reading(self) -> Reading:
-        """Return what plans know."""
+        """Return what plans know in advance."""
         from fedsched.model.reading import Reading
 
         return Reading(knowledge=self.data["knowledge"])
 
     @property
     def sharing(self) -> NodeSharing | None:
-        """Return how jobs share nodes; None: a task has a node of its own."""
+        """Return how jobs share nodes; None: each task has a node of its own."""
         from fedsched.engine.sharing import NodeSharing
 
         return NodeSharing.of(self.data["sharing"]) if "sharing" in self.data else None
 
     @property
     def size(self) -> int:
-        """Return how many jobs there are."""
+        """Return the number of jobs."""
         return len(self.data["jobs"]["tasks"])
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Return what it is made of, as `bench show` says it."""
+        """Return its parts, as `bench show` prints them."""
         return self.federation, self.workload
 
     def check(self, ask: str) -> None:
-        """Refuse what is not asked."""
+        """Raise if this objective is not among `asks`."""
         if ask not in self.asks:
             from fedsched.core.errors import unknown_name
 
             raise unknown_name(f"objective of {self.name}", ask, self.asks)
 
     def instance(self, ask: str, optimum: float | None = None) -> Comparable:
-        """Return the problem of one ask, as `compare` takes it."""
+        """Return the problem of one objective, as `compare` takes it."""
         from fedsched.comparison.instances import Instance
 
         self.check(ask)

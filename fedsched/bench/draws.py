@@ -1,4 +1,4 @@
-"""The library's random numbers (`fedsched.core.random`) in whole numbers: the same on any machine, for good."""
+"""The library's random numbers (`fedsched.core.random`) in whole numbers: the same on every machine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STEP = 0x9E3779B97F4A7C15
 
 
 def mixed(z: int) -> int:
-    """Return splitmix64's scrambling of a counter."""
+    """Return splitmix64's hash of a counter."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & ALL_BITS
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & ALL_BITS
     return z ^ (z >> 31)
 
 
 class Draws:
-    """A stream of whole numbers that belongs to a seed, a generation and an index."""
+    """A stream of whole numbers determined by a seed, a generation and an index."""
 
     def __init__(self, seed: int, generation: int = 0, index: int = 0) -> None:
         z = mixed((seed + STEP) & ALL_BITS)
@@ -42,11 +42,11 @@ class Draws:
         return least + self.below(greatest - least + 1)
 
     def one_of(self, items: Sequence[Item]) -> Item:
-        """Return one of some items."""
+        """Return a drawn item."""
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """Return the items in another order."""
+        """Return the items in a drawn order."""
         left = list(items)
         for last in range(len(left) - 1, 0, -1):
             other = self.below(last + 1)

@@ -1,4 +1,4 @@
-"""Multipliers of areas and of wide jobs, as certificates have them: prices over time, and of widths in pools."""
+"""Multipliers of areas and of wide jobs in the form of certificates: prices over time, and of widths in pools."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def written(document: Document, problem: checker.Problem, found: dict[str, Any], objective: str) -> dict[str, Any]:
-    """Return what `levels`, `area`, `wide`, `job`, and `watt` and `before` where there are any, are in a certificate.
+    """Return `levels`, `area`, `wide`, `job`, and (if present) `watt` and `before`, in the form of a certificate.
 
-    An area's multiplier is a price from its level on. Wide jobs of a family f_p, those of p tasks or more on a pool of
-    N nodes, pay for their tasks, or for all N if they are too wide for each other.
+    An area's multiplier is a price from its level on. Wide jobs of a family f_p have p tasks or more on a pool of N
+    nodes. They pay for their tasks, or for all N nodes if they are too wide for each other.
     """
     edges = [Fraction(level) for level in found["levels"]]
     rows = [[*accumulate(Fraction(row[g]) for row in found["area"])] for g in range(len(problem.nodes))]
@@ -32,7 +32,7 @@ def written(document: Document, problem: checker.Problem, found: dict[str, Any],
 
 
 def family(document: Document, problem: checker.Problem, key: str, weight: int) -> list[Any]:
-    """Return the pool of a family, and what jobs of each width in it pay."""
+    """Return the pool of a family, and the price of jobs of each width in it."""
     p, speed, home = f"{key}:0:".split(":")[:3]
     jobs, room = document.data["jobs"], room_of(problem, home, Fraction(speed))
     pool = sum(problem.nodes[g] for g in room)
@@ -42,12 +42,12 @@ def family(document: Document, problem: checker.Problem, key: str, weight: int) 
 
 
 def room_of(problem: checker.Problem, home: str, speed: Fraction) -> list[int]:
-    """Return the groups, none slower, that jobs of a partition may have nodes of; all of these where it is ""."""
+    """Return the groups of at least this speed that jobs of a partition may use; of all groups if it is ""."""
     return [g for g, homes in enumerate(problem.homes) if home in homes and problem.speed[g] >= speed]
 
 
 def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> dict[str, Any]:
-    """Return a part whose prices are, where energy is bounded, worth what all nodes draw that idle."""
+    """Return a proof; for energy its unit is scaled so that all prices are worth the idle power of all nodes."""
     if objective != "energy":
         return one
     idle = sum(watts * nodes for watts, nodes in zip(problem.idle, problem.nodes, strict=True))
@@ -55,7 +55,7 @@ def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> d
 
 
 def rate_of(problem: checker.Problem, one: dict[str, Any]) -> Fraction:
-    """Return what all that can run at once pays a second, at the last prices."""
+    """Return the most that all jobs running at once pay a second, at the last prices."""
     packs = [
         [({*room}, {n: (Fraction(x), int(n)) for n, x in of.items()}) for room, of in pools] for pools in one["packs"]
     ]
@@ -65,5 +65,5 @@ def rate_of(problem: checker.Problem, one: dict[str, Any]) -> Fraction:
 
 
 def shortest(value: Fraction) -> int | str:
-    """Return a number as certificates have it."""
+    """Return a number in the form of certificates."""
     return int(value) if value.denominator == 1 else str(value)

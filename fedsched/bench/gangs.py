@@ -1,7 +1,7 @@
 """Instances of the gang studies: jobs that arrive at sites with a queue a processor, after the papers' settings.
 
-A plan is the rules of the schedulers, and the seed by which these draw: their run is replayed. What the machine and its
-regime are, processors, clocks, what a local job may do to a gang, is the instance's; what is asked are its metrics.
+A plan is the rules of the schedulers and the seed of their draws; their run is replayed. The instance fixes the machine
+and its regime: processors, clocks, and what a local job may do to a gang. The objectives are the run's metrics.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from fedsched.gang.system import GangSystem
     from fedsched.model.jobs.workload import Workload
 
-# What a plan says of the schedulers: fields of `GangSystem`.
+# The rules that a plan may set: fields of `GangSystem`.
 RULES = (
     "grid", "approach", "dispatch", "routing", "local_site", "discipline", "order", "claim", "threshold",
     "local_migration", "external_migration", "aging",
 )  # fmt: skip
 REGIME: dict[str, Any] = {"reference_clock": 2000, "overhead": 0, "preempts": "never", "preempted": "restart"}
-AMOUNTS = ("overhead",)  # that may have decimals
+AMOUNTS = ("overhead",)  # decimals are allowed
 CLOCKS = (1500, 1600, 1700, 1800, 1900, 2000, 2500, 3000, 3500)  # Pinto et al. 2019
 
 
 class GangDocument(Document):
-    """Jobs, sites and what may happen to gangs, with everything that makes them."""
+    """Jobs, sites, and the regime for gangs, with all data."""
 
     @cached_property
     def workload(self) -> Workload:
@@ -52,13 +52,13 @@ class GangDocument(Document):
         return Workload(**columns, name=self.name)
 
     def system(self, rules: dict[str, Any]) -> GangSystem:
-        """Return the sites under some rules."""
+        """Return the sites with the given rules."""
         from fedsched.gang.system import GangSystem
 
         return GangSystem(**self.regime, **rules)
 
     def plan(self, rules: object, seed: object) -> GangPlan:
-        """Return the run under these rules; refuse what no plan may say, and combinations that there are not."""
+        """Return the run with these rules; raise for rules that a plan may not set, and for invalid combinations."""
         if not isinstance(rules, dict):
             raise TypeError(f"'rules' must be a table of rules of the schedulers: {', '.join(RULES)}.")
         for name in rules:
@@ -70,19 +70,19 @@ class GangDocument(Document):
 
     @property
     def regime(self) -> dict[str, Any]:
-        """Return the fields of `GangSystem` that are the instance's."""
+        """Return the fields of `GangSystem` that the instance fixes."""
         given = self.data["gang"]
         amounts = {name: float(given[name]) for name in AMOUNTS if name in given}
         return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()} | amounts
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Return what it is made of, as `bench show` says it."""
+        """Return its parts, as `bench show` prints them."""
         sites = " and ".join(map(str, self.data["gang"]["processors"]))
         return f"sites of {sites} processors, each with a queue of its own", self.workload
 
     def instance(self, ask: str, optimum: float | None = None) -> GivenGang:
-        """Return the problem of one ask, as `compare` takes it."""
+        """Return the problem of one objective, as `compare` takes it."""
         from fedsched.comparison.gangs import GivenGang
 
         self.check(ask)
@@ -94,7 +94,7 @@ class GangDocument(Document):
 
 @dataclass(frozen=True)
 class GangPlan:
-    """The rules under which an instance is run, and the seed of what they draw."""
+    """The rules with which an instance is run, and the seed of its draws."""
 
     document: GangDocument
     rules: dict[str, Any]
@@ -108,18 +108,18 @@ class GangPlan:
         return simulate(self.document.workload, self.document.system(self.rules), seed=self.seed)
 
     def verify(self) -> None:
-        """Raise ScheduleError where the run breaks the model, or leaves a job undone."""
+        """Raise ScheduleError if the run breaks the model, or leaves a job undone."""
         self.schedule.verify()
         if not self.schedule.completed.all():
             raise ScheduleError(f"these rules leave {int((~self.schedule.completed).sum())} jobs undone")
 
     def metrics(self, *, users: bool = False) -> GangMetrics:
-        """Return the figures of all jobs."""
+        """Return the metrics of all jobs."""
         return self.schedule.metrics()
 
 
 def _jobs(draws: Draws, rows: list[tuple[int, int, int]], work: int, load: int) -> dict[str, list[int]]:
-    # Jobs of (tasks, seconds, site), in the order of arrivals over so much time that they are this load, in per cent.
+    # Jobs of (tasks, seconds, site), in the order of arrivals, spread over the time that makes the load, in per cent.
     span = sum(tasks * seconds for tasks, seconds, _ in rows) * 100 // (work * load)
     submit = sorted(draws.below(span) for _ in rows)
     tasks, runtime, origin = (list(column) for column in zip(*draws.shuffled(rows), strict=True))

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     Columns = dict[str, Any]  # a list of each, an entry a job; of demands one by resource
 
 DAY = 86_400
-# What users ask for, in minutes.
+# Users' requested times, given in minutes.
 REQUESTS = tuple(60 * m for m in (5, 10, 15, 30, 60, 120, 240, 480, 720, 1080, 1440, 2160, 2880, 4320))
-# Of a day's hours, how many of 66 jobs come in each.
+# Arrivals by hour of the day, of 66 jobs.
 BY_HOUR = (1, 1, 1, 1, 1, 1, 1, 2, 3, 5, 5, 5, 4, 5, 5, 5, 4, 3, 3, 2, 2, 2, 2, 2)
 HOURS = tuple(hour for hour, many in enumerate(BY_HOUR) for _ in range(many))
-SHARES = ("0.5", "0.6", "0.7", "0.8", "0.9")  # of a job's time that it computes, where it communicates
+SHARES = ("0.5", "0.6", "0.7", "0.8", "0.9")  # the share of a communicating job's time in which it computes
 MEGABYTE = 1_000_000
 
 
 def drawn_jobs(draws: Draws, count: int, *, widest: int, octaves: tuple[int, int]) -> Columns:
-    """Return so many jobs: tasks mostly powers of two, run times by octaves of seconds, all as likely."""
+    """Return this many jobs; tasks are mostly powers of two, run times uniform over octaves of seconds."""
     tasks, runtime = [], []
     for _ in range(count):
         power = 1 << draws.below(widest.bit_length())
@@ -32,7 +32,7 @@ def drawn_jobs(draws: Draws, count: int, *, widest: int, octaves: tuple[int, int
 
 
 def with_communication(columns: Columns, draws: Draws) -> Columns:
-    """Return the jobs with compute fractions, and 1 to 8 MB/s a task."""
+    """Return the jobs with compute fractions, and bandwidths of 1 to 8 MB/s a task."""
     jobs = len(columns["tasks"])
     share = [draws.one_of(SHARES) for _ in range(jobs)]
     sends = [draws.between(1, 8) * MEGABYTE for _ in range(jobs)]
@@ -40,24 +40,24 @@ def with_communication(columns: Columns, draws: Draws) -> Columns:
 
 
 def time_of_day(draws: Draws) -> int:
-    """Return when in a day a job comes, in seconds."""
+    """Return a drawn arrival time within a day, in seconds."""
     return draws.one_of(HOURS) * 3600 + draws.below(3600)
 
 
 def requested(draws: Draws, runtime: int) -> int:
-    """Return the round time that the user of a job asks for, one to four times as long as it runs, if there is one."""
+    """Return a job's requested time: one to four times its run time, rounded up to a usual request if there is one."""
     hoped = runtime * draws.between(100, 400) // 100
     return next((at for at in REQUESTS if at >= hoped), max(REQUESTS[-1], runtime))
 
 
 def arrivals(draws: Draws, count: int) -> list[int]:
-    """Return when so many jobs come in a day, in order, the first one at 0."""
+    """Return the arrival times of this many jobs in a day, in order, the first at 0."""
     times = sorted(time_of_day(draws) for _ in range(count))
     return [at - times[0] for at in times]
 
 
 def month_of_jobs(draws: Draws, *, widest: int, octaves: tuple[int, int], node_seconds: int) -> Columns:
-    """Return the jobs of 30 days that together take so much, in the order in which they come, with round requests."""
+    """Return jobs of 30 days with at least this much work in all, in order of arrival, with rounded requested times."""
     rows, taken = [], 0
     while taken < node_seconds:
         one = drawn_jobs(draws, 1, widest=widest, octaves=octaves)
@@ -72,7 +72,7 @@ def month_of_jobs(draws: Draws, *, widest: int, octaves: tuple[int, int], node_s
 
 
 def with_dependencies(columns: Columns, draws: Draws, *, share: int) -> Columns:
-    """Return the jobs of which so many per cent wait for one or two of the twelve before them."""
+    """Return the jobs; this percentage of them waits for one or two of the twelve jobs before it."""
     after = {}
     for row in range(1, len(columns["tasks"])):
         if draws.below(100) < share:
@@ -82,7 +82,7 @@ def with_dependencies(columns: Columns, draws: Draws, *, share: int) -> Columns:
 
 
 def with_partitions(columns: Columns, draws: Draws, rooms: dict[str, tuple[int, int]]) -> Columns:
-    """Return the jobs with a partition each, of those whose nodes and seconds they keep to."""
+    """Return the jobs with a partition each, among those with limits on nodes and seconds that the job keeps."""
     named = []
     for tasks, runtime in zip(columns["tasks"], columns["runtime"], strict=True):
         fits = [name for name, (nodes, seconds) in rooms.items() if tasks <= nodes and runtime <= seconds]

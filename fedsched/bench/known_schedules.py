@@ -1,8 +1,9 @@
-"""Known schedules of known logs: what other programs computed, recognised by fingerprint and run again.
+"""Known schedules of known logs: computed by other programs, recognised by fingerprint and computed again.
 
-Programs that all call a policy "EASY" disagree by half on the same log, by tie order, by what they take for a run
-time, by which events share a pass. A hash of every start tells whether two programs mean the same; this is the table
-of hashes that others get too. A hash is over the jobs of the log *as cleaned here*, numbered 1..n by submission.
+Programs that call a policy "EASY" disagree by half on the same log: they break ties differently, take different times
+for run times, or group events into different passes. A hash of all starts tells whether two programs agree. This is the
+table of hashes that other programs also get. A hash is over the jobs of the log *as cleaned here*, numbered 1..n by
+submission.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A policy with everything that must be said for two programs to mean the same by it."""
+    """A policy with everything that two programs must agree on to compute the same schedule."""
 
     label: str
     policy: str
@@ -50,7 +51,7 @@ ALL_RECIPES = (FCFS, EASY, CONSERVATIVE, EASY_SEQUENTIAL, EASY_CLAIRVOYANT, SJBF
 
 @dataclass(frozen=True, slots=True)
 class KnownSchedule:
-    """A schedule that more than one program computes: the recipe, the hash of its starts, and who gets it too."""
+    """A schedule that several programs compute: the recipe, the hash of its starts, and the other programs."""
 
     recipe: Recipe
     start_hash: str
@@ -59,7 +60,7 @@ class KnownSchedule:
 
 @dataclass(frozen=True, slots=True)
 class KnownLog:
-    """A log as cleaned here, by fingerprint, with its known schedules; `size` tells which field is a job's size."""
+    """A log as cleaned here, by fingerprint, with its known schedules; `size` names the field of a job's size."""
 
     name: str
     nodes: int
@@ -108,7 +109,7 @@ KNOWN_LOGS: tuple[KnownLog, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One schedule to compute: the cleaned log, the recipe, and the known schedule where there is one."""
+    """A schedule to compute: the cleaned log, the recipe, and the known schedule if there is one."""
 
     name: str
     workload: Workload
@@ -119,7 +120,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check found: our hash beside the known one, and what `Schedule.verify()` says of it."""
+    """The result of a check: our hash and the known one, and what `Schedule.verify()` finds."""
 
     name: str
     jobs: int
@@ -134,12 +135,12 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Return whether nothing speaks against the schedule."""
+        """Return whether the schedule keeps the model and has the known hash, if there is one."""
         return self.fault is None and self.known_hash in (None, self.start_hash)
 
     @property
     def verdict(self) -> str:
-        """Return the finding in a few words."""
+        """Return the result in a few words."""
         if self.fault is not None:
             return f"breaks the model: {self.fault}"
         if self.known_hash is None:
@@ -148,16 +149,16 @@ class Outcome:
 
 
 def read_raw(path: str, format: str | None = None) -> Workload:
-    """Return a log with the records of every status, as the known schedules take them."""
+    """Return a log with the records of every status, as the known schedules use them."""
     from fedsched.io import read
 
     return read(path, format, statuses=None)
 
 
 def cleaned(workload: Workload, nodes: int, *, size: Size = "allocated") -> Workload:
-    """Return the jobs that the known schedules are about: run > 0, 0 < size <= nodes, request >= run, from time 0.
+    """Return the jobs of the known schedules: run > 0, 0 < size <= nodes, request >= run, from time 0.
 
-    Sorted by submit and number and numbered anew, so that a copy of a log is recognised whoever renumbered it.
+    They are sorted by submit and number and renumbered, so that renumbered copies of a log are recognised too.
     """
     tasks, request = workload.tasks, workload.estimate
     if workload.log is not None:
@@ -182,19 +183,19 @@ def cleaned(workload: Workload, nodes: int, *, size: Size = "allocated") -> Work
 
 
 def fingerprint(workload: Workload) -> str:
-    """Return a name for the workload that depends on every job's submit, size, run time and request."""
+    """Return a hash of every job's submit, size, run time and request."""
     table = np.column_stack([workload.submit, workload.tasks, workload.runtime, workload.estimate])
     return hashlib.sha256(np.ascontiguousarray(table.astype("<i8")).tobytes()).hexdigest()[:12]
 
 
 def start_hash(start: NDArray[np.float64]) -> str:
-    """Return the hash of all pairs (number of the job, whole second of its start), as other programs print it."""
+    """Return the hash of all pairs (number of the job, whole second of its start), in the form of other programs."""
     pairs = ",".join(f"{number}:{second}" for number, second in enumerate(start.astype(np.int64).tolist(), 1))
     return hashlib.sha256(pairs.encode()).hexdigest()[:12]
 
 
 def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
-    """Return the checks for a log: its known schedules where it is recognised, else every recipe without a hash."""
+    """Return the checks for a log: its known schedules if it is recognised, else every recipe without a hash."""
     machine = nodes or workload.nodes
     copies: dict[tuple[int, Size], tuple[Workload, str]] = {}
     checks: list[Check] = []
@@ -219,7 +220,7 @@ def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
 
 
 def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
-    """Return what the engine computes for the check, and whether the independent judge accepts it."""
+    """Return the schedule's hash and metrics from the engine, and whether the independent verifier accepts it."""
     from fedsched.simulate import simulate
 
     begun = time.perf_counter()
@@ -232,7 +233,7 @@ def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
     )
     seconds = time.perf_counter() - begun
     if not schedule.complete:
-        raise KeyboardInterrupt  # part of a schedule proves nothing
+        raise KeyboardInterrupt  # an incomplete schedule proves nothing
     row = schedule.metrics()
     return Outcome(
         name=check.name,
@@ -249,7 +250,7 @@ def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
 
 
 def run_checks(checks: list[Check], *, progress: Progress | None = None) -> Iterator[Outcome]:
-    """Return the outcomes one after the other, each as soon as it is known."""
+    """Return the outcomes one after the other, each as soon as it is computed."""
     return (run_check(check, progress=progress) for check in checks)
 
 

@@ -1,6 +1,6 @@
 """Instances of the market studies: one cycle's domain and batch, drawn in whole numbers after the papers' settings.
 
-A plan is a window for each job: when it starts, and on which nodes. What is asked are the cycle's totals.
+A plan is a window for each job: its start and its nodes. The objectives are the cycle's totals.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 INTERVAL, REFERENCE = 600, 2
 OF_NODES = ("performance", "price", "watts")
-LEVEL = Fraction(11, 10)  # what a time unit of performance 1 costs on the market
-CRITERIA = ("min_start", "min_runtime", "min_finish", "min_cost")  # that users choose from
+LEVEL = Fraction(11, 10)  # the market price of a time unit of performance 1
+CRITERIA = ("min_start", "min_runtime", "min_finish", "min_cost")  # from which users choose
 
 
 class MarketDocument(Document):
-    """A scheduling cycle with everything that makes it: nodes, when their owners use them, and what jobs ask for."""
+    """A scheduling cycle with all its data: nodes, their owners' use of them, and the jobs' requests."""
 
     @cached_property
     def environment(self) -> Environment:
@@ -49,7 +49,7 @@ class MarketDocument(Document):
 
     @cached_property
     def batch(self) -> tuple[Request, ...]:
-        """Return what the jobs ask for, in the order of the batch."""
+        """Return the jobs' requests, in the order of the batch."""
         from fedsched.market.requests import Request
 
         jobs = self.data["jobs"]
@@ -61,17 +61,17 @@ class MarketDocument(Document):
 
     @property
     def size(self) -> int:
-        """Return how many jobs there are."""
+        """Return the number of jobs."""
         return len(self.data["jobs"]["nodes"])
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Return what it is made of, as `bench show` says it."""
+        """Return its parts, as `bench show` prints them."""
         idle = 1.0 - self.environment.load
         return (f"{len(self.environment)} nodes that are free for {idle:.0%} of {INTERVAL} time units",)
 
     def instance(self, ask: str, optimum: float | None = None) -> GivenMarket:
-        """Return the problem of one ask, as `compare` takes it."""
+        """Return the problem of one objective, as `compare` takes it."""
         from fedsched.comparison.markets import GivenMarket
 
         self.check(ask)
@@ -81,14 +81,14 @@ class MarketDocument(Document):
         )  # fmt: skip
 
     def assignment(self, start: list[float], nodes: list[list[int]]) -> Assignment:
-        """Return the cycle in which each job has these nodes from its start on."""
+        """Return the assignment in which each job has these nodes from its start on."""
         from fedsched.market.assignment import Assignment
 
         return Assignment.of_windows(self.batch, self.environment, start, nodes, method="a plan from a file")
 
 
 def _local_tasks(draws: Draws) -> list[list[int]]:
-    # The spans that an owner's own tasks take, and gaps between them as that owner leaves them.
+    # The spans of an owner's own tasks, with gaps typical of that owner.
     spans: list[list[int]] = []
     now, gap = 0, draws.between(30, 200)
     while True:
@@ -125,7 +125,7 @@ def _cycle(name: str, nodes: int, jobs: int, seed: int, asks: tuple[str, ...]) -
     )  # fmt: skip
 
 
-# nodes, jobs, seed, what is asked
+# nodes, jobs, seed, objectives
 CYCLES = (
     (24, 20, 501, ("cpu", "cost", "cpu+start")),
     (36, 30, 502, ("cpu", "finish")),

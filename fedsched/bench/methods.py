@@ -1,4 +1,4 @@
-"""Methods by name, or from a file of the user's: a plain function that plans, or an entrant of a comparison."""
+"""Methods by name, or from a user's file: a plain function that plans, or an entrant of a comparison."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Function = Callable[[Instance, int, Budget], Plans]
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """A function (instance, seed, budget) that returns a schedule, several, or a search's result, as an entrant.
+    """An entrant made of a function (instance, seed, budget) that returns schedules or a search's result.
 
-    Its schedules are verified, and measured here: what a method says of itself does not count.
+    Its schedules are verified and measured here; values that a method reports are ignored.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Planner:
     runs_on: ClassVar[type] = Instance
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
-        """Return the values of the plans that the function gives."""
+        """Return the values of the function's plans."""
         began = time.perf_counter()
         found = self.function(instance, seed, budget)
         seconds = time.perf_counter() - began
@@ -60,7 +60,7 @@ class Planner:
 
 
 def methods_of(words: Sequence[str]) -> list[str | Entrant]:
-    """Return what stands behind each word: a method's name, or FILE.py:NAME for one of the user's own."""
+    """Return the entrants of these words: a method's name, or FILE.py:NAME for one of the user's own."""
     found: list[str | Entrant] = []
     for word in words:
         file, _, name = word.rpartition(":")
@@ -86,7 +86,7 @@ def _own(file: Path, name: str) -> Entrant:
         sys.modules[file.stem] = module
         folder = str(file.resolve().parent)
         if folder not in sys.path:
-            sys.path.append(folder)  # a file may import its neighbours, as a script may, when it runs too
+            sys.path.append(folder)  # as for a script, the file's neighbours can be imported, also later when it runs
         spec.loader.exec_module(module)
     if not hasattr(module, name):
         raise FedschedError(f"{file}: it has no {name!r}; name a function or an entrant of it: {file.name}:NAME.")

@@ -1,7 +1,7 @@
-"""The linear program of what can run at once: which widths fill pools of nodes together, by the duals a certificate.
+"""A linear program over patterns of job widths that fill pools of nodes at once; its duals make a certificate.
 
-A pattern says how many jobs of each width run at once, each in a pool of nodes (those of a partition, none slower than
-some speed). Time is shared out among patterns, which are made as prices ask for them.
+A pattern is how many jobs of each width run at once, each in a pool of nodes (those of a partition, of some speed or
+faster). Time is divided among patterns, which are generated as prices require (column generation).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
-ALONE = 120  # up to so many jobs each is looked at by itself, else all of one width together
-MOST_PATTERNS = 400  # that are made
+ALONE = 120  # up to so many jobs each is a class of its own; beyond, jobs of one width are a class
+MOST_PATTERNS = 400  # rounds of pattern generation
 NEAR = 1e-7
 ALIKE = ("tasks", "partition", "compute_fraction", "task_bandwidth")
 
@@ -37,7 +37,7 @@ class Pool(NamedTuple):
 
 
 class Width(NamedTuple):
-    """Jobs of so many tasks in one pool of a chain, each of which is part of the next one."""
+    """Jobs of this many tasks in one pool of a chain; each pool of a chain is part of the next one."""
 
     chain: int
     pool: int
@@ -45,7 +45,7 @@ class Width(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The ways in which classes of jobs run: whose, in which room, for how long together."""
+    """The ways in which classes of jobs can run: class, room, and total run time."""
 
     of: list[int]
     room: list[frozenset[int]]
@@ -53,7 +53,7 @@ class Ways(NamedTuple):
 
 
 def chains_of(problem: Problem) -> list[list[Pool]]:
-    """Return pools in chains, each part of the next one: of each place that jobs have, its fastest nodes, up to all."""
+    """Return chains of pools, each part of the next: of every set of nodes open to jobs, the fastest ones up to all."""
 
     def fastest(room: frozenset[int], speed: Fraction) -> frozenset[int]:
         return frozenset(g for g in room if problem.speed[g] >= speed)
@@ -71,7 +71,7 @@ def chains_of(problem: Problem) -> list[list[Pool]]:
 
 
 def widest(pools: list[Pool], widths: list[Width], price: Floats) -> tuple[float, Counts]:
-    """Return the most that a pattern pays a second, and how many jobs of each width it has."""
+    """Return the most that a pattern pays a second, and its number of jobs of each width."""
     best, tables = np.zeros(1), []
     for k, one in enumerate(widths):
         best = np.concatenate([best, np.full(pools[one.pool].nodes + 1 - best.size, best[-1])])
@@ -91,7 +91,7 @@ def widest(pools: list[Pool], widths: list[Width], price: Floats) -> tuple[float
 
 
 def classes_of(document: Document) -> list[list[int]]:
-    """Return which jobs are looked at together."""
+    """Return the classes of jobs that are treated together."""
     jobs = document.data["jobs"]
     many = len(jobs["tasks"])
     if many <= ALONE:
@@ -104,7 +104,7 @@ def classes_of(document: Document) -> list[list[int]]:
 
 
 def ways_of(problem: Problem, classes: list[list[int]], before: float) -> Ways:
-    """Return the ways in which each class can run and end before some time."""
+    """Return the ways in which each class can run and end before this time."""
     ways = Ways([], [], [])
     for c, jobs in enumerate(classes):
         for k, (_, room) in enumerate(problem.ways[jobs[0]]):
@@ -117,7 +117,7 @@ def ways_of(problem: Problem, classes: list[list[int]], before: float) -> Ways:
 
 
 class Program(NamedTuple):
-    """What stays the same in the program while patterns are added: its columns are ways, uses of groups, and time."""
+    """The fixed part of the program while patterns are added; its columns are ways, uses of groups, and time."""
 
     problem: Problem
     classes: list[list[int]]
@@ -125,7 +125,7 @@ class Program(NamedTuple):
     tasks: list[int]  # of each way
     chains: list[list[Pool]]
     widths: list[Width]
-    uses: list[tuple[frozenset[int], int, int]]  # a room, tasks, and a group of it that these have nodes of
+    uses: list[tuple[frozenset[int], int, int]]  # a room, tasks, and a group of it on which they may run
 
     @property
     def time(self) -> int:
@@ -133,7 +133,7 @@ class Program(NamedTuple):
         return len(self.ways.of) + len(self.uses)
 
     def fixed_rows(self) -> Rows:
-        """Return the inequalities of groups, of jobs by themselves, and of what jobs have of a small group at most."""
+        """Return the inequalities of groups, of single jobs, and of the most that jobs use of a small group."""
         ways, rows, nodes = self.ways, Rows(), self.problem.nodes
         first = len(ways.of)
         for g, many in enumerate(nodes):
@@ -151,11 +151,11 @@ class Program(NamedTuple):
         return rows
 
     def with_room(self, room: frozenset[int], tasks: int) -> list[int]:
-        """Return the ways of so many tasks in a room."""
+        """Return the ways with this many tasks in a room."""
         return [k for k, own in enumerate(self.ways.room) if own == room and self.tasks[k] == tasks]
 
     def equations(self) -> tuple[Rows, list[float]]:
-        """Return that each class runs, and that ways use as many nodes as they have tasks."""
+        """Return the equations: each class runs, and ways use as many nodes as they have tasks."""
         rows, first = Rows(), len(self.ways.of)
         for c in range(len(self.classes)):
             mine = [k for k, of in enumerate(self.ways.of) if of == c]
@@ -168,7 +168,7 @@ class Program(NamedTuple):
         return rows, rows.limit
 
     def of_width(self, one: Width) -> list[int]:
-        """Return the ways whose jobs have that width: of their tasks, in that pool and in none before it."""
+        """Return the ways of that width: with its number of tasks, in its pool and in no earlier pool of the chain."""
         pools = self.chains[one.chain]
         before = pools[one.pool - 1].room if one.pool else frozenset()
         fits = [room <= pools[one.pool].room and not (before and room <= before) for room in self.ways.room]
@@ -176,7 +176,7 @@ class Program(NamedTuple):
 
 
 def program_of(document: Document, problem: Problem, before: Fraction | None) -> Program | None:
-    """Return the program without patterns; None where some job cannot end before that time."""
+    """Return the program without patterns; None if some job cannot end before that time."""
     classes = classes_of(document)
     ways = ways_of(problem, classes, np.inf if before is None else float(before))
     if len({*ways.of}) < len(classes):
@@ -193,7 +193,7 @@ def program_of(document: Document, problem: Problem, before: Fraction | None) ->
 
 
 def packed(document: Document, problem: Problem, *, of_energy: bool, before: Fraction | None = None) -> Any:
-    """Return a proof by patterns, its makespan's limit left out; None where some job cannot end before that time."""
+    """Return a proof by patterns without the limit on the makespan; None if some job cannot end before that time."""
     program = program_of(document, problem, before)
     if program is None:
         return None
@@ -255,7 +255,7 @@ def duals(
 
 
 def written(program: Program, mine: list[list[int]], price: Floats) -> dict[str, Any]:
-    """Return the prices as certificates have them."""
+    """Return the prices in the form of certificates."""
     groups = len(program.problem.nodes)
     whole = np.rint(price / (price.max() or 1.0) * UNIT).astype(np.int64).tolist()
     alone, widths = whole[groups : groups + len(program.classes)], whole[len(whole) - len(program.widths) :]

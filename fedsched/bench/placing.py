@@ -1,4 +1,4 @@
-"""Schedules of an instance's own jobs, from when each starts and ends, and what it has."""
+"""Schedules of an instance's own jobs, from the start, end and nodes of each."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def placed(
     problem: Document | Instance, start: ArrayLike, finish: ArrayLike, given: NDArray[np.int64], *, policy: str = ""
 ) -> Schedule:
-    """Return the schedule of a problem's jobs; `given` is how many nodes of each group every job has.
+    """Return the schedule of a problem's jobs; `given` is the number of nodes of each group that each job has.
 
-    Where jobs share nodes it is how many of its tasks are on each node.
+    If jobs share nodes, it is the number of its tasks on each node.
     """
     workload, federation = problem.workload, problem.federation
     columns: dict[str, Any] = {

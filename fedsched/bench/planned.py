@@ -1,4 +1,4 @@
-"""Plans as they stand in a file, and what they are worth: schedules, windows of a market's cycle, rules for gangs."""
+"""Plans in files, and their values: schedules, windows of a market's cycle, rules for gangs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Planned = Schedule | Assignment | GangPlan
 
 
 class PlanError(FedschedError):
-    """A plan's file is refused, and why."""
+    """A plan's file is refused; the message says why."""
 
 
 def values_of(one: Planned, ask: str) -> list[float]:
-    """Return a plan's values of the objectives that are asked for."""
+    """Return a plan's values of these objectives."""
     row = one.totals() if isinstance(one, Assignment) else one.metrics(users=False)
     return [float(getattr(row, name)) for name in ask.split("+")]
 
 
 def columns_of(one: Planned) -> dict[str, Any]:
-    """Return what a file says of a plan, beside its values."""
+    """Return a plan's content for a file, without its values."""
     if isinstance(one, GangPlan):
         return {"rules": one.rules, "seed": one.seed}
     start = [_short(at) for at in one.start.tolist()]
@@ -42,7 +42,7 @@ def columns_of(one: Planned) -> dict[str, Any]:
 
 
 def planned(document: Document, data: dict[str, Any], where: str) -> Planned:
-    """Return the plan that a file says; whether it keeps to the instance its `verify` tells."""
+    """Return the plan of a file's data; its `verify` tells whether it keeps to the instance."""
     if isinstance(document, GangDocument):
         try:
             return document.plan(data.get("rules"), data.get("seed"))
@@ -74,7 +74,7 @@ def planned(document: Document, data: dict[str, Any], where: str) -> Planned:
 
 
 def _places(text: object, places: int, called: str, what: str, where: str) -> list[tuple[int, int]]:
-    # Of a job its nodes or groups, each with so many of these, or of tasks there.
+    # A job's nodes or groups, each with a number of nodes, or of tasks there.
     found = []
     try:
         for part in str(text).split("+"):
@@ -95,7 +95,7 @@ def _short(value: float) -> float | int:
 
 
 def _nodes(schedule: Schedule) -> list[str]:
-    # What each job has: of groups so many nodes, or of nodes that are shared so many tasks each.
+    # Each job's number of nodes by group, or of tasks by shared node.
     if not isinstance(schedule, SharedSchedule):
         return ["+".join(f"{g}:{count}" for g, count in enumerate(row) if count) for row in schedule.counts.tolist()]
     use = schedule.use

@@ -1,4 +1,4 @@
-"""Best known plans: files that anybody can replay, with who found them, with what and when."""
+"""Best known plans: files that can be replayed, with author, method and date."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 FORMAT = "fedsched plan 1"
 FOLDER = DATA / "plans"
-SAME = 1e-9  # by what share a value may differ that another machine computed, and must differ to be better
+SAME = 1e-9  # relative tolerance between machines, and the least relative gain of a better value
 FIELDS = ("format", "instance", "version", "sha256", "objectives", "who", "with", "when", "plans")
-DECIMALS = 12  # of a value as a plan's file says it
+DECIMALS = 12  # of a value in a plan's file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Plans for one ask of an instance: one, or the front of several objectives, best first by the first."""
+    """Plans for one objective of an instance, or a front of several objectives, sorted by the first."""
 
     document: Document
     ask: str
@@ -43,12 +43,12 @@ class Plan:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Return plans × objectives, as replaying gives them."""
+        """Return plans × objectives, computed by replaying the plans."""
         return np.array([values_of(schedule, self.ask) for schedule in self.schedules])
 
     @property
     def file_name(self) -> str:
-        """Return what its file is called."""
+        """Return the name of its file."""
         return f"{self.document.name}.{self.ask}.json"
 
     def text(self) -> str:
@@ -72,7 +72,7 @@ class Plan:
     def of(
         cls, document: Document, ask: str, schedules: Iterable[Planned], *, who: str, method: str, when: str
     ) -> Plan:
-        """Return plans that are found to keep to the instance; of a front those that no other one dominates."""
+        """Return the plans, verified; of a front only those that no other plan dominates."""
         found = list(schedules)
         for schedule in found:
             schedule.verify()
@@ -91,7 +91,7 @@ def _same(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
 
 
 def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> Plan:
-    """Return the plans in a file, each replayed and found to keep to its instance and to have the values it claims."""
+    """Return the plans of a file, each replayed, verified, and checked to have the values that it claims."""
     from fedsched.io.files import read_json
 
     data = read_json(path)
@@ -134,12 +134,12 @@ def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = N
 
 
 def known_path(name: str, ask: str) -> Path:
-    """Return where the best known plans for an ask are kept."""
+    """Return the path of the best known plans for an objective."""
     return FOLDER / f"{name}.{ask}.json"
 
 
 def known_values(document: Document, ask: str) -> NDArray[np.float64] | None:
-    """Return the values that the best known plans claim, which the tests replay; None where none is known."""
+    """Return the values that the best known plans claim, which the tests replay; None if none is known."""
     path = known_path(document.name, ask)
     if not path.is_file():
         return None
@@ -149,7 +149,7 @@ def known_values(document: Document, ask: str) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a plan is beside the best known one: better, as good, or worse; of a front, the new points it brings."""
+    """The comparison of a plan with the best known one: better, as good, or worse; of a front, its new points."""
 
     plan: Plan
     known: NDArray[np.float64] | None
@@ -158,7 +158,7 @@ class Verdict:
 
     @property
     def is_new_best(self) -> bool:
-        """Return whether it belongs in the list."""
+        """Return whether it belongs among the best known plans."""
         return self.new > 0
 
     def __str__(self) -> str:
@@ -180,7 +180,7 @@ class Verdict:
 
 
 def judged(plan: Plan, bound: float | None = None) -> Verdict:
-    """Return what a plan is beside the best known one."""
+    """Return the comparison of a plan with the best known one."""
     known = known_values(plan.document, plan.ask)
     signs = signs_of(plan.ask.split("+"))
     values = plan.values * signs

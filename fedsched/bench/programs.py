@@ -1,4 +1,4 @@
-"""The linear programs whose multipliers certificates hold: areas, wide jobs of every pool of nodes, single jobs."""
+"""Linear programs with certificates' multipliers as duals: areas, wide jobs of every pool of nodes, single jobs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
 
-UNIT = 10**9  # of the largest multiplier
+UNIT = 10**9  # the largest multiplier after scaling
 
 
 class Family(NamedTuple):
-    """A family f_p of jobs that have no nodes but a pool's: those of a partition, none slower than some speed."""
+    """A family f_p of jobs within one pool of nodes: those of a partition, of some speed or faster."""
 
     threshold: int
-    slowdown: int  # its place in the relaxation's
+    slowdown: int  # its index in the relaxation's slowdowns
     home: str  # a partition, or "" for all jobs
     nodes: int
     jobs: Ints
@@ -26,28 +26,28 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The inequalities A·x <= b of a program, as they are gathered."""
+    """The inequalities A·x <= b of a program, added one by one."""
 
     place: list[tuple[int, Any]] = field(default_factory=list)
     value: list[float] = field(default_factory=list)
     limit: list[float] = field(default_factory=list)
 
     def add(self, columns: Ints, values: Floats, limit: float) -> None:
-        """Add one."""
+        """Add an inequality."""
         row = len(self.limit)
         self.place.extend((row, column) for column in columns.tolist())
         self.value.extend(values.tolist())
         self.limit.append(limit)
 
     def table(self, columns: int) -> Any:
-        """Return A, of so many columns."""
+        """Return A, with this many columns."""
         from scipy.sparse import csr_matrix
 
         return csr_matrix((self.value, tuple(zip(*self.place, strict=True))), shape=(len(self.limit), columns))
 
 
 def families(relaxation: Relaxation, homes: list[str]) -> list[Family]:
-    """Return a family for each pool of nodes and each width at which it differs."""
+    """Return a family for each pool of nodes and each width at which its jobs change."""
     found, named = [], np.array(homes)
     for home in sorted({"", *homes}):
         jobs = np.flatnonzero((named == home) | (home == ""))
@@ -71,10 +71,10 @@ def multipliers(
     before: float | None = None,
     left: float | None = None,
 ) -> dict[str, Any] | None:
-    """Return a proof by the program's multipliers; None where it has no solution.
+    """Return a proof by the program's multipliers; None if the program has no solution.
 
-    With `before`, of schedules that end sooner: no job runs so that it ends then, or later. With `left`, the watts that
-    a cap leaves beside idle nodes.
+    With `before`, only schedules that end earlier count: no job runs so that it ends then or later. `left` is the power
+    in watts that a cap leaves beside idle nodes.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix
@@ -135,11 +135,11 @@ def multipliers(
 
 
 def text_of(value: float) -> str | int:
-    """Return a number as certificates have it."""
+    """Return a number in the form of certificates."""
     return int(value) if value.is_integer() else str(Fraction(repr(value)))
 
 
 def _key(relaxation: Relaxation, one: Family) -> str:
-    """Return how a certificate names a family."""
+    """Return a family's name in a certificate."""
     speed = Fraction(1 / relaxation.slowdown[one.slowdown]).limit_denominator(10**6)
     return f"{one.threshold}:{speed}:{one.home}"

@@ -21,19 +21,19 @@ OF_GROUPS, ZERO, FOREVER = ("speed", "idle_watts", "busy_watts"), Fraction(0), F
 
 
 def require(holds: bool, why: str) -> None:
-    """Refuse what does not hold."""
+    """Raise ValueError unless the condition holds."""
     if not holds:
         raise ValueError(why)
 
 
 def numbers(text: str) -> range:
-    """Return the nodes of a cluster that are named."""
+    """Return the named nodes of a cluster."""
     first, last = text.replace("all", "0-999999").split("-")
     return range(int(first), int(last) + 1)
 
 
 class Problem:
-    """The jobs and groups of an instance's file; where jobs share nodes, units of a resource are nodes, and tasks."""
+    """The jobs and groups of an instance's file; if jobs share nodes, a resource's units are nodes, and tasks."""
 
     def __init__(self, text: str, of: str = "") -> None:
         data = json.loads(text)
@@ -79,14 +79,14 @@ class Problem:
                 self.release[j] = max(self.release[j], self.release[i] + min(d for d, _ in self.ways[i]))
 
     def opened(self, begin: Fraction, end: Fraction) -> list[int]:
-        """Return of each group the fewest nodes that no downtime has, at any instant from one on until another."""
+        """Return the fewest nodes of each group that are open at any instant between these times."""
         instants = {begin, *(down[0] for down in self.down if begin < down[0] < end)}
         shut = [[down[2:] for down in self.down if down[0] <= at < down[1]] for at in instants]
         return [min(sum(not any(c == name and n in of for c, of in here) for n in nodes) for here in shut)
                 for name, nodes in self.which]  # fmt: skip
 
     def greenest(self, begin: Fraction, end: Fraction) -> Fraction:
-        """Return the least that a kilowatt-hour stands for in a stretch of time, in grams."""
+        """Return the least carbon intensity in a stretch of time, in grams a kilowatt-hour."""
         [one] = self.green
         require("cluster" not in one and one["times"][0] == 0 and one["beyond"] == "repeat", "the signal is not known")
         end = min(end, begin + one["until"])
@@ -95,7 +95,7 @@ class Problem:
         return min(Fraction(value) for (a, b), value in steps if a < end and b > begin)
 
     def cheapest(self, j: int, room: frozenset[int], price: list[Any], nodes: list[int]) -> Any:
-        """Return the least price of a job's nodes, of so many in each group; infinite where they are too few."""
+        """Return the least price of a job's nodes, given the nodes of each group; infinite if they are too few."""
         found = sorted((price[g], nodes[g]) for g in room)
         taken = [min(n, self.tasks[j]) for n in accumulate((n for _, n in found), initial=0)]
         paid = sum((b - a) * x for (a, b), (x, _) in zip(pairwise(taken), found, strict=True))
@@ -103,26 +103,26 @@ class Problem:
 
 
 def fullest(pools: list[tuple[set[int], dict[str, tuple[Fraction, int]]]], nodes: list[int]) -> Fraction:
-    """Return the most that jobs pay a second that run at once, each in a pool that is part of the next one."""
-    best = [ZERO]  # on so many nodes at most
+    """Return the most that jobs running at once pay a second, each in a pool that is part of the next one."""
+    best = [ZERO]  # by the number of nodes that jobs may use
     for room, price in pools:
         most = sum(nodes[g] for g in room)
         best += best[-1:] * (most + 1 - len(best))
         for key, (pays, tasks) in price.items():
-            for n in range(tasks, most + 1)[:: 1 if key.isdigit() else -1]:  # a job by itself is there once
+            for n in range(tasks, most + 1)[:: 1 if key.isdigit() else -1]:  # a single job counts once
                 best[n] = max(best[n], best[n - tasks] + pays)
     return best[-1]
 
 
 def follows(problem: Problem, proof: dict[str, Any], objective: str, *known: Any) -> tuple[Fraction, Fraction]:
-    """Return what prices of nodes over time, widths in pools, jobs and watts prove, and what they all add up to."""
+    """Return the bound proven by prices of nodes over time, widths in pools, jobs and watts, and the prices' sum."""
     shared, nodes = known or ([set[int]()] * len(problem.tasks), problem.nodes)
 
     def fewest(j: int, pool: set[int]) -> Any:
         inside = [g in pool for g in range(len(nodes))]
         return max(len(shared[j] & pool), min(problem.cheapest(j, room, inside, nodes) for _, room in problem.ways[j]))
 
-    if "apart" in proof:  # two of three jobs that are too wide for a pool: they share a node that is thought up
+    if "apart" in proof:  # two of three jobs that are too wide for a pool share an imaginary node
         jobs, pool, *each = proof["apart"]
         full = sum(fewest(j, {*pool}) for j in jobs) > sum(nodes[g] for g in pool)
         require(full and len({*jobs} & {*range(len(shared))}) == 3 == len(jobs), "there is room for the three jobs")
@@ -182,7 +182,7 @@ def follows(problem: Problem, proof: dict[str, Any], objective: str, *known: Any
 
 
 def proven(instance: str, certificate: str) -> Fraction:
-    """Return the bound that a certificate proves of an instance, both as their files' texts; raise an error if none."""
+    """Return the bound that a certificate proves for an instance, both given as texts; raise if it proves none."""
     proof = json.loads(certificate)
     objective, bound = proof["objective"], Fraction(proof["bound"])
     require(proof["sha256"] == hashlib.sha256(instance.encode()).hexdigest(), "the certificate is for another instance")

@@ -1,5 +1,5 @@
-"""What methods make of the field's instances: gaps to the best known plans and to what is proven, at the end and on the
-way, with one table and one page.
+"""Scores of methods on the benchmark instances: gaps to the best known plans and to proven bounds, at the end and on
+the way, with one table and one page.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from fedsched.comparison.record import Comparison, RunRecord
 
 
-APART = ("shared", "market", "gang")  # families that have methods of their own
+APART = ("shared", "market", "gang")  # families with methods of their own
 
 
 def problems_of(
     wanted: Sequence[str], *, family: str | None = None, logs: str | PathLike[str] | None = None
 ) -> list[Comparable]:
-    """Return the problems that are named, NAME for all asks of an instance or NAME/ASK for one, or those of a family.
+    """Return the named problems: NAME for all objectives of an instance, NAME/ASK for one, or those of a family.
 
-    If none is, all whose tasks have nodes of their own, which every search knows. The planted makespan goes with them
-    as the optimum.
+    By default all instances in which each task has a node of its own, which every search supports. A planted makespan
+    comes with its optimum.
     """
     found = []
     for word in wanted or names():
@@ -61,10 +61,10 @@ def problems_of(
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One run: how far its end is from the best known, and from what is proven; NaN where that means nothing.
+    """One run: the gaps of its end to the best known value and to the proven bound; NaN if undefined.
 
-    `primal_integral` is the mean over the budget of the gap to the best known value, 1 until there is a plan;
-    `hypervolume` the share of the best known front's.
+    `primal_integral` is the mean gap to the best known value over the budget, 1 until there is a plan. `hypervolume` is
+    a share of the best known front's.
     """
 
     instance: str
@@ -110,10 +110,10 @@ def _known(name: str, ask: str) -> NDArray[np.float64] | None:
 
 
 def primal_integral(record: RunRecord, best: float) -> float:
-    """Return the mean gap to the best known value over the budget: 1 until a plan is there, and never more.
+    """Return the mean gap to the best known value over the budget: 1 until there is a plan, and never more.
 
-    In seconds where these were limited, else in evaluations. Of a run without a history only its end is known, and
-    nothing of one that counts no evaluations where these are what is limited: NaN.
+    In seconds if these are limited, else in evaluations. Without a history only the run's end is known. NaN if
+    evaluations are limited and the run counts none.
     """
     if best != best:
         return best
@@ -149,7 +149,7 @@ class Standings:
 
 
 def summary(comparison: Comparison) -> list[Standings]:
-    """Return how each method stands, the best rank first."""
+    """Return the standing of each method, best rank first."""
     scores = scores_of(comparison)
     ranks = comparison.ranks()
     found = []
@@ -178,7 +178,7 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def write_table(comparison: Comparison, path: str | PathLike[str]) -> None:
-    """Write a row a run as CSV."""
+    """Write a CSV file with a row for each run."""
     with atomic_text(path) as out:
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow([field.name for field in fields(Score)])

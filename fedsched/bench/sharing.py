@@ -1,4 +1,4 @@
-"""Instances whose jobs share nodes: what each task takes of a node's cores, memory and GPUs is drawn."""
+"""Instances in which jobs share nodes; each task's demand for a node's cores, memory and GPUs is drawn."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from fedsched.bench.jobs import Columns
 
-CHOICE = "pack"  # by which policies, and plans that say no more, take nodes
-CORES, MEMORY = (1, 1, 2, 2, 4, 8), (1, 2, 4, 4, 8, 16)  # of a task; of its cores, GiB each
+CHOICE = "pack"  # the rule by which policies, and plans by default, take nodes
+CORES, MEMORY = (1, 1, 2, 2, 4, 8), (1, 2, 4, 4, 8, 16)  # cores of a task; memory in GiB a core
 WIDEST = 8  # tasks
-# Of each cluster: nodes, speed, busy and idle watts, and what a node has (memory in GiB). Watts are whole by the core.
+# Of each cluster: nodes, speed, busy and idle watts, and a node's resources (memory in GiB). Watts are whole by core.
 MACHINES: dict[str, tuple[tuple[str, int, int | str, int, int, dict[str, int]], ...]] = {
     "even": (("even", 8, 1, 256, 96, {"cpu": 16, "memory": 64}),),
     "gpus": (
@@ -49,7 +49,7 @@ def _of_family(
 
 
 def _memory(machine: str) -> int:
-    # What the smallest node has, GiB.
+    # The memory of the smallest node, in GiB.
     return min(resources["memory"] for *_, resources in MACHINES[machine])
 
 
@@ -67,7 +67,7 @@ def _clusters(name: str) -> list[dict[str, Any]]:
 
 
 def with_demands(columns: Columns, draws: Draws, *, memory: int, gpus: int) -> Columns:
-    """Return the jobs with what each of their tasks takes: memory of one node at most, GPUs of so many per cent."""
+    """Return the jobs with each task's demand: memory of one node at most; `gpus` per cent of the jobs take GPUs."""
     cores = [draws.one_of(CORES) for _ in columns["tasks"]]
     demand = {"cpu": cores, "memory": [min(memory, each * draws.one_of(MEMORY)) for each in cores]}
     if gpus:
@@ -92,7 +92,7 @@ def _day(name: str, machine: str, jobs: int, seed: int) -> Document:
 
 
 def planted_pieces(machine: str, jobs: int, seed: int) -> tuple[list[Piece], int]:
-    """Return the planted schedule, whose rooms are the cores of each node, and until when."""
+    """Return the planted schedule, in which each node's cores are a room, and its makespan."""
     [(_, nodes, _, _, _, resources)] = MACHINES[machine]
     makespan = 3600 + 60 * jobs
     rooms = [Room("1", ((node, resources["cpu"]),)) for node in range(nodes)]
@@ -114,7 +114,7 @@ def _planted(name: str, machine: str, jobs: int, seed: int) -> Document:
     return _of_family(name, machine, about, columns, ("makespan", "energy"))
 
 
-# name, machine, jobs, seed, of how many per cent of the jobs tasks take GPUs, what is asked
+# name, machine, jobs, seed, per cent of the jobs with GPUs, objectives
 PACKAGES = (
     ("shared-even-50", "even", 50, 401, 0, ("makespan", "flow")),
     ("shared-gpus-100", "gpus", 100, 402, 8, ("makespan", "energy", "makespan+mean_wait")),

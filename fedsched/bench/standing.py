@@ -1,4 +1,4 @@
-"""How the field stands on an instance: best known values, what is proven of them, and what a new file brings."""
+"""The state of an instance: best known values, proven bounds, and what a new file adds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from fedsched.bench.documents import Document
 
-CLOSED = 0.01  # a gap below which an instance counts as closed
+CLOSED = 0.01  # an instance with a smaller gap counts as closed
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One ask of an instance: the best known value (of a front its number of plans) and what is proven."""
+    """One objective of an instance: the best known value (of a front the number of plans) and the proven bound."""
 
     ask: str
     best: float | None
@@ -34,7 +34,7 @@ class Standing:
 
     @property
     def gap(self) -> float:
-        """Return by what share the best known plan may be above the optimum at most; NaN where that is not known."""
+        """Return the most by which the best known plan may exceed the optimum, as a share; NaN if unknown."""
         if self.best is None or not self.bound or "+" in self.ask:
             return float("nan")
         return self.best / self.bound - 1.0
@@ -55,7 +55,7 @@ class Standing:
 
 
 def standings(document: Document) -> list[Standing]:
-    """Return how each ask of an instance stands."""
+    """Return the standing of each objective of an instance."""
     found = []
     for ask in document.asks:
         values, path = known_values(document, ask), known_path(document.name, ask)
@@ -67,7 +67,7 @@ def standings(document: Document) -> list[Standing]:
 
 
 def checked(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> dict[str, Any]:
-    """Return what a file of plans or a certificate is worth, as --json says it; raise what it is refused for."""
+    """Return the verdict on a file of plans or a certificate, in the form of --json; raise if the file is refused."""
     from fedsched.io.files import read_json, read_text
 
     data = read_json(path)

@@ -1,6 +1,6 @@
-"""Instances whose jobs share nodes as ones of whole nodes, by a resource: its units are nodes, and tasks take so many.
+"""Instances of shared nodes, turned into ones of whole nodes by a resource: each unit of it becomes a node.
 
-What is proven of these holds there: a job has at least what its tasks take of the resource for as long as it runs.
+A bound proven for these holds for the instance: a job has at least its tasks' units for as long as it runs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from fedsched.bench.documents import Document
 
 
 def resources_of(document: Document) -> tuple[str, ...]:
-    """Return what tasks take of shared nodes; nothing where a task has a node of its own."""
+    """Return the resources that tasks take of shared nodes; none if each task has a node of its own."""
     return tuple(document.data["jobs"].get("demand", ()))
 
 
 class Units:
-    """An instance by one of its resources: nodes that have none of it, and jobs that take none, are left out."""
+    """An instance reduced to one of its resources: nodes without it, and jobs that take none of it, are left out."""
 
     def __init__(self, document: Document, of: str) -> None:
         data, demand = document.data, document.data["jobs"]["demand"]
@@ -49,7 +49,7 @@ class Units:
         return cluster | {"groups": groups}
 
     def _parts(self, data: dict[str, Any], rooms: list[str]) -> list[dict[str, Any]]:
-        # The units that each job's tasks fit on: numbers within their cluster, group by group.
+        # The units on which each job's tasks fit: numbers within their cluster, group by group.
         spans = []
         for cluster in data["clusters"]:
             end = 0
@@ -60,7 +60,7 @@ class Units:
         return [{"name": room, "nodes": [spans[int(g)] for g in room.split("+")]} for room in sorted(set(rooms))]
 
     def back(self, one: dict[str, Any]) -> dict[str, Any]:
-        """Return a proof of this as one of the instance itself."""
+        """Return a proof for the reduced instance as one for the instance itself."""
         prices = [[0] * len(one["edges"]) for _ in range(self.all_groups)]
         for g, row in zip(self.groups, one["prices"], strict=True):
             prices[g] = row
