@@ -1,6 +1,7 @@
-"""What a search is compared with and begins with: policies' schedules, bounds, the user's plans, structured seeds.
+"""What a search is compared with and starts from: policies' schedules, bounds, the user's plans, structured seeds.
 
-A budget in seconds counts from the call on, so that these have shares of it; one in evaluations lets them run whole.
+A budget in seconds counts from the call on, so each of these has a share of it. With a budget in evaluations each of
+them runs to its end.
 """
 
 from __future__ import annotations
@@ -42,31 +43,31 @@ BASELINES = (
     "cbs", "lookahead",
 )  # fmt: skip
 DEAR_BASELINES = ("conservative", "mct", "min-min", "max-min", "sufferage", "least-energy")
-MANY_JOBS = 1000  # waiting at once; from there on the dear ones would take longer than a search
+MANY_JOBS = 1000  # waiting at once; with more, the dear ones would take longer than a search
 MOST_SEEDS = 200
-FIRST = ("fcfs", "easy")  # baselines that nobody wants to miss
-FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # of a budget in seconds, from the call on
+FIRST = ("fcfs", "easy")  # simulated first, so that they are rarely left out
+FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # shares of a budget in seconds, from the call on
 
 
 def usual_baselines(jobs: int) -> tuple[str, ...]:
-    """Return the policies that a search over so many jobs is compared with unless told otherwise."""
+    """Return the policies with which a search over so many jobs is compared by default."""
     return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Yardsticks:
-    """What the plans of a search are measured by: as is known when they are chosen, and as it came."""
+    """Baselines and bounds that measure a search's plans: by what is known when plans are chosen, and by what came."""
 
-    schedules: dict[str, Schedule]  # of the baselines, by policy, as far as is known
-    values: Floats  # theirs, minimised
-    sought: Floats  # the same as plans are compared: behind all that keep a deadline where they do not
+    schedules: dict[str, Schedule]  # of the baselines, by policy, with what is known
+    values: Floats  # the baselines' objective values, minimised
+    sought: Floats  # the same as plans are compared: schedules that miss a deadline come after all that keep it
     known_bounds: LowerBounds | SharedBounds | None
     came: dict[str, Schedule]
-    bounds: LowerBounds | SharedBounds | None  # of what came; None: nothing is proven
+    bounds: LowerBounds | SharedBounds | None  # for what came; None: nothing is proven
     bound_front: Floats
     energy_penalty: float
-    left_out: tuple[str, ...]  # for want of time
-    refused: dict[str, str]  # policies that are no yardsticks, for they cannot place every job, each with the reason
+    left_out: tuple[str, ...]  # for lack of time
+    refused: dict[str, str]  # policies that cannot place every job, each with the reason
 
     @property
     def names(self) -> list[str]:
@@ -77,7 +78,7 @@ class Yardsticks:
 def yardsticks(
     problem: SearchProblem, policies: Sequence[str], clock: Clock, say: Callable[[str], None] | None = None
 ) -> Yardsticks:
-    """Return baselines and bounds; within a budget in seconds FCFS first, then EASY, then what there is time for."""
+    """Return baselines and bounds; with a budget in seconds FCFS first, then EASY, then as many as time allows."""
     schedules: dict[str, Schedule] = {}
     came: dict[str, Schedule] = {}
     left_out: list[str] = []
@@ -86,7 +87,7 @@ def yardsticks(
     for policy in sorted(policies, key=lambda one: FIRST.index(one) if one in FIRST else len(FIRST)):
         if say is not None:
             say(f"baselines: {policy}")
-        # A list heuristic over many jobs would only be cut, and a search needs one yardstick at any rate.
+        # A list heuristic over many jobs would be cut off anyway. The first baseline always runs: a search needs one.
         share = FIRST_UNTIL if policy in FIRST else OTHERS_UNTIL
         too_dear = policy in HEURISTICS and problem.layout.jobs > MANY_JOBS
         if schedules and in_haste and (too_dear or clock.left(share) <= 0.0):
@@ -100,7 +101,7 @@ def yardsticks(
         except OutOfTimeError:
             left_out.append(policy)
         except InfeasibleError as error:
-            refused[policy] = str(error)  # others can place every job, or packing had failed
+            refused[policy] = str(error)  # others can place every job, or packing would have failed
     schedules = {policy: schedules[policy] for policy in policies if policy in schedules}
     if say is not None:
         say("bounds")
@@ -111,7 +112,7 @@ def yardsticks(
     front, penalty = np.zeros((0, 2)), math.nan
     if isinstance(bounds, LowerBounds) and set(problem.objectives.names) >= {"makespan", "energy"}:
         trades = may_shift(problem.workload) and problem.reading.leaves_open(problem.workload)
-        front, penalty = bounds.front(), math.nan if trades else bounds.penalty  # which looks at each best shape
+        front, penalty = bounds.front(), math.nan if trades else bounds.penalty  # it compares each job's best shapes
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
     rows = _ranked_rows(problem, schedules.values())
@@ -133,23 +134,23 @@ def yardsticks(
 def baseline_schedule(
     problem: SearchProblem, policy: str, *, progress: Callable[[int, int], None] | None = None
 ) -> Schedule:
-    """Return what a policy does with the search's own knowledge; refused where it cannot place every job."""
+    """Return a policy's schedule with the search's own knowledge; raise if it cannot place every job."""
     schedule = problem.simulated(policy, progress=progress)
     if schedule.until < math.inf:
-        raise KeyboardInterrupt  # which ended the run: part of one is no yardstick
+        raise KeyboardInterrupt  # it ended the run, and part of a schedule is no baseline
     return schedule
 
 
 def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | SharedBounds | None:
-    """Return what no schedule can be below; solvers may take so many seconds. None: nothing is proven."""
+    """Return lower bounds on all schedules; solvers may take this many seconds. None: nothing is proven."""
     return problem.bounds() if isinstance(problem, SharedProblem) else _on_whole_nodes(problem, seconds)
 
 
 def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBounds | None:
-    """Return the bounds where each task has a node of its own.
+    """Return the bounds if each task has a node of its own.
 
-    None where jobs have no end that count, or may have none for they are killed: which jobs count is then open. Nor is
-    anything proven where jobs that run already may lose their nodes, or each may leave or miss its reservation.
+    None if jobs have no end that counts, or may be killed before one: which jobs count is then open. None also if
+    running jobs may lose their nodes, or if every job may leave or miss its reservation.
     """
     if problem.lacks_some() or kills(problem.federation, problem.problem.t0):
         return None
@@ -160,7 +161,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     if (problem.federation.signals or draw_their_own(problem.workload)) and are_uneven(problem.workload).any():
         return None  # more nodes may be cheaper than the fewest
     if problem.reading.leaves_open(problem.workload):
-        really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know
+        really = problem.reading.but(knowledge="runtime")  # true run times, whatever plans know
         t0 = problem.problem.t0
         there = problem.federation if problem.pricing is not None else with_caps_alone(problem.federation)
         deadline = t0 + problem.objectives.latest
@@ -169,7 +170,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
             bound_on(found, objective)
         return found
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
-    # By how long the jobs really run, whatever plans know.
+    # True run times, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
     keeps_plans = bool((planned >= runtime).all())
     idling = idling_of(problem.workload, problem.federation, packed.t0)
@@ -193,17 +194,17 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
         found = found.with_costs(problem.federation, own, latest=latest, seconds=seconds)
     found = replace(found, watts_assumed=problem.federation.watts_assumed)
     for objective in problem.objectives.names:
-        bound_on(found, objective)  # within the time that is given to bounds
+        bound_on(found, objective)  # computed now, within the time for bounds
     return found
 
 
 def bound_on(bounds: LowerBounds | SharedBounds | None, objective: str) -> float:
-    """Return the bound on an objective; NaN where it is a user's function, or nothing is proven."""
+    """Return the bound on an objective; NaN if it is a user's function, or nothing is proven."""
     return math.nan if bounds is None or objective not in NAMES else bounds.of(objective)
 
 
 def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return the objective values of schedules, as plans are ranked by them."""
+    """Return the objective values by which plans are ranked."""
     return problem.objectives.values(_ranked_rows(problem, schedules))
 
 
@@ -213,7 +214,7 @@ def _ranked_rows(problem: SearchProblem, schedules: Iterable[Schedule]) -> Float
 
 
 def measured(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return the objective values of schedules, of the jobs that have an end."""
+    """Return the objective values of schedules over the jobs that have an end."""
     rows = [_row_of(schedule) for schedule in schedules]
     return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
 
@@ -223,7 +224,7 @@ def _row_of(schedule: Schedule) -> Floats:
 
 
 def reference_of(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
-    """Return FCFS's values on the default placement; where an objective is 0 there, 1 keeps divisions harmless."""
+    """Return FCFS's values on the default placement, by which others are divided; 1 in place of 0."""
     if "fcfs" in names and not problem.may_miss:
         reference = values[list(names).index("fcfs")]
     else:
@@ -241,11 +242,12 @@ def first_plans(
     *,
     most: int = MOST_SEEDS,
 ) -> tuple[Ints, tuple[str, ...]]:
-    """Return the user's plans, then what the baselines did, on the nodes that they took, then the structured ones.
+    """Return the first plans and what was left out: the user's plans, the baselines' schedules, structured seeds.
 
-    And what was left out for want of time: some of the user's. Where plans take so long that the clock may end one in
-    its midst, the baselines' are the last, as many as there is time for: on just those nodes they take by far the
-    longest, and what they are worth is known. Of the structured ones there are then `most`.
+    The baselines' schedules become plans on the nodes that they used. Some of the user's plans are left out if time is
+    short. If one evaluation takes so long that the clock may interrupt it, the baselines' plans come last, as many as
+    there is time for: with fixed nodes they take by far the longest, and their values are known. There are then at most
+    `most` structured seeds.
     """
     given = (row for plan in initial for row in _rows_of(problem, plan))
     own = list(_in_time(given, clock))
@@ -261,7 +263,7 @@ def first_plans(
 
 
 def _in_time(rows: Iterator[Ints], clock: Clock) -> Iterator[Ints]:
-    """Give the first of some plans, and others while there is time for them."""
+    """Yield the first plan, and more while there is time for them."""
     for row in rows:
         yield row
         if clock.left(UNTIL) <= 0.0:
@@ -273,14 +275,14 @@ def _as_rows(rows: list[Ints], problem: SearchProblem) -> Ints:
 
 
 def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
-    """Give what a user's plan is as rows."""
+    """Yield a user's plan as rows."""
     if isinstance(plan, Result):
         for one in plan.front.plans:
             yield from _rows_of(problem, one)
     elif isinstance(plan, PlannedQueue):
         if plan.schedule is not None:
             yield from _rows_of(problem, plan.schedule)
-        elif plan.order is not None:  # else a policy: the baselines hold it already
+        elif plan.order is not None:  # else a policy, which is among the baselines
             choices = problem.choices_of(plan.alternatives)
             yield problem.row(plan.order, plan.caps, plan.rules, choices, plan.delays)
     elif isinstance(plan, Schedule):

@@ -16,7 +16,7 @@ class ShiftsConvenience:
     __slots__ = ()
 
     def report(self: Shifts, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-        """Write one HTML page of the schedules, what they draw over time, and how to repeat it; it needs no network.
+        """Write an HTML page with the schedules, their draw over time, and how to repeat it; it needs no network.
 
         Parameters
         ----------
@@ -25,7 +25,7 @@ class ShiftsConvenience:
         title
             Its heading.
         repeat
-            The command that asked for it, where one did; the Python that asks again otherwise.
+            The command that made it, if one did; by default the Python code that makes it.
         """
         from fedsched.report import of_schedules, shifts_code, write
 

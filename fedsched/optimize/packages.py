@@ -1,4 +1,4 @@
-"""A long workload in packages: each searched from the state that the plan before it leaves (the thesis's mode)."""
+"""A long workload searched package by package, each from the state that the plan before it leaves (the thesis)."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 NOBODY_WAITS = "all jobs run already"
 NOBODY_STARTS = "none of its jobs can start"
-LEAST = 0.02  # seconds of a package's search: what comes before its first plan takes as long
+LEAST = 0.02  # least seconds of a package's search: preparing the first plan takes as long
 WANTED = {Kind.AFTEROK: End.WELL, Kind.AFTERNOTOK: End.BADLY}
 
 
 def refuse_knots(workload: Workload, packages: Sequence[Ints]) -> None:
-    """Refuse jobs that wait for jobs of a later package, or follow them."""
-    number = np.full(len(workload), -1)  # of who runs already, or never starts
+    """Raise if jobs wait for jobs of a later package, or follow them."""
+    number = np.full(len(workload), -1)  # -1: runs already, or never starts
     for k, rows in enumerate(packages):
         number[rows] = k
     edges = edges_of(workload)
@@ -64,13 +64,13 @@ def refuse_knots(workload: Workload, packages: Sequence[Ints]) -> None:
 
 
 def last_submit(workload: Workload, rows: Ints, earliest: float) -> float:
-    """Return when the last of these jobs is submitted that follow nobody, no earlier than this."""
+    """Return the last submit among these jobs without those that follow others, and at least `earliest`."""
     alone = rows[~np.isin(rows, followers_of(workload)[0])]
     return float(workload.submit[alone].max(initial=earliest))
 
 
 class Before:
-    """What became of the jobs of the packages before: when they started and ended, NaN where they did not."""
+    """The jobs of earlier packages: when each started and ended, NaN if it did not."""
 
     def __init__(self, workload: Workload, reading: Reading, start: Floats, finish: Floats) -> None:
         self._workload, self._start, self._finish = workload, start, finish
@@ -79,10 +79,10 @@ class Before:
         self._gone = np.full(len(workload), np.inf) if workload.cancel_at is None else workload.cancel_at.times
 
     def part(self, fresh: Ints, still: Ints) -> tuple[Workload, Ints]:
-        """Return who still runs, and the fresh jobs that can start, as a workload and its rows.
+        """Return the jobs still running and the fresh jobs that can start, as a workload and its rows.
 
-        Whom these wait for beyond them has ended, was cancelled, or never starts: they may start so much later, or not
-        at all. Whom they follow likewise: they were submitted so much later.
+        A fresh job may wait for a job outside these rows. That job has ended, was cancelled, or never starts: the fresh
+        job's begin is set accordingly, or it is left out. Jobs that follow others get their submits in the same way.
         """
         rows, submit = np.concatenate([still, fresh]), self._workload.submit.copy()
         begin = np.zeros(len(self._workload)) if self._workload.begin is None else self._workload.begin.begin.copy()
@@ -103,7 +103,7 @@ class Before:
         return (replace(part, begin=begin[rows], submit=submit[rows]) if mine.any() and rows.size else part), rows
 
     def _moment(self, on: int, kind: Kind) -> float:
-        # When what is waited for held; NaN where it never can.
+        # When the condition of the wait held; NaN if it never can.
         ran, ended = not np.isnan(self._start[on]), float(self._finish[on])
         if kind is Kind.AFTER:
             return float(self._start[on])
@@ -115,10 +115,10 @@ class Before:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ended:
-    """What the search of one package gave."""
+    """The result of one package's search."""
 
-    row: Ints | None  # the best plan; None where it was cut short before its first
-    value: float  # the plan's, minimised
+    row: Ints | None  # the best plan; None if the search was cut short before its first
+    value: float  # its value, minimised
     history: Sequence[Moment]
     evaluations: int
     seconds: float
@@ -126,7 +126,7 @@ class Ended:
 
     @classmethod
     def by(cls, found: Found) -> Ended:
-        """Return what a search has found."""
+        """Return a search's result."""
         run, row, value = found.run, None, float("inf")
         if len(run.archive.values):
             best = int(np.argmin(run.archive.values[:, 0]))
@@ -135,14 +135,14 @@ class Ended:
 
     @classmethod
     def at_once(cls, problem: SearchProblem, clock: Clock) -> Ended:
-        """Return a package's jobs in the order of their arrival: there is no time to search for more."""
+        """Return a package's jobs in the order of arrival, if there is no time to search."""
         row = problem.row(np.argsort(problem.problem.arrival_rank, kind="stable"))
         value = float(problem.values(row[None])[0, 0])
         return cls(row, value, (), 1, 0.0, MaxSeconds(clock.seconds or AT_ONCE).reason)
 
     @classmethod
     def of(cls, saved: Saved, problem: SearchProblem) -> Ended:
-        """Return what a checkpoint holds of it."""
+        """Return the result from a checkpoint."""
         (row,) = saved_plans(saved, "row", problem, 1)
         return cls(
             row=row,
@@ -154,7 +154,7 @@ class Ended:
         )
 
     def state(self) -> dict[str, Plain]:
-        """Return it as a checkpoint holds it."""
+        """Return the result in the form of a checkpoint."""
         rows = [] if self.row is None else [self.row]
         return {
             "row": np.array(rows, dtype=np.int64),
@@ -172,12 +172,12 @@ NOTHING = Ended(np.zeros(0, dtype=np.int64), math.inf, (), 0, 0.0, NOBODY_STARTS
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
     """Return one schedule of the whole problem, made package by package, and one history.
 
-    A budget in seconds is the call's: each package gets an equal share of what is left when it begins, and where
-    nothing is left its first plan.
+    A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If nothing
+    is left, it gets its first plan.
 
-    A package is searched at the moment when the last job of the one before it starts or leaves (with submits="keep",
-    not before the last of its own jobs is submitted that follow nobody); what still runs then, runs on beside it. Jobs
-    that follow others make packages in the order of their recorded submits.
+    A package is searched from the moment when the last job of the package before starts or leaves; with submits="keep",
+    not before its own last submit (of jobs that do not follow others). Jobs that still run then continue beside it.
+    Jobs that follow others are assigned to packages by their recorded submits.
     """
     workload, cluster, t0 = whole.workload, whole.truth.federation, whole.problem.t0
     jobs = len(workload)
@@ -188,7 +188,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
     waiting = whole.truth.problem.arrival
     waiting = waiting[np.argsort(whole.truth.problem.arrival_rank[waiting])]
-    if running is not None:  # alone, until the jobs of the first package are there
+    if running is not None:  # they run alone until the first package's jobs are submitted
         still, waiting = running.rows, waiting[~np.isin(waiting, running.rows)]
         now = last_submit(workload, waiting[:package], now)
         alone = _alone(whole, still).advance(until=now)
@@ -198,14 +198,14 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     refuse_knots(workload, packages)
     ahead = Before(workload, whole.reading, start, finish)
     measures = yardsticks(whole, search.baselines, clock, search.say)
-    before = 0.0 if clock.seconds is None else clock.elapsed  # seconds that are none of a package's
+    before = 0.0 if clock.seconds is None else clock.elapsed  # seconds spent outside of packages
     with saved.reading():
         clock.spend(sum(package.number("seconds") for package in saved.packages))
-    first = len(saved.packages) + 1  # to be searched, maybe from where that was saved
+    first = len(saved.packages) + 1  # the first to be searched, perhaps from a checkpoint
     hasty = 0
-    beside = 0.0  # seconds that a package takes beside its search, at most so far
+    beside = 0.0  # the most seconds so far that a package took outside of its search
     reason = INTERRUPTED if packages else NOBODY_WAITS
-    with suppress(KeyboardInterrupt):  # between packages: within one, its search has ended by it
+    with suppress(KeyboardInterrupt):  # between packages; within one, Ctrl-C ends its search
         for number, fresh in enumerate(packages, 1):
             begun = clock.elapsed
             now = last_submit(workload, fresh, now)
@@ -234,7 +234,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
             history += _later(ended.history, done, before)
             done.append(ended)
             early = ended_early(ended.stop_reason)
-            if ended.row is not None:  # else cut short before its first plan
+            if ended.row is not None:  # else it was cut short before its first plan
                 best = problem.truth.schedule(ended.row)
                 start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
                 if known:
@@ -246,7 +246,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                 break
             now = last_submit(workload, packages[number], max(now, _all_gone(best, rows.size - len(still))))
             running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
-            beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first loads
+            beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first one loads
     cut = len(done) < len(packages) or any(one.row is None for one in done)
     missing = 0 if cut else whole.truth.missed(finish)
     gone_at = np.full(jobs, np.inf) if workload.cancel_at is None else workload.cancel_at.times
@@ -301,7 +301,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
 
 
 def _all_gone(schedule: Schedule, fresh: int) -> float:
-    """Return when the last of a package's jobs, which are the last rows, starts or leaves."""
+    """Return when the last of a package's jobs (the last rows) starts or leaves."""
     times, gone = schedule.start.copy(), schedule.cancelled
     if schedule.workload.cancel_at is not None:
         times[gone] = schedule.workload.cancel_at.times[gone]
@@ -309,7 +309,7 @@ def _all_gone(schedule: Schedule, fresh: int) -> float:
 
 
 def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, budget: Clock) -> Ended:
-    """Return what a package's search gives in its share of the call's time."""
+    """Return a package's result from a search within its share of the call's time."""
     found = search_once(search, problem, saved, budget)
     ended = undisturbed(partial(Ended.by, found))
     if budget.seconds and clock.seconds and ended.stop_reason == MaxSeconds(budget.seconds).reason:
@@ -318,7 +318,7 @@ def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: 
 
 
 def _later(history: Sequence[Moment], done: list[Ended], before: float) -> list[Moment]:
-    # A package's history, counted on from those before it.
+    # A package's history, with the counts of earlier packages added.
     evaluations = sum(ended.evaluations for ended in done)
     seconds = before + sum(ended.seconds for ended in done)
     return [
@@ -328,7 +328,7 @@ def _later(history: Sequence[Moment], done: list[Ended], before: float) -> list[
 
 
 def _alone(problem: SearchProblem, rows: Ints) -> Simulation:
-    """Return a run of the jobs that run already, these rows, without those that wait."""
+    """Return a run of the jobs that already run (these rows), without the waiting ones."""
     return prepare(
         problem.workload.take(rows),
         problem.federation,
@@ -340,6 +340,6 @@ def _alone(problem: SearchProblem, rows: Ints) -> Simulation:
 
 
 def _running_at(time: float, run: Simulation, rows: Ints) -> tuple[RunningJobs, Ints]:
-    """Return what runs at a time, as the first rows of the next package, and which of all jobs these are."""
+    """Return the running jobs at a time, as the first rows of the next package, and their rows among all jobs."""
     state = run.running()
     return state._replace(time=time, rows=np.arange(len(state.rows))), rows[state.rows]

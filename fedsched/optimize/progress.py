@@ -1,4 +1,4 @@
-"""One line on a terminal that says how a search stands."""
+"""One line on a terminal that shows the state of a search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """What keeps a line of progress up to date: a search's callback, and words for what is done before."""
+    """The two hooks of a line of progress: a search's callback, and a function that shows what is done before it."""
 
     callback: Callable[[Run], None] | None
     say: Callable[[str], None]
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 def watched(
     callback: Callable[[Run], None] | None, seconds: float | None, *, show: bool | None = None
 ) -> Iterator[Line]:
-    """Return the callback, made to keep a line of progress on stderr up to date too where one is shown."""
+    """Yield the callback, extended to update a line of progress on stderr if one is shown."""
     if not (_someone_watches() if show is None else show):
         yield Line(callback, lambda doing: None)
         return
@@ -50,14 +50,14 @@ def watched(
 
 
 def _someone_watches() -> bool:
-    # An interactive session: a prompt, or a notebook that can renew a line (without widgets it would only add some).
+    # An interactive session: a prompt, or a notebook with widgets (without them each update would add a line).
     if "ipykernel" in sys.modules:
         return find_spec("ipywidgets") is not None
     return hasattr(sys, "ps1")
 
 
 def status(run: Run, seconds: float | None) -> str:
-    """Return how a search stands: best, gap, hypervolume, speed, time left."""
+    """Return the state of a search in words: best, gap, hypervolume, speed, time left."""
     from fedsched.bounds.lower.trivial import is_telling
 
     objectives = run.problem.objectives

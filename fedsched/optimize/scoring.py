@@ -1,4 +1,4 @@
-"""What came of plans that were chosen on what was known: their figures, and the baselines', on the problem as it is."""
+"""Plans that were chosen by what was known, with the values that came; and the baselines likewise."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> tuple[Front, list[Schedule]]:
-    """Return the plans of an archive by the first objective, as they were chosen, with what came of them.
+    """Return an archive's plans sorted by the first objective, with the values by which they were chosen and that came.
 
-    And the schedules that came, where these may be others than what was planned.
+    Also return the schedules that came, if they may differ from the planned ones.
     """
     signs, names = problem.objectives.signs, problem.objectives.names
     order = np.argsort(archive.values[:, 0], kind="stable").tolist()
@@ -40,7 +40,7 @@ def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> 
 
 
 def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline, ...]:
-    """Return the baselines as a result holds them."""
+    """Return the baselines for a Result."""
     signs = problem.objectives.signs
     planned = [tuple(row) for row in (measures.values * signs).tolist()]
     latest, schedules = problem.objectives.latest, measures.came.values()
@@ -53,7 +53,7 @@ def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline
 
 
 def comparable(measures: Yardsticks, problem: SearchProblem, schedules: Iterable[Schedule]) -> Yardsticks:
-    """Return the yardsticks without bounds where jobs have no end that these count in."""
+    """Return the yardsticks, without bounds if some schedule lacks jobs that the bounds count."""
     if not problem.truth.lacks_some(*schedules, *measures.came.values()):
         return measures
     return replace(measures, bounds=None, bound_front=np.zeros((0, 2)), energy_penalty=math.nan)

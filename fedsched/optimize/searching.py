@@ -1,4 +1,4 @@
-"""One search, from its problem to what it found: what `optimize` and its packages share."""
+"""One search, from its problem to its result: shared by `optimize` and its packages."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 R = TypeVar("R", bound="DataclassInstance")
-AMPLE = 1e6  # seconds: no search of three jobs is cut by that
-WARMING = 300  # evaluations of three jobs for each side of a method, in which it has its turn
+AMPLE = 1e6  # seconds: enough for any search of three jobs
+WARMING = 300  # evaluations on three jobs for each side of a method, so that each has its turn
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What stays the same from package to package: the method, its budget, and how the problem is read."""
+    """The fixed part of a search in packages: the method, its budget, and the reading of the problem."""
 
     info: MethodInfo
     objectives: Objectives
@@ -64,17 +64,17 @@ class Search:
     baselines: tuple[str, ...]
     islands: int
     executor: Executor | None
-    say: Callable[[str], None] = lambda doing: None  # what is being done, before the search
+    say: Callable[[str], None] = lambda doing: None  # shows what is being done before the search
 
     @property
     def alone(self) -> bool:
-        """Return whether it is one search, here; else islands live on an executor, were it a single one."""
+        """Return whether it is a single search in this process, without islands or an executor."""
         return self.islands == 1 and self.executor is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A search that has ended: its run, why it ended, and what its plans are measured by."""
+    """A finished search: its run, why it ended, and the yardsticks of its plans."""
 
     problem: SearchProblem
     run: Run
@@ -88,7 +88,7 @@ class Found:
 def problem_of(
     search: Search, workload: Workload, cluster: Federation, *, running: RunningJobs | None = None
 ) -> SearchProblem:
-    """Return the workload on the federation, as the search's settings have it read."""
+    """Return the workload on the federation as a search problem, by the search's settings."""
     settings = search.settings
     return problem_for(
         workload,
@@ -106,12 +106,12 @@ def problem_of(
 
 
 def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchProblem:
-    """Return three jobs on four nodes; making it loads what every problem needs.
+    """Return three jobs on four nodes; packing them loads what every problem needs.
 
-    It runs in the kernels of the problem that it is to be like: others are compiled for nodes that close, for whatever
-    else is beyond the plain model, for jobs that choose their shapes or are put off, and for nodes that jobs share.
+    It uses the same kernels as the problem `like`. There are separate ones for downtimes, for other optional features,
+    for jobs that choose their shapes or are delayed, and for shared nodes.
     """
-    wanted = len(search.objectives.names)  # so many metrics stand for what this machine has not, or is not to see
+    wanted = len(search.objectives.names)  # this many metrics replace those that need signals
     objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
     machine, reading, more = Federation.of(2, 2), Reading(), dict[str, Any]()
     if like is not None and search.settings.sharing is not None:
@@ -124,7 +124,7 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
             more["begin"] = [0.0, 0.0, 1.0]
     if like is not None and like.shapes is not None:
         more["alternatives"], reading = {1: [(1, 1.0), (2, 0.6)]}, Reading(alternatives="free")
-    if like is not None and like.delays is not None and not search.info.walks:  # walks refuse them by name
+    if like is not None and like.delays is not None and not search.info.walks:  # walks refuse slack by name
         more["slack"] = [1.0, 1.0, 1.0]
     return problem_for(
         Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 2], runtime=[1.0, 2.0, 3.0], **more),
@@ -137,19 +137,19 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
 
 
 def warm_up(search: Search, like: SearchProblem) -> None:
-    """Compile and import what the method needs for a problem, on three jobs: no clock is to count it."""
+    """Compile and import what the method needs for a problem, on three jobs, outside of any budget."""
     problem = tiny_problem(search, like)
     if search.settings.seconds is not None:
         yardsticks(problem, ("fcfs",), Clock(None))
     reference, seeds = np.ones(len(search.objectives.names)), structured_seeds(problem, limit=MOST_SEEDS)
     run = Run(problem, 0, [MaxEvaluations(WARMING * search.info.sides)], reference, seeds, 0.0 * reference)
     drive(run, search.info.make(run))
-    if search.settings.seconds is not None and search.executor is not None:  # its workers begin now, and load as much
+    if search.settings.seconds is not None and search.executor is not None:  # its workers start now, and load the same
         rules: list[StoppingRule] = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]
         run = Run(problem, 0, rules, reference, run.seeds, run.bounds, cut_at=AMPLE)
         islands = Archipelago(run, search.info, search.islands)
         islands.executor = search.executor
-        with suppress(Exception):  # the search itself says what is wrong
+        with suppress(Exception):  # errors are reported by the search itself
             islands.step(run)
 
 
@@ -159,7 +159,7 @@ def warm_up(search: Search, like: SearchProblem) -> None:
 def search_once(
     search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, *, initial: Iterable[object] = ()
 ) -> Found:
-    """Return what one search over the whole problem finds, from where it was saved."""
+    """Return the result of one search over the whole problem, continued from its checkpoint if there is one."""
     measures = yardsticks(problem, search.baselines, clock, search.say)
     search.say("first plans")
     bounds = [bound_on(measures.known_bounds, name) for name in search.objectives.names]
@@ -174,16 +174,16 @@ def search_once(
     )
     if measures.known_bounds is not None:
         refuse_hopeless(problem.objectives.latest, measures.known_bounds.makespan)
-    if search.seeds == "structured":  # else plans are the search's own, and the baselines stand beside them
+    if search.seeds == "structured":  # else the search has plans of its own, and baselines stay outside of the front
         run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock)
-    sharing = 1 if clock.seconds is None else search.islands  # what there is time for they have together
+    sharing = 1 if clock.seconds is None else search.islands  # islands share the time
     most = min(MOST_SEEDS, max(((run.prospect or MOST_SEEDS) - run.evaluations) // sharing, 1))
     made = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock, most=most)
     run.seeds, left_out = made
     reason = INTERRUPTED
-    with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C costs nothing found
+    with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C loses nothing found
         method = _method(run, search)
         saved.resume(run, method, problem)
         if isinstance(method, Archipelago):
@@ -197,7 +197,7 @@ def search_once(
 
 
 def _try_one(run: Run, seconds: float, clock: Clock) -> None:
-    """Evaluate a plan, where there is time: how long that takes says how many more there is time for."""
+    """Evaluate one plan, if there is time: its duration tells how many more there is time for."""
     run.begin_clock(clock)
     run.cut_at = seconds
     order = np.argsort(run.problem.problem.arrival_rank, kind="stable")
@@ -206,7 +206,7 @@ def _try_one(run: Run, seconds: float, clock: Clock) -> None:
 
 
 def undisturbed(make: Callable[[], R]) -> R:
-    """Return what a short function makes, as if interrupted by the search's end where Ctrl-C strikes within it."""
+    """Return what a short function makes; after Ctrl-C within it, make it again and mark the search as interrupted."""
     try:
         return make()
     except KeyboardInterrupt:
@@ -219,7 +219,7 @@ def _method(run: Run, search: Search) -> Method:
 
 @contextmanager
 def _living_on(search: Search) -> Iterator[Executor | None]:
-    # The user's executor, or threads of our own where islands need some.
+    # The user's executor, or own threads if there are several islands.
     if search.executor is not None or search.islands == 1:
         yield search.executor
     else:
@@ -231,7 +231,7 @@ def _living_on(search: Search) -> Iterator[Executor | None]:
 
 
 def result_of(found: Found, search: Search, clock: Clock) -> Result:
-    """Return what a search found, with everything that tells how good it is and how it was made."""
+    """Return a finished search as a Result, with what is needed to judge and to repeat it."""
     problem, run, measures = found.problem, found.run, found.measures
     refuse_late(run)
     (front, came), baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
@@ -264,7 +264,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a repetition needs."""
+    """Return the versions of software that a repetition needs."""
     import numba
 
     return {

@@ -1,4 +1,4 @@
-"""shifts(): what a search saves by putting jobs off, by running them elsewhere, and by both, beside all at home."""
+"""shifts(): what a search saves by delaying jobs, by running them elsewhere, and by both, compared with all at home."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 class Shift(NamedTuple):
-    """What comes of what jobs may do: the objective's value, what no schedule is below, and the mean wait."""
+    """One row of the comparison: the objective's value, its lower bound, and the mean wait."""
 
     name: str
     value: float
-    bound: float  # NaN: nothing is proven, or nothing was sought
+    bound: float  # NaN: nothing is proven, or nothing was searched
     mean_wait: float
 
 
 @dataclass(frozen=True, slots=True)
 class Shifts(ShiftsConvenience):
-    """What may move, and what that saves; the first row is EASY with every job at home, as it comes.
+    """What may move, and what that saves; the first row is EASY with every job at home.
 
-    The schedules are those of the rows, all of the same jobs: free to move, with the longest slack that was asked for.
-    `workload` has the jobs as they were given, `asked` what else was.
+    The schedules belong to the rows. All have the same jobs: free to move, with the longest slack that was asked for.
+    `workload` holds the jobs as given, `asked` the other arguments.
     """
 
     objective: str
@@ -51,7 +51,7 @@ class Shifts(ShiftsConvenience):
     asked: Mapping[str, object]
 
     def saved(self, row: Shift) -> tuple[float, float]:
-        """Return what share of what all at home cost is saved, and what share no schedule saves more than."""
+        """Return the share of the cost at home that a row saves, and an upper bound on what any schedule saves."""
         home = self.rows[0].value
         return 1.0 - row.value / home, 1.0 - row.bound / home
 
@@ -76,21 +76,21 @@ def shifts(
 ) -> Shifts:
     """Return what moving jobs in time, in space and in both saves: searches of equal budgets, and their bounds.
 
-    In time a job stays at the cluster that it was submitted to, and may be put off by its slack; in space it may run
-    elsewhere, as soon as there is room; or both. On one cluster jobs move in time alone. They come when they were
-    submitted. Where none says its cluster, they are at home at the clusters in turn.
+    In time, a job stays at the cluster where it was submitted and may be delayed by its slack. In space, it may run
+    elsewhere as soon as nodes are free. With one cluster jobs move in time only. Submit times are kept. Jobs without an
+    origin are given the clusters in turn as their homes.
 
     Parameters
     ----------
     workload, cluster
         The jobs, with origins and slack, and what they run on.
     objective
-        What is to be saved: carbon, cost or peak_watts.
+        The objective to save: carbon, cost or peak_watts.
     slacks
-        By how many seconds each job may be put off, in place of its own slack: a search in time, and one in time and
-        space, for each of them.
+        Seconds by which each job may be delayed, in place of its own slack: for each of them one search in time, and
+        one in time and space.
     asked
-        What `optimize` takes beside: method, evaluations, seconds, seed.
+        Other arguments of `optimize`: method, evaluations, seconds, seed.
     """
     workload, cluster = nouns_of("shifts", workload, cluster, second="cluster")
     if not _may_be_put_off(workload, slacks):

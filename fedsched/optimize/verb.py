@@ -1,4 +1,4 @@
-"""optimize(): the composition root of a search."""
+"""optimize(): the entry point of a search."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from fedsched.search.run.run import Run
     from fedsched.simulate import RunningJobs
 
-WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
+WORK = 30_000_000  # the default budget in job placements, about ten seconds
 SEEDS = ("structured", "random")
-ISLANDS = 4  # with an executor, when the user says nothing: the same number everywhere, so that results are
+ISLANDS = 4  # with an executor, by default; a fixed number, so that results are equal on every executor
 
 
 def optimize(
@@ -80,67 +80,66 @@ def optimize(
     checkpoint: str | PathLike[str] | None = None,
     deadline: float | None = None,
 ) -> Result:
-    """Return the best plans that a search finds for a package of jobs on a federation.
+    """Return the best plans that a search finds for the jobs of a workload on a federation.
 
     Parameters
     ----------
     workload, cluster
-        The jobs, and what they run on: as in `simulate` their files' paths, a table, or a number of nodes do as well.
+        The jobs, and the machine: objects, or as in `simulate` their files' paths, a table, or a number of nodes.
     objectives
-        What to minimise: names of metric columns, or functions that get all of them by name, one array a metric, and
-        return one finite value a plan. By default what the method is after: makespan and energy for "auto".
+        What to minimise: names of metric columns, or functions that get all columns by name, one array a metric, and
+        return one finite value a plan. By default the objectives of the method: makespan and energy for "auto".
     weights
         For methods that need one value: the weight of each objective, relative to FCFS's value.
     method
-        A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" where an objective is a function.
+        A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" if an objective is a function.
     encoding
-        For "ga" and "ga-mf", what plans say of a job: "blacklist", the usual one, which nodes it may not have;
-        "assignment", on which group's nodes each of its tasks runs.
+        For "ga" and "ga-mf", what a plan says of a job: "blacklist" (the default), the nodes that it may not have;
+        "assignment", the group of nodes on which each of its tasks runs.
     seconds, evaluations
-        The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
-        threads; a budget in seconds cannot promise that. Seconds count from the call on, compiling and loading apart:
-        FCFS and EASY run first, and baselines that would take too long are left out and named in the result. Each
-        package has so many evaluations, and an equal share of the seconds that are left when it begins.
+        The budget; by default 30,000,000/jobs evaluations. The same seed and evaluations give the same result on any
+        number of threads; a budget in seconds does not. Seconds count from the call on, without compiling and loading.
+        FCFS and EASY run first; baselines that would take too long are left out and named in the result. Each package
+        gets the given evaluations, and an equal share of the seconds that are left when it begins.
     target
-        Stop when the first objective is as good.
+        Stop once the first objective is at least as good as this.
     stop
-        More stopping rules: anything that, called with the run, returns a reason or None.
+        More stopping rules: any callable that takes the run and returns a reason or None.
     seed
-        What all random numbers follow from.
+        The seed of all random numbers.
     seeds
-        "structured": begin with what the baselines, queue orders, placements and simple blacklists give. "random": with
-        chance; then the baselines stand beside the plans and are none of them.
+        "structured": begin with plans from the baselines, queue orders, placements and simple blacklists. "random":
+        begin with random plans; the baselines are then not part of the front.
     initial
-        Plans to begin with: schedules, former Results, or pairs of order and caps; not with `package`.
+        Plans to begin with: schedules, earlier Results, or pairs of order and caps; not with `package`.
     callback
         Called with the `Run` after each step.
     threads
-        How many threads evaluate.
+        The number of threads that evaluate.
     islands
-        How many searches go on side by side, sharing the budget of evaluations and sending each other their best plans;
+        The number of searches side by side, which share the budget of evaluations and send each other their best plans;
         by default one, or four with an executor.
     executor
-        Where the islands live: any `concurrent.futures.Executor` of threads, processes or other machines. By default so
-        many threads. The result is the same on every executor.
+        Where the islands run: any `concurrent.futures.Executor` of threads, processes or other machines. By default
+        this many threads. The result is the same on every executor.
     progress
-        Whether to show a line of progress on stderr; by default, where someone is watching: in an interactive session.
+        Whether to show a line of progress on stderr; by default in an interactive session.
     package
-        Cut the workload into successive packages of so many jobs in arrival order, each searched from the state that
-        the plan before it leaves. Needs one objective, and no job that waits for one of a later package.
+        Cut the workload into successive packages of this many jobs in arrival order; each is searched from the state
+        that the plan before it leaves. Needs one objective, and no job may wait for a job of a later package.
     submits
-        "now": all jobs wait already. "keep": submit times stay, and the plan knows them: it is clairvoyant. Jobs that
-        follow others come in either case when these have ended in the plan.
+        "now": all jobs wait already. "keep": submit times stay, and plans know them in advance (clairvoyant). Jobs
+        that follow others are submitted, in either case, after those end in the plan.
     sharing
-        Nodes are shared, as in `simulate`: "auto" is then "moga" or "ga", for walks run plans on whole nodes.
+        Nodes are shared, as in `simulate`. "auto" is then "moga" or "ga", since walks plan whole nodes only.
     reading
-        How the model's open choices are made, as one; plans take instants whole.
+        The model's open choices, in one object; plans always use whole instants.
     knowledge
-        "runtime" unless the reading says otherwise: plans see true run times, as do the baselines. "estimate": what
-        users asked for.
+        "runtime" by default: plans and baselines see true run times. "estimate": they see the users' requested times.
     alternatives
-        Which shape a job has that may have several. "fixed" unless the reading says otherwise: the recorded one.
-        "smallest_area": that of the least tasks × planned time. "free": each plan chooses, and baselines keep the
-        shapes that the workload has; not with `package`, `running`, or methods whose plans are keys or assignments.
+        The shape of a job that has several. "fixed" by default: the recorded one. "smallest_area": the one with the
+        least tasks × planned time. "free": each plan chooses, and baselines keep the shapes of the workload; not with
+        `package`, `running`, or methods with plans made of keys or assignments.
     saturation, kill_at_estimate, t0, running
         As in `simulate`; running jobs go with submits="keep".
     baselines
@@ -148,17 +147,17 @@ def optimize(
         usual ones; above 1000 jobs without conservative and the list heuristics, which would take longer than the
         search.
     checkpoint
-        A file where the search saves itself every ten seconds and after each package, and from which it goes on when
-        called again.
+        A file where the search saves itself every ten seconds and after each package, and from which it continues
+        when called again.
     deadline
-        The time by which all jobs are to end, on the workload's clock: plans that keep it are better than all others,
-        and where none does that is an error. Jobs that say no slack may then be put off as far as it leaves, where the
-        objectives are what signals make of plans. Not with `package`, nor with compiled walks.
+        The time by which all jobs must end, on the workload's clock. Plans that keep it are better than all others; it
+        is an error if none does. Jobs without a given slack may then be delayed as far as the deadline allows, if the
+        objectives depend on signals. Not with `package`, nor with compiled walks.
 
     Notes
     -----
-    Ctrl-C ends a search early with the best found so far. So does an executor that fails, with a warning that says
-    which island it lost.
+    Ctrl-C ends a search early with the best plans found so far. So does an executor that fails, with a warning
+    that names the lost island.
     """
     workload, cluster = nouns_of("optimize", workload, cluster, second="cluster")
     aims = None if objectives is None else Objectives.of(objectives, weights)

@@ -1,4 +1,4 @@
-"""What a search found: the record, how it prints, and its files."""
+"""Results of a search: the record, its printed forms, and its files."""
 
 from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
 

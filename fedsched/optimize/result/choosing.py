@@ -1,4 +1,4 @@
-"""Which plan of a front to take: the balanced one, the best by weights, or the best that keeps to limits."""
+"""Choice of a plan from a front: the balanced one, the best by weights, or the best within limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BESIDE = re.compile(r"(?P<policy>.+?)(?:(?P<sign>[+-])(?P<percent>\d+(?:\.\d+)?
 def chosen_index(
     result: Result, by: str | None, weights: Mapping[str, float] | None, within: Mapping[str, float | str] | None
 ) -> int:
-    """Return the place in the front of the plan to take: see `Result.choose`."""
+    """Return the place of the chosen plan in the front: see `Result.choose`."""
     if weights is not None and by is not None:
         raise ValueError(f"choose: by={by!r} beside weights={dict(weights)!r}; give one of them.")
     front = result.front
@@ -39,7 +39,7 @@ def chosen_index(
 
 
 def _weighted(front: Front, weights: Mapping[str, float]) -> NDArray[np.float64]:
-    # All objectives on the scale of the front's extent: weights say how much each counts, whatever its unit.
+    # Objectives are scaled by the front's extent, so that weights do not depend on units.
     for name, weight in weights.items():
         if name not in front.objectives:
             raise unknown_name("objective", name, front.objectives)
@@ -71,7 +71,7 @@ def _keeps_to(result: Result, within: Mapping[str, float | str]) -> NDArray[np.b
 
 
 def limit_of(result: Result, name: str, limit: float | str) -> float:
-    """Return the number that a limit on an objective is: itself, or a share beside a baseline's, as "easy+5%"."""
+    """Return a limit on an objective as a number; it may be given relative to a baseline's value, as "easy+5%"."""
     if not isinstance(limit, str):
         if not is_number(limit):
             raise ValueError(f"choose: within[{name!r}]={limit!r} must be finite, or a baseline's: 'easy+5%'.")

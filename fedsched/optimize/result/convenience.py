@@ -1,4 +1,4 @@
-"""Methods of `Result` that call files, pictures and reports."""
+"""Methods of `Result` that use files, pictures and reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ResultConvenience:
-    """Methods of `Result` that call files, pictures and reports."""
+    """Methods of `Result` that use files, pictures and reports."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class ResultConvenience:
         return draw_result(self)
 
     def save(self: Result, path: str | PathLike[str]) -> None:
-        """Write everything to a JSON file (.json, also .gz), from which `Result.load` makes the same Result."""
+        """Write everything to a JSON file (.json, also .gz), from which `Result.load` restores the Result."""
         from fedsched.optimize.result.files import write_result
 
         write_result(self, path)
@@ -45,14 +45,14 @@ class ResultConvenience:
         price_per_kwh: float | None = None,
         co2_per_kwh: float | None = None,
     ) -> None:
-        """Write one HTML page about the search, with the front, every plan's Gantt chart and what energy costs.
+        """Write one HTML page about the search: the front, every plan's Gantt chart, and the cost of energy.
 
         Parameters
         ----------
         path
-            The page: .html, to be opened from the disk; it needs no network.
+            The path of the page (.html); it opens from the disk and needs no network.
         title
-            The heading; by default what was scheduled where.
+            The heading; by default the jobs and the machine.
         price_per_kwh, co2_per_kwh
             Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
         """
@@ -62,17 +62,17 @@ class ResultConvenience:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
-        """Return a saved Result, its plans and baselines simulated again; `unverified` names what was not.
+        """Return a saved Result, with its plans and baselines simulated again; `unverified` names the unchecked parts.
 
-        A file whose values are not what its plans give is refused.
+        A file with values that differ from those of its plans is refused.
 
         Parameters
         ----------
         path
-            What `save` has written.
+            A file that `save` has written.
         baselines
-            Whether the baselines are simulated again too; by default those of at most 5,000 jobs, since a policy may
-            take a minute for more. Those that are not are `unverified`.
+            Whether the baselines are simulated again too; by default those of at most 5,000 jobs, since with more a
+            policy may take a minute. Otherwise they are `unverified`.
         """
         from fedsched.optimize.result.files import read_result
 

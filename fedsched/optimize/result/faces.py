@@ -1,4 +1,4 @@
-"""How a Result prints: as text for a terminal, as HTML for a notebook."""
+"""Printed forms of a Result: text for a terminal, HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fedsched.search.problem.objectives import MAXIMISED
 if TYPE_CHECKING:
     from fedsched.optimize.result.record import Result
 
-SHOWN = 8  # plans of a front that are listed
+SHOWN = 8  # plans of a front that are shown
 UNITS = {metric.name: metric.unit for metric in METRICS}
-NEARLY_ONE = 0.02  # an energy penalty below this share leaves next to nothing to trade
+NEARLY_ONE = 0.02  # an energy penalty below this share leaves almost no trade-off
 
 
 def text(result: Result) -> str:
-    """Return the summary: what was searched, the table of plans and baselines, bounds and gaps, the diagnosis."""
+    """Return the summary: the search, the table of plans and baselines, bounds and gaps, the diagnosis."""
     header, *body = (tuple(map(one_line, row)) for row in table(result))
     widths = [max(len(row[i]) for row in (header, *body)) for i in range(len(header))]
 
@@ -59,12 +59,12 @@ def title(result: Result) -> str:
 
 
 def reading(result: Result) -> str:
-    """Return one line: which jobs waited and what was known, to plans and baselines alike."""
+    """Return one line: which jobs waited, and what plans and baselines knew."""
     return f"Reading: {result.reading}."
 
 
 def table(result: Result) -> list[tuple[str, ...]]:
-    """Return the rows of the summary, the header first."""
+    """Return the rows of the summary, header first."""
     names = result.objectives
     named = [" ".join(filter(None, (name, UNITS.get(name)))) for name in names]
     rows = [("", *(assumed.marked(said, name, result.federation) for said, name in zip(named, names, strict=True)))]
@@ -86,7 +86,7 @@ def table(result: Result) -> list[tuple[str, ...]]:
 
 
 def remarks(result: Result) -> list[str]:
-    """Return what a reader of the table should know."""
+    """Return the remarks on the table."""
     lines = []
     named = {name: assumed.marked(name, name, result.federation) for name in result.objectives}
     sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
@@ -122,7 +122,7 @@ def remarks(result: Result) -> list[str]:
 
 
 def notes(result: Result) -> list[str]:
-    """Return what plans did not know, that figures are of some jobs only, and which policies cannot place every job."""
+    """Return notes: what plans did not know, jobs that figures leave out, and policies that cannot place every job."""
     lines = [result.foresight] if result.foresight else []
     if any(result.front.missing) or any(baseline.missing for baseline in result.baselines):
         proven = any(bound == bound for bound in result.lower_bounds.values())
@@ -136,17 +136,17 @@ def notes(result: Result) -> list[str]:
 
 
 def without_end(jobs: int) -> str:
-    """Return how many jobs have no end in a plan, as it stands behind the plan's name."""
+    """Return the number of jobs without an end, as an addition to a plan's name."""
     return f" (without {counted(jobs, 'job')})" if jobs else ""
 
 
 def too_late(seconds: float) -> str:
-    """Return by how much a baseline ends after the deadline, as it stands behind its name."""
+    """Return a baseline's lateness, as an addition to its name."""
     return f" (ends {duration(seconds)} late)" if seconds > 0 else ""
 
 
 def from_file(result: Result) -> str:
-    """Return what is known of a result from a file."""
+    """Return a remark on a result from a file: what was simulated again, and what is unverified."""
     *others, last = result.unverified
     made = "front" if BASELINES in others else "front and baselines"
     return f"from a file: {made} made again; unverified: {', '.join(others)} and {last}"

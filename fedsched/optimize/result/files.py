@@ -1,7 +1,7 @@
-"""Results as JSON files: everything in them, so that a Result can be looked at and repeated anywhere.
+"""Results as complete JSON files, so that a Result can be inspected and repeated anywhere.
 
-Version 2 holds the jobs that ran at the begin. A file of version 1 is read where it is complete without them: where its
-plans and baselines, on the empty federation, have the values that it gives.
+Version 2 holds the jobs that ran at the begin. A file of version 1 is read if it is complete without them: if its plans
+and baselines, on the empty federation, have the values that it gives.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write_result(result: Result, path: str | PathLike[str]) -> None:
 
 
 def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
-    """Return the Result in a file, found to be what its jobs and plans give; what cannot be is `unverified`."""
+    """Return the Result of a file, checked against its jobs and plans; what cannot be checked is `unverified`."""
     from fedsched.io.files import read_json
     from fedsched.optimize.result.verifying import DeniedError, verified
 
@@ -74,7 +74,7 @@ def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> 
 
 
 def _why(data: dict[str, Any]) -> str:
-    # What may be behind it, other than somebody's hand.
+    # Possible causes other than an edited file.
     import fedsched
 
     reasons = []
@@ -86,7 +86,7 @@ def _why(data: dict[str, Any]) -> str:
 
 
 def as_data(result: Result) -> dict[str, Any]:
-    """Return a Result as what JSON can hold."""
+    """Return a Result as JSON data."""
     from fedsched.io.platforms.toml import federation_text
 
     w = result.workload
@@ -129,7 +129,7 @@ def as_data(result: Result) -> dict[str, Any]:
 
 
 def of_data(data: dict[str, Any]) -> Result:
-    """Return the Result that `as_data` took apart."""
+    """Return the Result from the data of `as_data`."""
     from fedsched.io.platforms.toml import federation_of_data
     from fedsched.search.run.run import Moment
 
@@ -162,7 +162,7 @@ def of_data(data: dict[str, Any]) -> Result:
             Baseline(
                 one["policy"],
                 tuple(one["values"]),
-                tuple(one["planned"]) if one.get("planned") is not None else None,  # none in files of before
+                tuple(one["planned"]) if one.get("planned") is not None else None,  # absent from older files
                 one.get("missing", 0),
                 one.get("late", 0.0),
             )
@@ -182,7 +182,7 @@ def of_data(data: dict[str, Any]) -> Result:
         packages=data["packages"],
         islands=data["islands"],
         running=_running_of(data["running"]) if data.get("running") is not None else None,
-        left_out=tuple(str(name) for name in data.get("left_out", ())),  # none of the three is in files of version 1
+        left_out=tuple(str(name) for name in data.get("left_out", ())),  # files of version 1 have none of these three
         refused={str(name): str(why) for name, why in data.get("refused", {}).items()},
         warm_up=float(data.get("warm_up", 0.0)),
     )
@@ -254,13 +254,13 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
         schedule = Schedule(
             workload=workload,
             federation=federation,
-            integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # not all are in old files
+            integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # older files lack some
             **{
                 **{name: value for name, value in data.items() if name not in Integrals._fields},
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
-                "notes": tuple(data.get("notes", ())),  # none in files of version 1
+                "notes": tuple(data.get("notes", ())),  # absent from files of version 1
                 "lost": LostRuns.of(list(zip(*data["lost"], strict=True))) if "lost" in data else None,
             },
         )

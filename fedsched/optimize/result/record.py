@@ -1,4 +1,4 @@
-"""Result: what a search found, beside what the rules give and what no schedule can beat."""
+"""Result: what a search found, with policies' baselines and lower bounds to compare."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 
-BASELINES = "baselines"  # among what is `unverified`, where they were not simulated again
+BASELINES = "baselines"  # listed in `unverified` if they were not simulated again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedQueue:
-    """A plan: queue order, caps and rules; or a policy by name; or, of a search in packages, the schedule itself."""
+    """A plan: queue order, caps and rules; or a policy by name; or, for a search in packages, the schedule itself."""
 
     order: NDArray[np.int64] | None = None
     caps: NDArray[np.int64] | None = None
-    alternatives: NDArray[np.int64] | None = None  # which of its own each job has, where plans choose
-    delays: NDArray[np.int64] | None = None  # by how many seconds each job is put off, where plans may
+    alternatives: NDArray[np.int64] | None = None  # each job's chosen shape, if plans choose shapes
+    delays: NDArray[np.int64] | None = None  # seconds by which each job is delayed, if plans may delay jobs
     dispatch: str = "greedy"
     placement: str = "fastest"
     policy: str = ""
@@ -51,7 +51,7 @@ class PlannedQueue:
 
     @property
     def rules(self) -> tuple[int, int]:
-        """Return dispatch and placement as the rows of a search hold them."""
+        """Return dispatch and placement as in a search's rows."""
         return int(Dispatch[self.dispatch.upper()]), int(Placement[self.placement.upper()])
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class PlannedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Settings(Read):
-    """How the search read the problem, and what it was asked for: what a repetition needs."""
+    """The search's reading of the problem and its arguments, as needed to repeat it."""
 
     submits: str = "now"
     reading: Reading = CLAIRVOYANT
@@ -72,70 +72,70 @@ class Settings(Read):
     target: float | None = None
     seeds: str = "structured"
     package: int = 0
-    initial: int = 0  # plans that were given to begin with
-    own_rules: bool = False  # stopping rules of the user's
-    encoding: str = ""  # of the method's plans, where it is not the usual one
-    deadline: float | None = None  # by which all jobs end
+    initial: int = 0  # number of plans to begin with
+    own_rules: bool = False  # whether the user gave stopping rules
+    encoding: str = ""  # of the method's plans, if not the default
+    deadline: float | None = None  # the time by which all jobs end
     sharing: NodeSharing | None = None  # None: a task has a node of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Front:
-    """The plans that no other found plan beats on all objectives, by the first objective.
+    """The plans that no other found plan dominates, sorted by the first objective.
 
-    They are chosen by what was known at the decision; their values are of what came.
+    They are chosen by what is known at the decision; their values are of what came.
     """
 
     objectives: tuple[str, ...]
     values: NDArray[np.float64]  # plans × objectives, in the metrics' own units and senses
     plans: tuple[PlannedQueue, ...]
-    planned: NDArray[np.float64] | None = None  # what plans are chosen by, where that may be other values
-    missing: tuple[int, ...] = ()  # of each plan, how many jobs have no end, or were cancelled; empty where none
+    planned: NDArray[np.float64] | None = None  # the values by which plans are chosen, if they differ
+    missing: tuple[int, ...] = ()  # per plan, jobs without an end or cancelled; empty if there are none
 
     def __len__(self) -> int:
         return len(self.plans)
 
     @property
     def signs(self) -> NDArray[np.float64]:
-        """Return −1 for each objective of which more is better, else 1."""
+        """Return −1 for each objective that is maximised, else 1."""
         return signs_of(self.objectives)
 
     def minimised(self) -> NDArray[np.float64]:
-        """Return what plans are chosen by, with what is to be maximised turned round."""
+        """Return the values by which plans are chosen, negated where more is better."""
         return (self.values if self.planned is None else self.planned) * self.signs
 
     def best_index(self, objective: str) -> int:
-        """Return which plan is best by an objective."""
+        """Return the index of the best plan by an objective."""
         if objective not in self.objectives:
             raise unknown_name("objective", objective, self.objectives)
         return int(np.argmin(self.minimised()[:, self.objectives.index(objective)]))
 
     def scaled(self) -> NDArray[np.float64]:
-        """Return what plans are chosen by from 0, the front's best by an objective, to 1, its worst."""
+        """Return the values by which plans are chosen, scaled: 0 is the front's best by an objective, 1 its worst."""
         values = self.minimised()
         extent = np.ptp(values, axis=0)
         return (values - values.min(axis=0)) / np.where(extent > 0, extent, 1.0)
 
     def knee_index(self, among: NDArray[np.int64] | None = None) -> int:
-        """Return which plan, among some, lies farthest from the plane between the ends, all objectives scaled alike."""
+        """Return the plan, of some, farthest from the plane through the ends, with objectives scaled alike."""
         scaled = self.scaled()
         return int(np.argmin((scaled if among is None else scaled[among]).sum(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a policy gives on the same problem with the same knowledge."""
+    """A policy's values on the same problem with the same knowledge."""
 
     policy: str
     values: tuple[float, ...]
-    planned: tuple[float, ...] | None = None  # as far as was known at the decision, where that may be other values
+    planned: tuple[float, ...] | None = None  # by what was known at the decision, if they differ
     missing: int = 0  # jobs that have no end
-    late: float = 0.0  # seconds after the deadline, where there is one
+    late: float = 0.0  # seconds after the deadline, if there is one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result(ResultConvenience):
-    """What a search found: the front and everything needed to judge it and to repeat it."""
+    """The result of a search: the front, and everything needed to judge and to repeat it."""
 
     workload: Workload  # as planned: with submits="now" all jobs wait at t0
     federation: Federation
@@ -146,9 +146,9 @@ class Result(ResultConvenience):
     weights: tuple[float, ...]
     front: Front
     baselines: tuple[Baseline, ...]
-    lower_bounds: dict[str, float]  # by metric name; NaN: none is known
-    bound_front: NDArray[np.float64]  # makespan and energy that no schedule is below, where these are the objectives
-    energy_penalty: float  # LP-measured share of energy that the least makespan costs; NaN where not asked
+    lower_bounds: dict[str, float]  # by metric name; NaN: none is proven
+    bound_front: NDArray[np.float64]  # lower bounds on makespan and energy together, if these are the objectives
+    energy_penalty: float  # share of energy that the least makespan costs, by linear programs; NaN if not computed
     history: tuple[Moment, ...]
     evaluations: int
     seconds: float
@@ -156,11 +156,11 @@ class Result(ResultConvenience):
     versions: dict[str, str]
     packages: int = 0
     islands: int = 1
-    running: RunningJobs | None = None  # what ran at t0 already
-    left_out: tuple[str, ...] = ()  # baselines, and whether bounds, for which a budget in seconds had no time
+    running: RunningJobs | None = None  # jobs that already ran at t0
+    left_out: tuple[str, ...] = ()  # baselines, and possibly bounds, for which a budget in seconds left no time
     refused: dict[str, str] = field(default_factory=dict)  # policies that cannot place every job, each with the reason
-    warm_up: float = 0.0  # seconds of compiling and loading before, which no budget counts
-    unverified: tuple[str, ...] = ()  # what is as a file says, where the result is from one
+    warm_up: float = 0.0  # seconds of compiling and loading, outside of any budget
+    unverified: tuple[str, ...] = ()  # parts of a result from a file that were not checked
     _packed: SearchProblem | None = field(default=None, init=False, repr=False)
 
     # ---- plans --------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class Result(ResultConvenience):
 
     @property
     def problem(self) -> SearchProblem:
-        """Return what was searched, packed; where the result is from a file, when it is first asked for."""
+        """Return the packed search problem; for a result from a file it is packed on first use."""
         packed = self._packed
         if packed is None:
             from fedsched.model.schedule.power_draw import Pricing
@@ -192,7 +192,7 @@ class Result(ResultConvenience):
                 self.federation,
                 Objectives(told or ("makespan",)),  # others may be functions
                 sharing=self.settings.sharing,
-                submits="keep",  # the workload is as it was planned
+                submits="keep",  # the workload is as planned
                 reading=self.settings.reading,
                 t0=self.settings.t0,
                 running=self.running,
@@ -203,7 +203,7 @@ class Result(ResultConvenience):
         return packed
 
     def keep(self, problem: SearchProblem) -> Result:
-        """Return itself, with what was searched: schedules of plans need not pack it again."""
+        """Return itself, with the packed problem stored, so that schedules of plans need not pack it again."""
         object.__setattr__(self, "_packed", problem)
         return self
 
@@ -227,11 +227,11 @@ class Result(ResultConvenience):
         Parameters
         ----------
         by
-            "knee", the balanced plan (the default), or an objective: the best by it.
+            "knee", the balanced plan (the default), or an objective: the best plan by it.
         weights
-            In place of `by`: how much each objective counts, on the scale from the front's best to its worst.
+            In place of `by`: the weight of each objective, scaled from the front's best to its worst.
         within
-            Of which plans: those that keep each of these objectives to a limit, a number or what a baseline has:
+            Limits on objectives that the plan must keep, as numbers or relative to a baseline's value:
             `result.choose("energy", within={"mean_wait": "easy+5%"})` is the least energy with a mean wait at most 5 %
             above EASY's.
         """
@@ -245,19 +245,19 @@ class Result(ResultConvenience):
         return float(self.front.values[self.front.best_index(name), self.objectives.index(name)])
 
     def bound(self, objective: str | None = None) -> float:
-        """Return what no plan is below by an objective, by default the first; NaN where no bound says anything."""
+        """Return the lower bound on an objective, by default the first; NaN if there is no useful one."""
         name = objective or self.objectives[0]
         known = self.lower_bounds.get(name, np.nan)
         return known if is_telling(name, known) else float("nan")
 
     def gap(self, objective: str | None = None) -> float:
-        """Return value/bound − 1: by how much, at most, the best plan misses the optimum. NaN without a bound."""
+        """Return value/bound − 1: the most by which the best plan exceeds the optimum. NaN without a bound."""
         return self.value(objective) / self.bound(objective) - 1.0
 
     def gain(self, policy: str, objective: str | None = None) -> float:
-        """Return by what share the best plan is better than a baseline: below its value, or above a maximised one.
+        """Return the share by which the best plan improves on a baseline: below its value, or above if maximised.
 
-        NaN where another number of jobs has an end.
+        NaN if the two have different numbers of jobs with an end.
         """
         name = objective or self.objectives[0]
         for baseline in self.baselines:
@@ -271,35 +271,35 @@ class Result(ResultConvenience):
 
     @property
     def searched_by(self) -> str:
-        """Return the method's name, with the encoding of its plans where that is not the usual one."""
+        """Return the method's name, with the encoding of its plans if it is not the default."""
         return f"{self.method} ({self.settings.encoding})" if self.settings.encoding else self.method
 
     @property
     def mark(self) -> str:
-        """Return what stands behind a baseline's name where its values are only what a file says."""
+        """Return the addition to a baseline's name if its values were not checked."""
         return " (unverified)" if BASELINES in self.unverified else ""
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        """Return the log's contents that the model or the federation lacks, a few words each."""
         if self.settings.sharing is not None:
             return unmodelled_when_shared(self.workload, self.federation)
         return unmodelled(self.workload, self.federation)
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """Return what is assumed of the machine, of what jobs send and of what plans know, a few words each."""
+        """Return the assumptions on the machine, on jobs' communication and on what plans know, a few words each."""
         return (*assumptions(self.federation, self.workload), *known_beforehand(self.federation, self.objectives))
 
     @property
     def foresight(self) -> str:
-        """Return what plans did not know and what became of it, in a few words; nothing where they knew all."""
+        """Return what plans did not know, and its consequence, in a few words; empty if they knew everything."""
         t0 = float(self.settings.t0 or 0.0)
         return foresight(self.workload, self.federation, t0, self.objectives, packages=self.packages > 0)
 
     @property
     def reading(self) -> str:
-        """Return in words under what plans and baselines were made: which jobs waited, and what was known."""
+        """Return the reading in words: which jobs waited, and what plans and baselines knew."""
         said = in_words(self.settings.submits, self.settings.reading, "plans know")
         if self.settings.deadline is not None:
             said += f"; plans end within {duration(self.settings.deadline - float(self.settings.t0 or 0.0))}"

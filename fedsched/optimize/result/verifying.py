@@ -1,4 +1,4 @@
-"""What a saved result says, made again: plans are run, baselines too; what cannot be made again is named."""
+"""Checks of a saved result: plans and baselines are simulated again; parts that cannot be checked are named."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from fedsched.search.problem.problem import SearchProblem
     from fedsched.simulate import RunningJobs
 
-FEW = 5000  # jobs whose baselines take a moment
-ROUNDING = 1e-9  # by which another machine's values may differ
+FEW = 5000  # with so many jobs baselines take a moment
+ROUNDING = 1e-9  # relative difference that another machine may make
 
 
 class DeniedError(FedschedError):
-    """A saved result says what its own jobs and plans do not bear out."""
+    """A saved result states values that its own jobs and plans do not have."""
 
 
 def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...]:
-    """Return what of a saved result is as its file says, everything else having been found true.
+    """Return the parts of a saved result that are not checked; raise if any other part is wrong.
 
-    Plans and baselines are simulated again, schedules of packages verified, values compared, bounds held against them.
-    Baselines of many jobs are not, unless asked for: a policy may take a minute for them, and nobody may look.
+    Plans and baselines are simulated again, schedules of packages verified, values compared, and compared with the
+    bounds. Baselines of many jobs are left out by default: a policy may take a minute for them.
     """
     if baselines is None:
         baselines = len(result.workload) <= FEW
@@ -53,7 +53,7 @@ def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...
 
 
 class Claim(NamedTuple):
-    """Values that a file gives, and the metric row that its plan really has."""
+    """Values that a file states, and the metric row that its plan really has."""
 
     what: str
     given: Sequence[float]
@@ -61,7 +61,7 @@ class Claim(NamedTuple):
 
 
 def check(claim: Claim, objectives: Sequence[str]) -> None:
-    """Raise where a file gives other values than what it gives them for."""
+    """Raise if a file states values other than the real ones."""
     for name, given in zip(objectives, claim.given, strict=True):
         now = claim.made[NAMES.index(name)] if name in NAMES else given
         if not np.isclose(given, now, rtol=ROUNDING, atol=ROUNDING, equal_nan=True):
@@ -69,7 +69,7 @@ def check(claim: Claim, objectives: Sequence[str]) -> None:
 
 
 def claim_of(baseline: Baseline, schedule: Schedule) -> Claim:
-    """Return a baseline's values beside those of its schedule."""
+    """Return a baseline's stated values and those of its schedule."""
     return Claim(f"the baseline {baseline.policy!r}", baseline.values, _row(schedule))
 
 
@@ -91,7 +91,7 @@ def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
 
 
 def _came(result: Result, problem: SearchProblem) -> Iterator[Claim]:
-    # What became of plans that were chosen on what was known; a schedule of packages is that already.
+    # What came of plans that were chosen by what was known; a schedule of packages is already what came.
     front, apart = result.front, problem.scores_apart and not result.packages
     if (front.planned is not None) != apart or len(front.missing) != (len(front) if apart else len(front.missing)):
         raise DeniedError("it does not say of its plans what was known when they were chosen, and what came")
@@ -160,7 +160,7 @@ def _ranked(schedule: Schedule, problem: SearchProblem) -> Floats:
 
 
 def _of_schedule(plan: PlannedQueue, place: int) -> Floats:
-    """Return the metric row of a schedule that keeps to the model; of one cut short, as far as it goes."""
+    """Return the metric row of a schedule after verifying it; of one cut short, of its started jobs."""
     schedule = plan.schedule
     if schedule is None:
         raise DeniedError(f"{_named(place)} has no schedule")
@@ -190,7 +190,7 @@ def _check_bounds(result: Result) -> None:
 
 
 def check_running(running: RunningJobs, workload: Workload, federation: Federation) -> None:
-    """Raise where these are no jobs that run on the federation at one time: kernels look at no limits."""
+    """Raise unless these are jobs that can run on the federation at the same time: kernels check no array bounds."""
     rows, counts = running.rows, running.counts
     sizes = np.array([group.count for group in federation.groups])
     fitting = (

@@ -1,4 +1,4 @@
-"""Rolling horizon: a search that plans anew, while jobs arrive and end, what waits at the moment."""
+"""Rolling horizon: a search that plans the waiting jobs anew while jobs arrive and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a rolling run: all that the loop and the planner know at an instant, written whole or not at all."""
+"""The checkpoint file of a rolling run: the state of the loop and the planner, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 10.0
 MARK = b"fedsched rolling checkpoint 9\n"
-WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
-# No planner's run has another order to backfill by; the others are room.
+WORDS = 1 << 20  # bytes beside arrays: names, and the planner's memory
+# A planner's run has no separate backfill order; the other fields are scratch space.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
 RESERVATIONS = tuple(f"state.extras.{name}" for name in ("apart.of_job", "apart.turn", "closed.holder"))
-UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
+UNKNOWN = ("state.start", "state.finish")  # may be NaN
 OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
     *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
     "extras.apart.waits",
 )
-# What is owed, too, and what running jobs have beyond a limit.
+# May be negative: what is owed, and usage beyond a limit.
 BELOW_NOTHING = tuple(f"state.extras.{name}" for name in ("closed.left", "closed.low", "closed.beyond", "limited.left"))
 
 
 class RunFile:
-    """The checkpoint of one run; with no path it does nothing."""
+    """The checkpoint of one run; without a path it does nothing."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         path = policy.checkpoint
@@ -54,7 +54,7 @@ class RunFile:
         self._saved_at = time.monotonic()
 
     def resume(self, run: Simulation) -> dict[str, float] | None:
-        """Set the run to what was saved and return the planner's memory; None where there is nothing yet."""
+        """Restore the run and return the planner's memory; None if there is no checkpoint yet."""
         if self._file is None:
             return None
         most = WORDS + 2 * sum(array.nbytes for _, array in _arrays(run))
@@ -74,12 +74,12 @@ class RunFile:
         )
 
     def save_sometimes(self, run: Simulation, memory: dict[str, float]) -> None:
-        """Save where the last time is long enough ago."""
+        """Save if the last save is long enough ago."""
         if self._file is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
             self.save(run, memory)
 
     def save(self, run: Simulation, memory: dict[str, float]) -> None:
-        """Save now; the file is never half-written."""
+        """Save now; the file is never left half-written."""
         if self._file is None:
             return
         arrays: dict[str, Plain] = dict(_arrays(run))
@@ -92,7 +92,7 @@ class RunFile:
 
 
 def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
-    """Set the run to what was saved, once all of it is read: kernels look at no limits."""
+    """Restore the run once everything is read and checked: kernels check no array bounds."""
     arrays, rules = saved.part("arrays"), saved.ints("rules", (2,)).tolist()
     if rules[0] not in tuple(PLAN_DISPATCH) or rules[1] not in tuple(Placement):
         raise saved.unfit("rules", "must be a dispatch and a placement rule of plans")
@@ -104,7 +104,7 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     held = held_in(saved.part("held"), run) if isinstance(run, SharedRun) else None
     for name, array in now.items():
         array[...] = read[name]
-    run.state.counter[Counter.PLAN_HOLDS] = 0  # what a reservation leaves free is not saved
+    run.state.counter[Counter.PLAN_HOLDS] = 0  # the free nodes beside a reservation are not saved
     run.plan = run.plan._replace(dispatch=rules[0], placement=rules[1])
     if held is not None:
         restore_held(run, held)
@@ -118,7 +118,7 @@ def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) 
 
 
 def _least(name: str, run: Simulation) -> int | Ints:
-    """Return the least number that an array of the loop's may hold; on shared nodes nobody looks at whole free ones."""
+    """Return the least number that an array may hold; on shared nodes counts of free whole nodes are not used."""
     below = np.iinfo(np.int64).min
     if name == "state.counter" and isinstance(run, SharedRun):
         least = np.full(len(Counter), -1)
@@ -128,7 +128,7 @@ def _least(name: str, run: Simulation) -> int | Ints:
 
 
 def _most(name: str, run: Simulation) -> int | Ints:
-    """Return the greatest number that an array of the loop's may hold: many are places in others."""
+    """Return the greatest number that an array may hold: many are indices into other arrays."""
     jobs, nodes = run.problem.submit.size, run.problem.nodes
     if name == "cap_row":
         return len(run.plan.caps) - 1
@@ -161,7 +161,7 @@ def _most(name: str, run: Simulation) -> int | Ints:
 
 
 def _arrays(run: Simulation) -> Iterator[tuple[str, NDArray[np.generic]]]:
-    # What changes while a run goes on: the loop's state, and the caps of the plan at hand.
+    # Everything that changes during a run: the loop's state, and the caps of the current plan.
     yield "caps", run.plan.caps
     yield "cap_row", run.plan.cap_row
     yield from _fields("state", run.state)

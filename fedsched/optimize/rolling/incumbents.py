@@ -1,4 +1,4 @@
-"""What the usual policies would do at an instant, as plans: where each search begins, and what it must beat."""
+"""The usual policies' plans at an instant: starting points of each search, and what it must beat."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FOREVER = int(np.iinfo(np.int64).max)
 
 
 def incumbents(instant: Instant, spaces: Workspaces, *, by_starts: Dispatch = Dispatch.STRICT) -> Ints:
-    """Return the plans of the usual policies, no two alike.
+    """Return the plans of the usual policies, without duplicates.
 
-    EASY-SJBF, whose two orders no plan has, is among them by the order of its starts: under strict dispatch such a plan
-    is on equal nodes never worse than the schedule that it is taken from.
+    EASY-SJBF has two orders, which a plan cannot have. It is represented by the order of its starts: with strict
+    dispatch, such a plan on equal nodes is never worse than the schedule itself.
     """
     seen: dict[bytes, Ints] = {}
     for row in _candidates(instant, spaces, by_starts):
@@ -39,7 +39,7 @@ def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> It
     limits = instant.space.limits
     _, usual = instant.default_rules()
     held = {name: order_at_begin(instant.problem, name) for name in ORDERS}
-    orders = {name: order[order < instant.layout.jobs] for name, order in held.items()}  # those who wait come first
+    orders = {name: order[order < instant.layout.jobs] for name, order in held.items()}  # waiting jobs have the lowest rows
 
     def plan(order: Ints, dispatch: Dispatch, placement: int = usual, caps: Ints = limits) -> Ints:
         return instant.layout.pack(order[None], caps[None], np.array([[dispatch, placement]]))[0]
@@ -60,7 +60,7 @@ def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> It
 
 
 def _easy(instant: Instant, spaces: Workspaces, order: Ints, backfill: Ints, placement: int) -> State:
-    # EASY as the simulator knows it: the head by one order, backfilling by another.
+    # The simulator's EASY: the head by one order, backfilling by another.
     problem, running = instant.problem, instant.space.common.running
     state = spaces.of(problem, separate_backfill=True)
     set_running(state, problem.running, running)

@@ -1,4 +1,4 @@
-"""What is known at one instant, as a search problem: the jobs that wait, beside those that run."""
+"""What is known at one instant, as a search problem: the waiting jobs, and the running ones."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from fedsched.engine.sharing.run import SharedRun
     from fedsched.search.problem.objectives import Objectives
 
-PER_JOB = ("tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # what a problem has of each job
-KEPT = 64  # workspaces: long queues come in thousands of sizes
-OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least expected to need yet
+PER_JOB = ("tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # a problem's columns of jobs
+KEPT = 64  # states that are kept: long queues come in thousands of sizes
+OVERRUN_SECONDS = 60.0  # least remaining time expected of a job that has outrun its estimate
 
 
 class Workspaces:
-    """The arrays that simulations of so many jobs need, those used last kept for the next instant that is as large."""
+    """The state arrays of simulations, kept for reuse by later instants of the same size; the oldest are dropped."""
 
     def __init__(self) -> None:
         self._states: dict[tuple[int, ...], State] = {}
 
     def of(self, problem: Problem, *, separate_backfill: bool = False) -> State:
-        """Return a state for the problem."""
-        closing = (0, 0)  # as much as is known, which becomes more and less
+        """Return a state for the problem, reused if one fits."""
+        closing = (0, 0)  # the number of known downtimes, which changes
         if problem.extras is not None:
             closing = problem.extras.calendar.lookout.size, problem.extras.calendar.change.size
         key = (problem.submit.size, *closing, int(separate_backfill))
@@ -42,15 +42,15 @@ class Workspaces:
             state = new_state(problem, needs=needs_of(Dispatch.EASY), separate_backfill=separate_backfill)
         self._states[key] = state
         if len(self._states) > KEPT:
-            del self._states[next(iter(self._states))]  # not used for longest
+            del self._states[next(iter(self._states))]  # the least recently used
         return state
 
 
 class Instant(PackedProblem):
-    """A run at this instant as its planner sees it: nothing here depends on a true run time.
+    """A run at this instant as its planner sees it, without any true run time.
 
-    The waiting jobs come first, in the order of their arrival, and rows plan them alone; the running ones follow.
-    Everybody takes as long as estimated.
+    The waiting jobs come first, in order of arrival, and rows plan only them; the running jobs follow. Every job takes
+    its requested time.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class Instant(PackedProblem):
         )
 
     def default_rules(self) -> tuple[int, int]:
-        """Return EASY dispatch, which goes on well when jobs come or end earlier than planned, and a placement."""
+        """Return EASY dispatch, which copes with jobs that come or end earlier than planned, and a placement."""
         return int(Dispatch.EASY), super().default_rules()[1]
 
 
 def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
-    """Return the jobs that wait and then those that run, as a problem of what is known now, and how the latter run."""
+    """Return the waiting and then the running jobs' rows, the problem as known now, and the running jobs' state."""
     now, whole = run.time, run.problem
     running = run.running()
     rows = np.concatenate([waiting, running.rows])
@@ -103,13 +103,13 @@ def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem,
 
 
 def placements_for_all(run: Simulation) -> Ints:
-    """Return the placement rules under which every job of a run fits somewhere on the empty federation, in any shape.
+    """Return the placement rules by which every job, in any shape, fits somewhere on the empty federation.
 
-    So whoever comes while a plan lasts can be placed under it.
+    Jobs that arrive while a plan lasts can then be placed by its rule.
     """
     groups = run.problem.groups
     if groups.nodes.size == 1:
-        return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
+        return np.array([Placement.FASTEST], dtype=np.int64)  # with one group all rules are the same
     plan = run.unplanned()
     nodes = np.minimum(plan.caps, groups.nodes)[plan.cap_row]
     usable = [usable_placements(problem, plan) for problem in in_each_shape(run.problem, nodes)]
@@ -117,6 +117,6 @@ def placements_for_all(run: Simulation) -> Ints:
 
 
 def _expected_end(now: float, start: Floats, planned_end: Floats) -> Floats:
-    # A job past its estimate is expected to go on for as long again as it has outrun it.
+    # A job that has outrun its estimate is expected to take that overrun once more, and at least `OVERRUN_SECONDS`.
     late = now - planned_end
     return np.where(late >= 0.0, now + np.maximum(late, OVERRUN_SECONDS), planned_end)

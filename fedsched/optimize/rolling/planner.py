@@ -1,4 +1,4 @@
-"""The planner of one run: when to plan anew, from what a search begins, and which plan the run goes on with."""
+"""The planner of one run: when to plan anew, where a search starts, and which plan the run follows."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from fedsched.optimize.rolling.policy import Rolling
     from fedsched.search.methods.methods import MethodInfo
 
-ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
-ENOUGH = 200  # evaluations for each waiting job: more find next to nothing in a short queue
+ALL_PLANS = 6  # the most waiting jobs of which all orders may be tried
+ENOUGH = 200  # evaluations per waiting job: more find almost nothing in a short queue
 
 
 class SharedInstant(SharedRows, Instant):
-    """A run on shared nodes as its planner sees it: who runs holds its nodes until its estimate is over."""
+    """A run on shared nodes as its planner sees it: running jobs hold their nodes until their estimates end."""
 
     def __init__(
         self, run: SharedRun, waiting: Ints, objectives: Objectives, *, placements: Ints, spaces: Workspaces
@@ -63,7 +63,7 @@ class SharedInstant(SharedRows, Instant):
 
 
 class RollingPlanner:
-    """Plans anew whenever its policy says so, and counts what that took."""
+    """Plans anew whenever its policy says so, and counts the plans and evaluations."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         refuse("rolling", Use(run.workload, run.federation, run.reading))
@@ -75,13 +75,13 @@ class RollingPlanner:
         if self._shared is not None:
             self._info = refuse_on_shared(policy)
         self._objectives = Objectives.of(policy.objective)
-        self._due = -np.inf  # no new plan before
-        self._joined = 0  # so many jobs have joined the queue, and stand where they belong
+        self._due = -np.inf  # no new plan before this time
+        self._joined = 0  # number of jobs that have joined the queue at their places
         self._spaces = Workspaces()
-        # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
+        # A plan for this instant alone may keep strictly to its order; a lasting one must let jobs pass others.
         self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
         self._one_group = run.problem.groups.nodes.size == 1
-        # Of whom limits count the nodes that they are given: caps that make these more might keep them for ever.
+        # Jobs with limits on their nodes: caps that make these more might block such jobs for ever.
         self._uncapped = np.zeros(0, dtype=np.bool_)
         if run.problem.extras is not None:
             self._uncapped = by_their_nodes(run.problem.extras.limits)
@@ -97,7 +97,7 @@ class RollingPlanner:
         self._file = RunFile(policy, run)
         memory = self._file.resume(run)
         if memory is None:
-            self._file.save(run, self._memory())  # a path that cannot be written is better known now
+            self._file.save(run, self._memory())  # fail early if the path cannot be written
         else:
             self.replans, self.evaluations = int(memory["replans"]), int(memory["evaluations"])
             self._due, self._joined = memory["due"], int(memory["joined"])
@@ -106,7 +106,7 @@ class RollingPlanner:
         return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due, "joined": self._joined}
 
     def replan(self, run: Simulation) -> None:
-        """Let the run follow a new plan, where one is due."""
+        """Let the run follow a new plan, if one is due."""
         before = self._memory()
         self._file.save_sometimes(run, before)
         if run.workload.feedback is not None:
@@ -115,10 +115,10 @@ class RollingPlanner:
             return
         queued = run.queued()
         if not queued.size:
-            return  # who waits does so in a reservation's queue
+            return  # all waiting jobs are in a reservation's queue
         all_fit = self._shared is None and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
         if self._one_group and all_fit and not run.federation.calendar:
-            return  # all of them start, whatever the plan
+            return  # all of them start under any plan
         planned, behind = queued[: self.policy.window], queued[self.policy.window :]
         try:
             instant = self._instant(run, planned)
@@ -139,9 +139,9 @@ class RollingPlanner:
         return Instant(run, planned, self._objectives, **how)
 
     def _let_join(self, run: Simulation) -> None:
-        """Put whoever has joined the queue since the last time behind those who were there [45].
+        """Put the jobs that joined the queue since the last time behind the earlier ones [45].
 
-        Places are those of recorded submits; where these move, a job that comes late may have an early one.
+        Places follow recorded submits. If submits move, a job that comes late may have an early place.
         """
         queued, joined = run.queued(), run.joined()
         came = np.isin(queued, joined[self._joined :])
@@ -150,7 +150,7 @@ class RollingPlanner:
             run.line_up(np.concatenate([run.in_queue_order(queued[~came]), queued[came]]))
 
     def _plan_at_hand(self, run: Simulation, instant: Instant, planned: Ints) -> Ints:
-        """Return what the run would do without a new plan: the last plan, newly arrived jobs behind."""
+        """Return the plan that the run would follow without a new one: the last plan, with new jobs at the end."""
         order = np.argsort(run.state.queue.position[planned], kind="stable")
         caps = np.minimum(run.plan.caps[run.plan.cap_row[planned]], instant.space.limits)
         rules = np.array([[run.plan.dispatch, run.plan.placement]])
@@ -166,7 +166,7 @@ class RollingPlanner:
             return rows[best]
         seeds = np.concatenate([at_hand[None], incumbents(instant, self._spaces, by_starts=self._own_dispatch)])
         strict = (int(Dispatch.STRICT), instant.default_rules()[1])
-        # Whoever has no place on what stays open would keep all others waiting.
+        # Under strict dispatch a job that fits nowhere on the open nodes would block all others.
         first_come = instant.row(np.arange(count), rules=None if instant.may_miss else strict)
         reference = instant.values(first_come[None])[0]
         search = Run(
@@ -184,14 +184,14 @@ class RollingPlanner:
         return search.archive.rows()[0]
 
     def _seed(self) -> int:
-        # Of this plan's search, from the run's seed and how many plans there were.
+        # This search's seed, from the run's seed and the number of plans so far.
         stream = np.zeros(1, dtype=np.uint64)
         begin_stream(stream, self.policy.seed, self.replans, 0)
         return int(stream[0]) >> 2
 
 
 def refuse_on_shared(policy: Rolling) -> MethodInfo:
-    """Return the method that plans on nodes that jobs share, or refuse by name what does not go with these."""
+    """Return the method that plans on shared nodes; raise if it cannot."""
     info = method_named(policy.method)
     if not info.shares_nodes:
         raise ValueError(
@@ -206,7 +206,7 @@ def _orders(count: int) -> int:
 
 
 def _all_plans(instant: Instant, dispatch: Dispatch) -> Ints:
-    """Return all orders under one rule: on equal nodes, one of the strict ones gives the best of all schedules."""
+    """Return all orders under one rule: on equal nodes, a strict one gives the best of all schedules."""
     orders = np.array(list(permutations(range(instant.layout.jobs))), dtype=np.int64)
     caps = np.broadcast_to(instant.space.limits, (len(orders), *instant.space.limits.shape))
     rules = np.tile(np.array([[dispatch, instant.space.placements[0]]], dtype=np.int64), (len(orders), 1))

@@ -1,4 +1,4 @@
-"""Rolling: the search as an on-line policy, for `simulate(workload, cluster, policy=Rolling(...))`."""
+"""Rolling: the search as an online policy, for `simulate(workload, cluster, policy=Rolling(...))`."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ if TYPE_CHECKING:
     from fedsched.optimize.rolling.planner import RollingPlanner
 
 CHANGE = "change"
-OF_SEVERAL = frozenset({"mpso-fga"})  # methods that set objectives against one another: a plan here has one
+OF_SEVERAL = frozenset({"mpso-fga"})  # methods for several objectives; a plan here has one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rolling:
-    """A policy that searches, whenever it plans anew, the best plan for the jobs that wait, and goes on with it.
+    """A policy that searches for the best plan of the waiting jobs whenever it plans anew, and then follows it.
 
     Parameters
     ----------
     method
         A name of `fedsched.search.METHODS`; "auto" is "memetic". "mpso-fga", which needs two objectives, is refused.
     window
-        How many waiting jobs are planned, those that have waited longest; the others stand behind them, first come
-        first served.
+        The number of waiting jobs that are planned, those that have waited longest; the others stand behind them, first
+        come first served.
     evaluations
-        How many plans a search may simulate each time.
+        The number of plans that each search may simulate.
     every
-        "change": plan whenever the queue or what runs has changed and something could start. A number: not more often
-        than each so many seconds of simulated time.
+        "change": plan whenever the queue or the running jobs have changed and a job could start. A number: at most once
+        in this many seconds of simulated time.
     objective
-        The metric column to minimise, over the jobs that wait and run, waits counted from their true submits.
+        The metric column to minimise over the waiting and running jobs, with waits counted from their true submits.
     placement
         Plans use this placement rule; by default any.
     seed
-        What all random numbers follow from.
+        The seed of all random numbers.
     checkpoint
-        A file where the run saves itself every ten seconds, and from which it goes on when called again.
+        A file where the run saves itself every ten seconds, and from which it continues when called again.
 
     Notes
     -----
-    Plans see the users' estimates only, of waiting and running jobs alike (with `simulate(..., knowledge="runtime")`:
+    Plans see only the users' estimates, of waiting and running jobs alike (with `simulate(..., knowledge="runtime")`:
     true run times).
     """
 
-    shares_nodes: ClassVar[bool] = True  # it plans on nodes that jobs share, too
+    shares_nodes: ClassVar[bool] = True  # it also plans on shared nodes
 
     method: str = "memetic"
     window: int = 100
@@ -111,12 +111,12 @@ class Rolling:
         return 0.0 if isinstance(self.every, str) else float(self.every)
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return the rules that the run begins by: EASY, until there is a plan."""
-        order = "fcfs" if workload.feedback is None else np.lexsort((workload.id, workload.submit))  # a plan's places
+        """Return the rules until the first plan: EASY."""
+        order = "fcfs" if workload.feedback is None else np.lexsort((workload.id, workload.submit))  # a plan's order
         return Rules(order=order, dispatch="easy", placement=self.placement or "fastest", name=str(self))
 
     def planner(self, run: Simulation) -> RollingPlanner:
-        """Return who plans for a run that has not begun; where there is a checkpoint, the run goes on from there."""
+        """Return the planner of a run that has not begun; with a checkpoint, the run continues from there."""
         from fedsched.optimize.rolling.planner import RollingPlanner
 
         return RollingPlanner(self, run)

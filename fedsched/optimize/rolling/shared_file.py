@@ -1,4 +1,4 @@
-"""What the file of a rolling run on shared nodes holds beyond that of whole ones: the nodes and devices of each job."""
+"""The part of a rolling run's file for shared nodes: the nodes and devices of each job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_PIECES, OF_DEVICES = ("node", "tasks"), ("device_node", "device", "amount")
 
 
 def held_of(run: SharedRun) -> dict[str, Plain]:
-    """Return what jobs hold, or held until they ended."""
+    """Return the nodes and devices of running jobs, and those of lost runs."""
     held, number = run.work.held, run.work.number
     pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
     found: dict[str, Plain] = {name: getattr(held, name) for name in OF_JOBS}
@@ -31,7 +31,7 @@ def held_of(run: SharedRun) -> dict[str, Plain]:
 
 
 def held_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
-    """Return what a file says of that, as far as kernels may look at it."""
+    """Return the nodes and devices from a file, checked to be valid indices for kernels."""
     jobs, held, nodes = (run.problem.submit.size,), run.work.held, run.nodes.nodes
     most = {"node": nodes.group.size - 1, "device_node": nodes.group.size - 1, "amount": int(WHOLE)}
     most |= {"device": int(nodes.gpus.max()) - 1, "tasks": int(run.problem.tasks.max())}
@@ -49,7 +49,7 @@ def held_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
 
 
 def _lost_in(saved: Saved, run: SharedRun, found: dict[str, Ints], names: tuple[str, str], size: int) -> None:
-    # What lost runs held of so many places, a row a run.
+    # What lost runs held, a row a run.
     first, count = (saved.ints(name, (None,), 0, size) for name in names)
     if not first.size == count.size <= run.work.gone.first.size:
         raise saved.unfit(names[1], "must have a row for each run that may be lost")
@@ -59,7 +59,7 @@ def _lost_in(saved: Saved, run: SharedRun, found: dict[str, Ints], names: tuple[
 
 
 def restore_held(run: SharedRun, found: dict[str, Ints]) -> None:
-    """Let the jobs of a run, whose state is set, hold that."""
+    """Set the nodes and devices of a run's jobs, after its state is set."""
     for name, array in found.items():
         where = run.work.gone if name.startswith("lost_") else run.work.held
         getattr(where, name.removeprefix("lost_"))[: array.size] = array
@@ -68,6 +68,6 @@ def restore_held(run: SharedRun, found: dict[str, Ints]) -> None:
 
 
 def what_is_shared(run: SharedRun) -> tuple[object, ...]:
-    """Return what tells a run on shared nodes from another one, beside its problem."""
+    """Return what distinguishes runs on shared nodes, besides their problems."""
     one = run.nodes
     return (*one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))
