@@ -1,4 +1,4 @@
 """Bounds on sums over jobs and on costs: Lagrangian prices over time, linear programs, and the cheapest hours.
 
-A relaxation comes in. Multipliers go out, and what they prove.
+The input is a relaxation; the output is multipliers, and the bounds that they prove.
 """

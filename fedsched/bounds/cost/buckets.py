@@ -1,15 +1,15 @@
 """The Lagrangian over stretches of time: what node-seconds at given prices prove about sums over starts.
 
-Time is cut into buckets; in bucket k a node of class c has a price λ_ck >= 0 a second, and so has a unit of each other
-thing that is scarce (nodes in the sense of f_p, pools). All jobs together can use no more than there is, which is less
-while nodes are closed, so
+Time is cut into buckets. In bucket k a node of class c has a price λ_ck >= 0 a second, and so has a unit of each other
+scarce thing (nodes in the sense of f_p, pools). All jobs together use no more than the supply, which is smaller while
+nodes are closed. Hence, for every schedule,
 
-    Σ_j charge_j(S_j) >= Σ_j [charge_j(S_j) + price of what j uses] − price of all that there is
+    Σ_j charge_j(S_j) >= Σ_j [charge_j(S_j) + price of what j uses] − price of the whole supply
 
-for every schedule, and the bracket, of which each job takes its own least over modes, nodes and starts, is a bound. For
-a mode and nodes, the price of [S, S + d) is Λ(S + d) − Λ(S) with Λ the piecewise linear integral of λ: the bracket is
-piecewise linear in S, and its least value is at a release, where S or S + d meets an edge, or at a charge's own kink.
-The cheapest nodes are the cheapest classes first.
+With each job's least bracket over modes, nodes and starts, the right side is a lower bound. For a mode and nodes, the
+price of [S, S + d) is Λ(S + d) − Λ(S) with Λ the piecewise linear integral of λ. The bracket is piecewise linear in S,
+and its least value is at the release, where S or S + d meets an edge, or at a kink of the charge. The cheapest nodes
+are the cheapest classes first.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from fedsched.bounds.cost.charges import Charge
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
 
-BLOCK = 400_000  # entries of mode × start × class that are looked at in one go
+BLOCK = 400_000  # entries of mode × start × class that are computed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scarce:
-    """What jobs share: nodes of each speed, and what else there is a limited amount of."""
+    """The scarce supply that jobs share: nodes of each speed, and other limited things."""
 
     relaxation: Relaxation
-    slowdown: Ints  # per class: its place among the slowdowns
+    slowdown: Ints  # per class: its index in the slowdowns
     nodes: Floats  # per class
     caps: Ints  # job × class
     needs: Floats  # thing × job
     amounts: Floats  # per thing
-    taken: Taken  # of all that, by nodes that are closed
+    taken: Taken  # the part of the supply that closed nodes take
 
     @classmethod
     def of(cls, relaxation: Relaxation, wide: Floats) -> Scarce:
-        """Return what is scarce; classes of one speed are one, since their watts do not matter here."""
+        """Return the scarce supply; classes of one speed are merged, since their watts do not matter here."""
         slowdowns = np.unique(relaxation.class_slowdown)
         member = relaxation.class_slowdown[:, None] == slowdowns
         place = np.searchsorted(slowdowns, relaxation.class_slowdown)
@@ -60,21 +60,21 @@ class Scarce:
         )
 
     def take(self, rows: Ints) -> Scarce:
-        """Return the same of some of the jobs."""
+        """Return the same for some of the jobs."""
         return Scarce(
             self.relaxation.take(rows), self.slowdown, self.nodes, self.caps[rows], self.needs[:, rows], self.amounts,
             self.taken,
         )  # fmt: skip
 
     def left(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return what there is in each bucket, of each class and of each other thing."""
+        """Return the supply in each bucket, of each class and of each other thing."""
         return self.taken.left(edges, self.nodes, self.amounts)
 
 
 class Prices(NamedTuple):
-    """What a second of a node, or of a unit of another thing, costs in each bucket."""
+    """The price of a second of a node, or of a unit of another thing, in each bucket."""
 
-    edges: Floats  # of the buckets, ascending from 0; after the last nothing costs anything
+    edges: Floats  # of the buckets, ascending from 0; after the last all prices are 0
     node: Floats  # bucket × class
     thing: Floats  # bucket × thing
 
@@ -84,7 +84,7 @@ class Prices(NamedTuple):
         return np.diff(self.edges)
 
     def finer(self, parts: int) -> Prices:
-        """Return the prices on buckets cut into so many parts, between the old ones' middles on straight lines."""
+        """Return the prices on buckets cut into this many parts, linear between the old buckets' middles."""
         cuts = self.edges[:-1, None] + np.arange(parts) / parts * self.lengths[:, None]
         edges = np.append(cuts.ravel(), self.edges[-1])
         old, new = (edge[1:] / 2 + edge[:-1] / 2 for edge in (self.edges, edges))
@@ -97,7 +97,7 @@ class Prices(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The Lagrangian at some prices, and how it changes with them (a supergradient)."""
+    """The Lagrangian's value at some prices, and its supergradient in them."""
 
     bound: float
     node: Floats
@@ -105,10 +105,10 @@ class Value(NamedTuple):
 
 
 class Starts:
-    """Modes × starts at which the least bracket of each job is looked for, on given edges.
+    """The modes × starts among which each job's least bracket is sought, on given edges.
 
-    With `every`, the places where the minimum is for any prices; without, the edges alone: a third of them, good
-    enough to find prices by.
+    With `every`, all places at which the minimum can be, for any prices. Without, only the edges: a third of the
+    places, good enough to search for prices.
     """
 
     def __init__(self, scarce: Scarce, charge: Charge, edges: Floats, *, every: bool) -> None:
@@ -116,7 +116,7 @@ class Starts:
         self.scarce, self.edges, self.widths = scarce, edges, np.diff(edges)
         self.left = scarce.left(edges)
         self.job, self.v = np.nonzero(relaxation.usable)
-        self.first = np.flatnonzero(np.diff(self.job, prepend=-1))  # of each job's modes
+        self.first = np.flatnonzero(np.diff(self.job, prepend=-1))  # the first mode of each job
         self.row = np.arange(self.job.size)
         self.modes = np.diff(np.append(self.first, self.job.size))  # of each job
         release = relaxation.release[self.job][:, None]
@@ -131,24 +131,24 @@ class Starts:
         reach = scarce.slowdown[None, :] <= self.v[:, None]
         self.caps = np.where(reach, scarce.caps[self.job], 0)
         self.tasks = relaxation.tasks[self.job].astype(np.float64)
-        # Slow nodes are cheap but for odd prices: then a mode's nodes are the same whenever it starts.
+        # Slower nodes are usually cheaper, and then a mode's nodes are the same whenever it starts.
         self.usual = self._taken(self.caps[:, ::-1], self.tasks)[:, ::-1]
 
     @staticmethod
     def _taken(caps: Ints, tasks: Floats) -> Floats:
-        """Return how many nodes are taken of classes in the order in which they come."""
+        """Return how many nodes are taken of each class, in the given order of classes."""
         filled = np.minimum(caps.cumsum(axis=-1), tasks[..., None])
         taken: Floats = filled.copy()
         taken[..., 1:] -= filled[..., :-1]
         return taken
 
     def _located(self, instant: Floats) -> tuple[Ints, Floats]:
-        """Return the bucket of each instant, and how far into it the instant is."""
+        """Return the bucket of each instant, and its distance from the bucket's begin."""
         bucket = np.clip(np.searchsorted(self.edges, instant, side="right") - 1, 0, self.edges.size - 2)
         return bucket, np.minimum(instant, self.edges[-1]) - self.edges[bucket]
 
     def _spent(self, price: Floats) -> Floats:
-        """Return the price of one unit from start to end, modes × starts."""
+        """Return the price of one unit from start to end, for modes × starts."""
         integral = np.concatenate([[0.0], np.cumsum(price * self.widths)])
         (begin, into), (end, further) = self.begin, self.end
         return np.maximum(integral[end] + price[end] * further - (integral[begin] + price[begin] * into), 0.0)
@@ -159,7 +159,7 @@ class Starts:
         return np.minimum.reduceat(bracket.min(axis=1), self.first)
 
     def value(self, prices: Prices, copies: Floats) -> Value:
-        """Return the Lagrangian's value, not yet lowered for rounding, where each job stands for so many like it."""
+        """Return the Lagrangian's value without the allowance for rounding; job j counts `copies[j]` times."""
         bracket, odd, taken = self._brackets(prices)
         where = bracket.argmin(axis=1)
         of_mode = bracket[self.row, where]
@@ -182,7 +182,7 @@ class Starts:
         )
 
     def _brackets(self, prices: Prices) -> tuple[Floats, Ints, Floats]:
-        """Return modes × starts of brackets; of each its row among the odd ones or -1; and the odd ones' nodes."""
+        """Return the brackets (modes × starts), each one's row among the odd ones or −1, and the odd ones' nodes."""
         each = [self._spent(column) for column in prices.node.T]
         bracket = self.charge + sum(taken[:, None] * spent for taken, spent in zip(self.usual.T, each, strict=True))
         dearer = np.zeros(bracket.shape, dtype=np.bool_)
@@ -204,13 +204,13 @@ class Starts:
 
 
 def _of_all(left: tuple[Floats, Floats], prices: Prices) -> float:
-    """Return the price of all that there is."""
+    """Return the price of the whole supply."""
     nodes, things = left
     return float((prices.node * nodes).sum() + (prices.thing * things).sum())
 
 
 def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
-    """Return what the prices prove about the metric: the Lagrangian's value less what rounding may have added to it."""
+    """Return the bound that the prices prove: the Lagrangian's value minus what rounding may have added to it."""
     relaxation, jobs = scarce.relaxation, scarce.relaxation.tasks.size
     prices = prices._replace(node=np.maximum(prices.node, 0.0), thing=np.maximum(prices.thing, 0.0))
     entries = relaxation.slowdown.size * (2 * prices.edges.size + 3) * scarce.nodes.size
@@ -222,11 +222,11 @@ def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
         least = Starts(part, charge, prices.edges, every=True).least(prices)
         low += float(least.sum())
         size += float(np.abs(least).sum())
-    # No job's numbers on the way are larger: instants times what a second of delay and of its nodes cost.
+    # Bounds a job's intermediate numbers: instants times the price of a second of delay and of its nodes.
     span, weight = relaxation.release + relaxation.late + relaxation.begun + prices.edges[-1], charge.weight(relaxation)
     dearest = relaxation.tasks * prices.node.max() + prices.thing.max(axis=0, initial=0.0) @ scarce.needs
     size += float(span @ (weight + dearest)) + abs(relaxation.t0) * float(weight.sum())
-    if scarce.taken.anything:  # what is left are differences of what there is until two edges
+    if scarce.taken.anything:  # the supply is then a difference of sums up to two edges
         most = prices.node.max(axis=0) @ scarce.nodes + prices.thing.max(axis=0, initial=0.0) @ scarce.amounts
         size += float(prices.edges[-1] * most)
     return max(0.0, (low - ROUNDING * size) * charge.share(relaxation))

@@ -1,7 +1,7 @@
-"""What a start costs: each metric that is a sum over jobs, as a function of a job's start and of what its run can be.
+"""The charge of a start: each metric that is a sum over jobs, as a function of a job's start and possible run times.
 
-A run is at least `duration` and at most `most` of the relaxation. Flow falls with a shorter run, a slowdown with a
-longer one: (wait + run)/run is 1 + wait/run. A wait is counted from starts alone.
+A run is at least `duration` and at most `most` of the relaxation. Flow falls as the run gets shorter; a slowdown,
+(wait + run)/run = 1 + wait/run, falls as the run gets longer. A wait depends only on the start.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Charge:
-    """A sum over jobs that is minimised: for modes (job, v) and starts S, what each job adds to it at least.
+    """A sum over jobs that is minimised: for modes (job, v) and starts S, the least that each job adds to it.
 
-    In S it is piecewise linear; a kink that may be a minimum is at one of `kinks`, the others are concave.
+    It is piecewise linear in S. Kinks that may be a minimum are among `kinks`; the others are concave.
     """
 
     of: Callable[[Relaxation, Ints, Ints, Floats], Floats]  # (relaxation, job, v, start): per mode × start
     kinks: Callable[[Relaxation, Ints, Ints], Floats]  # per mode × kink
-    weight: Callable[[Relaxation], Floats]  # per job: what a second of delay costs, about
-    share: Callable[[Relaxation], float]  # of the sum that the metric is
+    weight: Callable[[Relaxation], Floats]  # per job: the approximate price of a second of delay
+    share: Callable[[Relaxation], float]  # the factor from the sum to the metric
 
 
 def _wait(relaxation: Relaxation, job: Ints, start: Floats) -> Floats:
@@ -38,7 +38,7 @@ def _wait(relaxation: Relaxation, job: Ints, start: Floats) -> Floats:
 
 
 def _runs(relaxation: Relaxation, job: Ints, v: Ints) -> tuple[Floats, Floats]:
-    """Return the least and the greatest run, from the job's start on, as columns."""
+    """Return the least and the greatest run time from the job's start on, as columns."""
     begun = relaxation.begun[job]
     return (begun + relaxation.duration[job, v])[:, None], (begun + relaxation.most[job, v])[:, None]
 
@@ -56,7 +56,7 @@ def _slowdown(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floa
 
 
 def _bounded_slowdown(relaxation: Relaxation, job: Ints, v: Ints, start: Floats) -> Floats:
-    # In the run it rises until BOUND_SECONDS and falls from there on: least at one end.
+    # As a function of the run it rises until BOUND_SECONDS and then falls, so the least is at one end.
     wait = _wait(relaxation, job, start)
     ends = [np.maximum((wait + run) / np.maximum(run, BOUND_SECONDS), 1.0) for run in _runs(relaxation, job, v)]
     return np.minimum(*ends)
@@ -67,8 +67,8 @@ def _no_kinks(relaxation: Relaxation, job: Ints, v: Ints) -> Floats:
 
 
 def _bounded_kinks(relaxation: Relaxation, job: Ints, v: Ints) -> Floats:
-    """Return where wait + run reaches the bound's seconds, for the least and the greatest run."""
-    idle = -_wait(relaxation, job, np.zeros((job.size, 1)))  # the start that is no wait
+    """Return the starts at which wait + run reaches the bound's seconds, for the least and the greatest run."""
+    idle = -_wait(relaxation, job, np.zeros((job.size, 1)))  # the start without a wait
     return np.concatenate([idle + BOUND_SECONDS - run for run in _runs(relaxation, job, v)], axis=1)
 
 

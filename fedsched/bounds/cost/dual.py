@@ -1,4 +1,4 @@
-"""The value of a set of multipliers: what proves every bound, whoever found the multipliers.
+"""The value of a set of multipliers, which proves a bound whatever method found them.
 
 The bound problem is: minimise time_price·T + Σ price_c·d_jv·q_jvc over modes y and node counts q, such that
 
@@ -7,10 +7,10 @@ The bound problem is: minimise time_price·T + Σ price_c·d_jv·q_jvc over mode
     release_j + d·y <= T                                         job j                multiplier job[j]
     floor <= T <= limit
 
-where x_lc node-seconds of the class are closed from r_l until a time that T is known to be no sooner than.
+where x_lc is the closed node-seconds of the class, from r_l to a known lower bound on T.
 
-For any multipliers >= 0 the Lagrangian's minimum is a lower bound, and it falls apart into jobs: each takes the mode
-whose nodes, filled cheapest class first, cost least.
+For any multipliers >= 0 the Lagrangian's minimum is a lower bound. It decomposes by job: each job takes the mode of
+least cost, with nodes filled cheapest class first.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundProblem:
-    """What is minimised, and which of the relaxation's constraints are looked at."""
+    """The objective, and the constraints of the relaxation that are used."""
 
     relaxation: Relaxation
     levels: Floats  # release instants r_l, ascending; the first is the earliest release
     wide: Floats  # family p × job: f_p(τ_j)
-    time_price: float  # of a second of T
-    price: Floats  # per class: of a node-second in use
-    floor: float = 0.0  # T is known to be no less
-    reached: float = 0.0  # nor than this, as far as nodes are closed
+    time_price: float  # the price of a second of T
+    price: Floats  # per class: the price of a node-second in use
+    floor: float = 0.0  # a known lower bound on T
+    reached: float = 0.0  # another one, used for closed nodes
 
     @property
     def level_of(self) -> Ints:
-        """Return the number of the last level that each job is released at or after."""
+        """Return the index of the last level at or before each job's release."""
         return np.searchsorted(self.levels, self.relaxation.release, side="right") - 1
 
     @property
@@ -49,14 +49,14 @@ class BoundProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipliers:
-    """Prices >= 0 of the constraints."""
+    """Multipliers >= 0 of the constraints."""
 
     area: Floats  # level × class
     wide: Floats  # family
     job: Floats  # job
 
     def clipped(self) -> Multipliers:
-        """Return the multipliers without what a solver's tolerance left below 0."""
+        """Return the multipliers with values below 0, left by a solver's tolerance, set to 0."""
         return Multipliers(*(np.maximum(np.nan_to_num(part), 0.0) for part in (self.area, self.wide, self.job)))
 
     def scaled(self, factor: float) -> Multipliers:
@@ -66,7 +66,7 @@ class Multipliers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DualValue:
-    """A proven bound as a line in the limit on T: bound(limit) = constant − slope·limit, slope >= 0."""
+    """A proven bound as a linear function of the limit on T: bound(limit) = constant − slope·limit, slope >= 0."""
 
     constant: float
     slope: float
@@ -80,7 +80,7 @@ class DualValue:
 
 
 def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool = False) -> DualValue:
-    """Return the bound that these multipliers prove; without a limit on T they are first scaled to prove one."""
+    """Return the bound that these multipliers prove; without a limit on T, multipliers that spend too much are scaled."""
     relaxation = problem.relaxation
     multipliers = multipliers.clipped()
     spent = _spent(relaxation, multipliers)
@@ -88,7 +88,7 @@ def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool
         multipliers = multipliers.scaled(problem.time_price / spent)
         spent = min(_spent(relaxation, multipliers), problem.time_price)  # equal but for rounding: see rounded_down
     left = problem.time_price - spent
-    watched = multipliers.area.cumsum(axis=0) + problem.price  # level × class: what a node-second costs a job of it
+    watched = multipliers.area.cumsum(axis=0) + problem.price  # level × class: a job's price of a node-second
     per_second = multipliers.job + multipliers.wide @ problem.wide
     cost, mode, used = cheapest_modes(problem, watched, per_second)
     capacity = relaxation.nodes.astype(np.float64)
@@ -116,7 +116,7 @@ def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool
 
 
 def _spent(relaxation: Relaxation, multipliers: Multipliers) -> float:
-    """Return what the multipliers take from the price of T."""
+    """Return how much of the price of T the multipliers use."""
     return float(
         (multipliers.area @ relaxation.nodes).sum()
         + multipliers.wide.sum() * relaxation.total_nodes
@@ -125,9 +125,9 @@ def _spent(relaxation: Relaxation, multipliers: Multipliers) -> float:
 
 
 def cheapest_modes(problem: BoundProblem, node_price: Floats, per_second: Floats) -> tuple[Floats, Ints, Floats]:
-    """Return every job's least cost, the mode that has it, and its nodes of each class (eq. per job, closed form).
+    """Return every job's least cost, its mode, and its nodes of each class (eq. per job, closed form).
 
-    `node_price` is per level and class, `per_second` per job: what a second of it costs whatever its nodes.
+    `node_price` is per level and class. `per_second` is per job: the price of a second of it besides its nodes.
     """
     relaxation = problem.relaxation
     jobs, classes = relaxation.caps.shape

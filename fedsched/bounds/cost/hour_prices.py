@@ -1,8 +1,8 @@
-"""Prices of the hours in which there is less room than all jobs would like: the multipliers of a linear program.
+"""Prices of the hours in which jobs want more nodes than there are: the multipliers of a linear program.
 
-Work is a liquid in it: a job's node-seconds flow into any stretches of time between its release and the end, no more at
-a time than it has nodes, and no more in all than there are nodes. What the solver says of its own value is no proof;
-its prices are a guide, and what is proven with them holds for any.
+The program treats work as a liquid. A job's node-seconds flow into any stretches of time between its release and the
+end, limited by the nodes that it may have, and in all by the supply. The solver's own value proves nothing; its prices
+are a guide, and any prices prove a valid bound.
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-STRETCHES = 96  # that time is cut into at most
-KINDS = 120  # of jobs, at most: above, those released about the same time are one
-UNDONE = 3.0  # what work that finds no room costs, against the dearest: its price then says that there is none
+STRETCHES = 96  # the most stretches into which time is cut
+KINDS = 120  # the most kinds of jobs: if there are more, jobs with similar releases are merged
+UNDONE = 3.0  # the price of unplaced work, relative to the dearest: it marks a lack of nodes
 
 
 class Room(NamedTuple):
-    """Equal nodes under one signal: how many, and what each job makes of one of them."""
+    """Equal nodes with one signal: their number, and each job's node limit, run time and price on them."""
 
     curve: Curve
     nodes: int
-    caps: Ints  # of each job, how many it may have
+    caps: Ints  # per job: the most nodes that it may have
     lasts: Floats  # seconds
-    rate: Floats  # what a second costs for a value of 1
+    rate: Floats  # the price of a second at a signal value of 1
 
     def of(self, rows: Ints) -> Room:
-        """Return what some of the jobs make of it."""
+        """Return the same for some of the jobs."""
         return self._replace(caps=self.caps[rows], lasts=self.lasts[rows], rate=self.rate[rows])
 
 
 class RoomPrices(NamedTuple):
-    """What a node-second costs in each room, stretch of time by stretch, beside what the signals say; 0 outside."""
+    """The price of a node-second in each room and stretch of time, on top of the signals; 0 outside of them."""
 
     edges: Floats
     prices: Floats  # rooms × stretches
 
     def paid(self, room: int, times: Floats) -> Floats:
-        """Return what a node costs from the first edge up to each of these times."""
+        """Return the price of a node from the first edge to each of these times."""
         until = np.append(0.0, np.cumsum(self.prices[room] * np.diff(self.edges)))
         return np.asarray(np.interp(times, self.edges, until))
 
     def total(self, nodes: Sequence[int]) -> float:
-        """Return what all rooms cost throughout, with so many nodes each."""
+        """Return the price of all rooms over all time, with this many nodes each."""
         return float(np.array(nodes, dtype=np.float64) @ (self.prices @ np.diff(self.edges)))
 
 
 def room_prices(
     rooms: Sequence[Room], tasks: Ints, release: Floats, first: Ints, span: tuple[float, float], until: float
 ) -> RoomPrices | None:
-    """Return the prices at which jobs that are released then would leave each other room between two times.
+    """Return prices at which the jobs, released at these times, would fit into the rooms between two times.
 
-    `first` are the rows at which the shapes of each job begin; its work may be done in any of them, in parts. None
-    where the solver has nothing to say, or gives up at `until`, by `time.perf_counter`.
+    `first` are the rows at which the shapes of each job begin; its work may be split among them. None if the solver
+    finds nothing, or gives up at `until`, by `time.perf_counter`.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_matrix
@@ -90,8 +90,8 @@ def room_prices(
     seconds = float(most.max())
     cost = rate[shape, room] * values[room, stretch]
     dear = float(cost.max()) or 1.0
-    # A variable is node-seconds over `seconds`, or, behind them, nodes of a job that find no room, each for its run.
-    # Nodes of a job are those of its first shape, of which one of another shape's does so large a part.
+    # Variables: node-seconds over `seconds`; then a job's unplaced nodes, each for its whole run. Nodes are counted in
+    # those of the job's first shape; nodes of another shape are converted in proportion.
     run = np.maximum.reduceat(np.where(caps > 0, lasts, 0.0).max(axis=1), first)
     some, nodes_of_job = run > 0.0, tasks[first]
     part = nodes_of_job[owner] / tasks
@@ -123,7 +123,7 @@ def room_prices(
 
 
 def _fewer(rooms: Sequence[Room], tasks: Ints, release: Floats) -> tuple[Sequence[Room], Ints, Floats]:
-    # Of many jobs those released one after the other stand for each other, of like lengths first.
+    # If there are many jobs, those with successive releases are merged, grouped by similar areas.
     if tasks.size <= KINDS:
         return rooms, tasks, release
     slices = math.isqrt(KINDS)

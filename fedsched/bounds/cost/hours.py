@@ -1,10 +1,10 @@
-"""What any schedule costs at least by the signals of its federation: work in the cheapest hours that there is room in.
+"""Lower bounds on the cost of a schedule by the federation's signals: work in the cheapest hours with enough nodes.
 
-A schedule that ends between T and T' costs no less than its idle nodes do until T, and its jobs where all end by T'.
-The latter is bounded by a Lagrangian: with any prices of node-seconds beside the signals' own, each node of a job costs
-at least what the cheapest stretch of its length does, from the job's release on; of which all that there is to sell at
-these prices is taken off. Where T' is without end there are no such prices, and each job is as if it were alone. Values
-below 0 would make a longer schedule a cheaper one: of such signals nothing is proven.
+A schedule that ends between T and T' costs at least its idle nodes until T plus its jobs, all of which end by T'. The
+jobs' part is bounded by a Lagrangian. Given any prices of node-seconds on top of the signals, each node of a job costs
+at least as much as the cheapest stretch of its length from the job's release on; the price of the whole supply is
+subtracted. Without an end T' there are no such prices, and each job is bounded as if it were alone. With signal values
+below 0 a longer schedule could be cheaper, so nothing is proven for such signals.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
     from fedsched.model.time.signal import Curve
 
 
-SPLITS = 8  # of the times at which a schedule may end: each asks a solver anew
-STEPS = 11  # of prices that follow what jobs choose
-KEPT = 0.5  # of the best prices so far, in the next
-DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
-MOST = 100_000_000  # and in all, for a value: beyond, each job is as if it were alone
-MOST_STEPS = 50_000  # of a signal that comes again: beyond, so too, by one period of it
+SPLITS = 8  # of the range of makespans; each needs a solver
+STEPS = 11  # of prices that follow the jobs' choices
+KEPT = 0.5  # weight of the best prices so far, in the next ones
+DOUBLINGS = 20  # of the least makespan, until idle nodes cost more than jobs can save
+MOST = 100_000_000  # entries for a value: beyond, each job is bounded as if it were alone
+MOST_STEPS = 50_000  # of a repeating signal: beyond, each job is bounded by one period of it
 
 
 class Chosen(NamedTuple):
-    """What each job, or each of its shapes, chose: what it pays, on how many nodes of each room, and from when on."""
+    """The choice of each job, or of each of its shapes: its price, and its nodes and begin in each room."""
 
     paid: Floats
     nodes: Ints  # job × room
     begins: Floats  # job × room
 
     def of(self, rows: Ints) -> Chosen:
-        """Return what some of them chose."""
+        """Return the choices of some of them."""
         return Chosen(self.paid[rows], self.nodes[rows], self.begins[rows])
 
 
 class Choices:
-    """What jobs have chosen so far, in rooms whose time is cut by the edges of these prices."""
+    """The jobs' choices so far, in rooms, with time cut at the edges of these prices."""
 
     def __init__(self, rooms: Sequence[Room], prices: RoomPrices) -> None:
         self.rooms, self.edges = rooms, prices.edges
@@ -66,7 +66,7 @@ class Choices:
         self._uses: list[Floats] = []
 
     def add(self, chosen: Chosen, rows: Ints) -> None:
-        """Add what each job chose, in the shape that is this row of the rooms."""
+        """Add each job's choice, in the shape given by this row of the rooms."""
         cost, use = np.zeros(rows.size), []
         for p, room in enumerate(self.rooms):
             begins, nodes = chosen.begins[:, p], chosen.nodes[:, p]
@@ -78,7 +78,7 @@ class Choices:
         self._uses.append(np.concatenate(use, axis=1))
 
     def prices(self, until: float) -> RoomPrices | None:
-        """Return the multipliers of what is scarce; None where the solver has nothing to say, or gives up."""
+        """Return the multipliers of the supply; None if the solver finds nothing, or gives up."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix, hstack, identity
 
@@ -90,7 +90,7 @@ class Choices:
         )
         solved = linprog(
             np.concatenate([*self._costs, self.undone * self.supply]),
-            A_ub=hstack([use, -identity(scarce)]).tocsr(),  # more than there is, at a price
+            A_ub=hstack([use, -identity(scarce)]).tocsr(),  # more than the supply, at a price
             b_ub=np.ones(scarce),
             A_eq=each,
             b_eq=np.ones(jobs),
@@ -113,22 +113,22 @@ def least_costs(
     closed: bool = False,
     until: float = math.inf,
 ) -> dict[str, float]:
-    """Return the bounds on cost and carbon, as far as there are signals of which something is proven.
+    """Return bounds on cost and carbon, for signals for which something can be proven.
 
     Parameters
     ----------
     federation, relaxation
-        What is priced, and its jobs: groups that some may not use freely are best classes of their own.
+        The priced federation, and its jobs. Groups that some jobs may not use freely should be classes of their own.
     makespan
-        No schedule has a shorter one.
+        A lower bound on the makespan.
     shapes
-        Where the rows of the relaxation are shapes of jobs: the first one of each job, which has one of these.
+        If the relaxation's rows are shapes of jobs: the first row of each job, which has one of its shapes.
     latest
-        Of schedules with no longer one.
+        Bounds hold for schedules with a makespan up to this.
     closed
-        Each job as if it were alone.
+        Bound each job as if it were alone.
     until
-        When solvers are to give up, by `time.perf_counter`.
+        When solvers must give up, by `time.perf_counter`.
     """
     found = {}
     for metric, tariff in Pricing(federation).tariffs.items():
@@ -139,7 +139,7 @@ def least_costs(
 
 
 class _Span(NamedTuple):
-    """Schedules with a makespan between two: what these cost at least, and their jobs."""
+    """Schedules with a makespan between two values: bounds on their cost, and on that of their jobs."""
 
     least: float
     first: float
@@ -148,14 +148,14 @@ class _Span(NamedTuple):
 
 
 class _Hours:
-    """What the jobs of a relaxation cost at least on a federation, by one tariff."""
+    """Bounds on the cost of a relaxation's jobs on a federation by one tariff."""
 
     def __init__(
         self, federation: Federation, relaxation: Relaxation, tariff: Tariff, shapes: Ints | None, until: float
     ) -> None:
         self.relaxation, self.until = relaxation, until
         rows = np.arange(relaxation.tasks.size)
-        self.first = rows if shapes is None else shapes  # of each job's shapes
+        self.first = rows if shapes is None else shapes  # the first row of each job's shapes
         self._shapes = np.split(rows, self.first[1:])
         self.idle: list[tuple[Curve, float]] = []
         rooms: dict[tuple[int, int], Room] = {}
@@ -178,7 +178,7 @@ class _Hours:
         self.reach = min(ends, default=math.inf) - relaxation.t0
 
     def least(self, makespan: float, latest: float, *, closed: bool) -> float:
-        """Return what all schedules cost at least whose makespan is between these."""
+        """Return a lower bound on the cost of schedules with a makespan between these."""
         latest = max(makespan, min(latest, self.reach))
         if closed or self._too_many(min(latest, 2.0 * makespan)):
             return max(0.0, self._span(makespan, latest, self._work(latest, None)).least)
@@ -194,13 +194,13 @@ class _Hours:
         return max(0.0, min(spans).least)
 
     def _helps(self, span: _Span, middle: float) -> bool:
-        # Whether a span is worth cutting there: without end it is so only where idle nodes cost more from then on.
+        # Whether a span is worth splitting there; one without end is so only if idle nodes cost more from then on.
         if time.perf_counter() >= self.until or self._too_many(middle):
             return False
         return span.last < math.inf or self._idle(middle) > self._idle(span.first)
 
     def _begun(self, makespan: float, latest: float) -> list[_Span]:
-        # A schedule may end at any time, but from some time on idle nodes cost more than its jobs can save.
+        # A schedule may end at any time, but beyond some makespan idle nodes cost more than its jobs can save.
         if latest < math.inf:
             return [self._span(makespan, latest, self._priced(latest))]
         alone = self._span(makespan, latest, self._work(latest, None))
@@ -215,7 +215,7 @@ class _Hours:
         return [alone]
 
     def _too_many(self, last: float) -> bool:
-        # Whether there are more begins of stretches than are looked at, or a signal comes again too often.
+        # Whether there are too many begins of stretches to try, or a signal repeats too often.
         begin = self.relaxation.t0
         counts = [room.curve.count(begin, begin + last) for room in self.rooms]
         again = [steps for steps, room in zip(counts, self.rooms, strict=True) if math.isfinite(room.curve.period)]
@@ -225,12 +225,12 @@ class _Hours:
         return _Span(self._idle(first) * (1.0 - ROUNDING) + work, first, last, work)
 
     def _priced(self, last: float) -> float:
-        # What the jobs cost at least, with a solver's prices or as if each were alone.
+        # A lower bound on the jobs' cost, with a solver's prices or as if each were alone.
         jobs, alone = self.relaxation, self._paid(last, None)
         if self._too_many(last):
             return self._in_all(alone, None)
         rows, first, rooms = np.arange(jobs.tasks.size), self.first, self.rooms
-        if first.size > KINDS and first.size < rows.size:  # each in the shape that it would have alone
+        if first.size > KINDS and first.size < rows.size:  # each job in the shape that is cheapest for it alone
             rows = self._cheapest_shapes(alone)
             first, rooms = np.arange(rows.size), [room.of(rows) for room in rooms]
         span, release = (jobs.t0, jobs.t0 + last), jobs.t0 + jobs.release[rows]
@@ -238,7 +238,7 @@ class _Hours:
         return max(self._in_all(alone, None), -math.inf if prices is None else self._mended(last, prices))
 
     def _mended(self, last: float, prices: RoomPrices) -> float:
-        # What the jobs cost at least, by these prices or by better ones that follow what few jobs choose.
+        # A lower bound on the jobs' cost, with these prices or with better ones that follow the choices of few jobs.
         chosen = self._chosen(last, prices)
         best = self._in_all(chosen.paid, prices)
         if self.first.size > KINDS or not math.isfinite(best):
@@ -257,7 +257,7 @@ class _Hours:
         return best
 
     def _cheapest_shapes(self, paid: Floats) -> Ints:
-        # The row of each job's shape for which it pays least.
+        # The row of each job's cheapest shape.
         return np.array([one[np.argmin(paid[one])] for one in self._shapes])
 
     def _idle(self, makespan: float) -> float:
@@ -265,17 +265,17 @@ class _Hours:
         return float(sum(rate * np.diff(curve.integral(ends))[0] for curve, rate in self.idle))
 
     def _work(self, last: float, prices: RoomPrices | None) -> float:
-        # What all jobs that end by then cost at least: at these prices, less all that is to be had at them.
+        # A lower bound on the cost of all jobs that end by then: at these prices, minus the price of the supply.
         return self._in_all(self._paid(last, prices), prices)
 
     def _in_all(self, paid: Floats, prices: RoomPrices | None) -> float:
-        # What all jobs cost, each in the cheapest of its shapes, less all that is to be had at these prices.
+        # The cost of all jobs, each in its cheapest shape, minus the price of the supply.
         cost = float(np.minimum.reduceat(paid, self.first).sum())
         sold = 0.0 if prices is None else prices.total([room.nodes for room in self.rooms])
         return cost - sold - ROUNDING * (cost + sold) if cost < math.inf else math.inf
 
     def _paid(self, last: float, prices: RoomPrices | None) -> Floats:
-        # What each shape that ends by then costs at least, on the nodes that are cheapest for it.
+        # A lower bound on the cost of each shape that ends by then, on its cheapest nodes.
         return self._chosen(last, prices).paid
 
     def _chosen(self, last: float, prices: RoomPrices | None) -> Chosen:
@@ -291,7 +291,7 @@ class _Hours:
         return Chosen(np.asarray(cost.sum(axis=1)), nodes, begins)
 
     def _each(self, p: int, last: float, prices: RoomPrices | None) -> tuple[Floats, Floats]:
-        # What a node of each job costs at least in a room, inf where it does not end by then; and if it begins when.
+        # The least cost of a node of each job in a room (inf if it cannot end by then), and the begin that has it.
         room, jobs = self.rooms[p], self.relaxation
         release = jobs.t0 + jobs.release
         if last == math.inf:
@@ -310,7 +310,7 @@ class _Hours:
                 break
             first, length, final = release[rows, None], room.lasts[rows, None], latest[rows, None]
             begins = np.concatenate([first, final, np.tile(edges, (rows.size, 1)), edges - length], axis=1)
-            if many:  # what it costs comes again with the signal: the first time that each may begin stands for all
+            if many:  # the cost repeats with the signal: the first possible begin stands for all
                 begins = np.minimum(first + np.mod(begins - first, room.curve.period), final)
             begins = np.where((begins >= first) & (begins <= final), begins, first)
             stretch = room.curve.integral(begins + length) - room.curve.integral(begins)

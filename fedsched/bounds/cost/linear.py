@@ -1,4 +1,4 @@
-"""The LP of a bound problem by HiGHS: its duals are where the multipliers come from."""
+"""The LP of a bound problem, solved by HiGHS: its duals are the multipliers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Rows:
-    """The rows of a sparse matrix `A x <= b` or `A x = b`, gathered block by block."""
+    """The rows of a sparse matrix `A x <= b` or `A x = b`, added block by block."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -45,12 +45,12 @@ class _Rows:
 
 
 def within(until: float) -> dict[str, float]:
-    """Return the options by which HiGHS gives up at a time of `time.perf_counter`."""
+    """Return the options with which HiGHS gives up at a time of `time.perf_counter`."""
     return {} if until == math.inf else {"time_limit": max(until - time.perf_counter(), 0.01)}
 
 
 class Solved(NamedTuple):
-    """The multipliers of an LP, and its T: a guide, since a solver's tolerance is no proof."""
+    """The multipliers of an LP, and its T: only a guide, since a solver's tolerance proves nothing."""
 
     multipliers: Multipliers
     horizon: float
@@ -59,18 +59,18 @@ class Solved(NamedTuple):
 def solve(
     problem: BoundProblem, *, limit: float | None = None, copies: Ints | None = None, until: float = math.inf
 ) -> Solved:
-    """Return the multipliers of the LP of a bound problem; where HiGHS gives up, those of nothing.
+    """Return the multipliers of the LP of a bound problem; all 0 if HiGHS gives up.
 
     Parameters
     ----------
     problem
-        What is minimised.
+        The problem.
     limit
-        T is no more.
+        An upper limit on T.
     copies
-        Each job stands for so many like it, which are counted in the areas alone.
+        The number of jobs that each job stands for; they count in the areas only.
     until
-        When HiGHS is to give up, by `time.perf_counter`.
+        When HiGHS must give up, by `time.perf_counter`.
     """
     from scipy.optimize import linprog
 
@@ -80,10 +80,10 @@ def solve(
     if time.perf_counter() >= until:
         return Solved(nothing, problem.floor)
     weight = np.ones(jobs) if copies is None else copies.astype(np.float64)
-    # Of time: HiGHS' tolerances are absolute. Runs below what the clock tells are of no length.
+    # HiGHS' tolerances are absolute, so time is scaled. Runs below the clock's resolution have no length.
     scale = max(problem.floor, float(relaxation.shortest.max())) or 1.0
     duration, floor = relaxation.duration / scale, problem.floor / scale
-    job, v = np.nonzero(relaxation.usable)  # a mode a row: y's column is its number
+    job, v = np.nonzero(relaxation.usable)  # a mode a row: its number is y's column
     modes = job.size
     in_set = (relaxation.class_slowdown <= v[:, None]) & (relaxation.caps[job] > 0)
     of_mode, c = np.nonzero(in_set)  # q's columns come after those of y
@@ -100,7 +100,7 @@ def solve(
         (np.arange(modes), np.arange(modes), -relaxation.tasks[job].astype(np.float64)),
     )
     cap = relaxation.caps[job[of_mode], c]
-    tight = np.flatnonzero(cap < relaxation.tasks[job[of_mode]])  # elsewhere Σ q = τ·y says more
+    tight = np.flatnonzero(cap < relaxation.tasks[job[of_mode]])  # elsewhere Σ q = τ·y is stronger
     less.add(
         np.zeros(tight.size),
         (np.arange(tight.size), q[tight], np.ones(tight.size)),
@@ -136,7 +136,7 @@ def solve(
         (np.arange(watched.size), np.full(watched.size, horizon), np.full(watched.size, -1.0)),
     )
     energy = problem.price[c] * use
-    prices = max(problem.time_price, float(energy.max(initial=0.0))) or 1.0  # where no node draws any power
+    prices = max(problem.time_price, float(energy.max(initial=0.0))) or 1.0  # 1 if no node draws any power
     cost = np.concatenate([np.zeros(modes), energy, [problem.time_price]]) / prices
     bounds = np.zeros((horizon + 1, 2))
     bounds[:, 1] = np.inf
@@ -153,8 +153,8 @@ def solve(
     )
     if found.x is None or found.ineqlin.marginals is None:
         return Solved(nothing, problem.floor)
-    # A row in units of `scale` seconds: its price in `prices` a unit is prices/scale a second, and the cost, too, is
-    # in those units (time_price·T/scale), so that the two cancel.
+    # A row is in units of `scale` seconds: its price in `prices` a unit is prices/scale a second. The cost is in those
+    # units too (time_price·T/scale), so the two cancel.
     price = -np.asarray(found.ineqlin.marginals) * prices
     of_jobs = np.zeros(jobs)
     of_jobs[watched] = price[alone]

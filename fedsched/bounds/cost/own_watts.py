@@ -1,7 +1,7 @@
-"""What nodes draw at least under jobs that say what theirs draw [69].
+"""The least power of nodes, if jobs state their nodes' power themselves [69].
 
-Where every node of a class drew the least that it does under any job, energy would be no more; what each job takes
-beyond that, it takes in any schedule, for at least as long as it runs on the nodes where that is least.
+Suppose every node of a class drew the least that it draws under any job. Energy would be no higher. What a job draws
+beyond that, it draws in any schedule, for at least its run time on the nodes where that is least.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def of_these_jobs(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the least watts of every class's nodes, busy and idle, and jobs × classes: how much more each draws.
+    """Return the least watts of every class's nodes, busy and idle, and (jobs × classes) how much more each job draws.
 
-    `watts` are jobs × classes, of no size where all draw the busy ones.
+    `watts` are jobs × classes; empty if all jobs draw the busy watts.
     """
     if watts.size == 0:
         return busy, idle, np.zeros((0, 0))

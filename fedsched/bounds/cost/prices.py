@@ -1,6 +1,6 @@
 """Prices for the Lagrangian over time: a first guess in closed form, then steps along its supergradient.
 
-Nothing here proves anything: what comes out are prices, and `proven` says what they are worth.
+Nothing here proves anything: the result is prices, and `proven` gives the bound that they prove.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
     from fedsched.bounds.lower.supply import Taken
 
-BUCKETS = 16  # of the first steps
+BUCKETS = 16  # for the first steps
 STEPS = 60
-PARTS = 4  # into which each bucket is cut for the last ones
+PARTS = 4  # into which each bucket is cut for the last steps
 LAST_STEPS = 15
-HALVES = 2  # into which each is cut once more at the end, without a step
-SAMPLE = 300  # of so many jobs the first steps are made, each standing for others like it
-MANY = 3000  # jobs with which the last steps would take too long
-REACH, LAST_REACH = 0.1, 0.02  # by what share of all prices the bound is hoped to rise: it sets the steps' length
-PATIENCE = 4  # steps without a gain, after which less is hoped for
+HALVES = 2  # into which each is cut at the end, without further steps
+SAMPLE = 300  # the first steps use at most so many jobs, each of which stands for similar ones
+MANY = 3000  # with more jobs the last steps would take too long
+REACH, LAST_REACH = 0.1, 0.02  # the hoped rise of the bound, as a share of all prices: it sets the steps' length
+PATIENCE = 4  # steps without a gain before the hoped rise is reduced
 NO_GAIN = 1e-4
-OTHERS = 0.3  # the pace of other things' prices beside that of nodes
-LITTLE = 0.01  # of their price, for nodes where something else is scarce
+OTHERS = 0.3  # the pace of other things' prices, relative to that of nodes
+LITTLE = 0.01  # of their price, for nodes if something else is scarce
 HOPELESS = 5e-4
 
 
 def found_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
-    """Return good prices for a metric; by `until`, of `time.perf_counter`, what there is must do."""
+    """Return good prices for a metric; at `until`, by `time.perf_counter`, the search stops with the best so far."""
     jobs = scarce.relaxation.tasks.size
     rows, copies = _sample(scarce.relaxation)
     some = scarce.take(rows)
@@ -50,7 +50,7 @@ def found_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
 
 
 def _sample(relaxation: Relaxation) -> tuple[Ints, Floats]:
-    """Return jobs that stand for all, by release and work, and for how many each stands."""
+    """Return jobs that represent all, by release and work, and the number of jobs that each stands for."""
     jobs = relaxation.tasks.size
     if jobs <= SAMPLE:
         return np.arange(jobs), np.ones(jobs)
@@ -60,10 +60,10 @@ def _sample(relaxation: Relaxation) -> tuple[Ints, Floats]:
 
 
 def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
-    """Return prices in closed form: of nodes by their speed, or of one other thing, at any time by who waits for it.
+    """Return prices in closed form: of nodes by their speed, or of one other thing, by the jobs that wait at each time.
 
-    A machine of rate 1 that works off the jobs one after another, the dearest a unit of work first, is worth at any
-    time what a second of delay costs all jobs that it has yet to end before it idles.
+    Take a machine of rate 1 that runs the jobs one after another, in order of weight per work. Its price at any time is
+    the cost of a second of delay for all jobs that it has yet to finish before it idles.
     """
     relaxation = scarce.relaxation
     by_speed = 1.0 / relaxation.slowdown[scarce.slowdown]
@@ -71,7 +71,7 @@ def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
     shares = np.eye(scarce.amounts.size) / np.maximum(scarce.amounts, 1.0)
     weight = charge.weight(relaxation)
     works = [_work(scarce, by_speed), *(need * relaxation.shortest for need in shares @ scarce.needs)]
-    # While nodes are closed the machine's own time goes by more slowly.
+    # Closed nodes slow down the machine's own clock.
     release, taken = scarce.taken.worked(relaxation.release), scarce.taken
     longest = max(works, key=lambda work: float(work.sum()))
     edges = _edges(taken.instants(_done(scarce, release, weight, longest)), taken)
@@ -87,13 +87,13 @@ def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
 
 
 def _done(scarce: Scarce, release: Floats, weight: Floats, work: Floats) -> Floats:
-    """Return when a machine of rate 1 ends each job, the dearest a unit of work first."""
+    """Return when a machine of rate 1 finishes each job, in order of weight per work."""
     least = 1e-12 * float(scarce.relaxation.shortest.max()) + 1e-300
     return squashed(release, work, np.maximum(work, least) / weight, remaining=False).completion
 
 
 def _waiting(edges: Floats, release: Floats, work: Floats, done: Floats, weight: Floats) -> Floats:
-    """Return the weights of all jobs that are ended later in the same busy period, as a mean over each bucket."""
+    """Return the weight of all jobs that finish later in the same busy period, as a mean over each bucket."""
     order = np.argsort(done, kind="stable")
     later = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
     instants = (edges[:-1, None] + (np.arange(8) + 0.5) / 8 * np.diff(edges)[:, None]).ravel()
@@ -105,7 +105,7 @@ def _waiting(edges: Floats, release: Floats, work: Floats, done: Floats, weight:
 
 
 def _work(scarce: Scarce, price: Floats) -> Floats:
-    """Return what each job takes at least of a machine of rate 1 whose nodes have these prices."""
+    """Return the least work of each job on a machine of rate 1, made of nodes with these prices."""
     relaxation = scarce.relaxation
     best = np.full(relaxation.tasks.size, np.inf)
     by_price = np.argsort(price, kind="stable")
@@ -118,11 +118,11 @@ def _work(scarce: Scarce, price: Floats) -> Floats:
 
 
 def _edges(done: Floats, taken: Taken) -> Floats:
-    """Return the buckets' edges: half of them where jobs end one after another, half evenly over time.
+    """Return the buckets' edges: half of them by the ends of jobs, half evenly over time.
 
-    Where nodes close and open again there are some more.
+    If nodes close and open again, there are some more edges.
     """
-    last = float(done.max()) or 1.0  # where the clock tells no run from nothing
+    last = float(done.max()) or 1.0  # 1 if all runs are below the clock's resolution
     by_jobs = np.quantile(done, np.linspace(0.0, 1.0, BUCKETS // 2 + 1)[1:])
     evenly = np.linspace(0.0, 1.5 * last, BUCKETS // 2 + 1)[1:]
     edges = np.unique(np.concatenate([[0.0], by_jobs, evenly, taken.edges(1.5 * last)]))
@@ -130,10 +130,10 @@ def _edges(done: Floats, taken: Taken) -> Floats:
 
 
 def _ends_of_busy_periods(release: Floats, work: Floats) -> Floats:
-    """Return when a machine of rate 1 that never rests without need comes to rest, ascending."""
+    """Return the ends of the busy periods of a machine of rate 1 that idles only without work, ascending."""
     order = np.argsort(release, kind="stable")
     begun = release[order]
-    # Work done by the last of the first i jobs: max over k <= i of release_k + Σ work from k to i.
+    # The end of the first i jobs' work: max over k <= i of release_k + Σ work from k to i.
     total = np.cumsum(work[order])
     ends = np.maximum.accumulate(begun - np.concatenate([[0.0], total[:-1]])) + total
     return np.asarray(ends[np.append(begun[1:] > ends[:-1], True)])
@@ -142,17 +142,17 @@ def _ends_of_busy_periods(release: Floats, work: Floats) -> Floats:
 def climbed(
     scarce: Scarce, charge: Charge, prices: Prices, copies: Floats, *, steps: int, reach: float, until: float
 ) -> Prices:
-    """Return the best prices met on a walk along the supergradient from these on.
+    """Return the best prices on a walk along the supergradient from these prices.
 
-    A step aims at a value that lies a share `reach` of all prices above the best one (Polyak); where none is gained
-    for a while, the walk goes back and aims lower. Each price moves in proportion to itself.
+    A step aims at a value that exceeds the best one by a share `reach` of all prices (Polyak). After several steps
+    without a gain, the walk goes back to the best prices and aims lower. Each price moves in proportion to itself.
     """
     starts = Starts(scarce, charge, prices.edges, every=False)
     lengths, amounts = prices.lengths[:, None], np.maximum(scarce.amounts, 1.0)
-    a_second = prices.node @ scarce.nodes + prices.thing @ scarce.amounts  # of all that there is
+    a_second = prices.node @ scarce.nodes + prices.thing @ scarce.amounts  # the price of the whole supply
     paid = float(prices.lengths @ a_second)
     a_second = np.maximum(a_second, 1e-3 * float(a_second.max()) + 1e-300)[:, None]
-    # Of what is not yet dear the price moves as if some of what all costs were spent on it.
+    # Low prices move as if a part of the whole price were spent on them.
     pace = np.maximum(prices.node, OTHERS * a_second / scarce.nodes.sum()) / (lengths * scarce.nodes)
     thing_pace = np.maximum(prices.thing, OTHERS * a_second / amounts) / (lengths * amounts)
     best, kept, stalled = -np.inf, prices, 0

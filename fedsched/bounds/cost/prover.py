@@ -1,4 +1,4 @@
-"""The prover: it looks for multipliers and prices, within its time, and remembers what they prove."""
+"""The prover: it searches for multipliers and prices within its time, and stores the bounds that they prove."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.relaxation import Floats
 
-ROUNDS = 8  # of looking for prices anew where nodes are closed the longer the later the end is
-RISES = 1e-4  # by what share a round must raise the bound for another one
+ROUNDS = 8  # of new prices, since a later end means longer closures
+RISES = 1e-4  # the least relative rise of the bound for another round
 FEW_JOBS = 200  # up to so many, the LP is solved again without late modes
 SAMPLE = 250
 STEPS = 40
-ENOUGH = 1e-4  # stop when the cuts promise no more than this share of improvement
+ENOUGH = 1e-4  # stop if the cuts promise a smaller relative improvement
 
 
 def solve_by_classes(problem: BoundProblem, *, limit: float | None = None, until: float = math.inf) -> Solved:
     """Return good multipliers of the classes and wide families; those of single jobs stay 0.
 
-    The dual function is concave in a few dozen prices and closed in each job, so the cutting planes' own LP is tiny:
-    maximise the least of the tangents in a box around the best point, which shrinks where they mislead.
+    The dual function is concave in a few dozen prices, and closed-form in each job, so the LP of the cutting planes is
+    tiny: maximise the least tangent in a box around the best point. The box shrinks if the tangents mislead.
     """
     guess = _of_sample(problem, limit, until)
     if limit is None and problem.time_price == 0:  # time costs nothing, so no multiplier may be above 0
@@ -50,7 +50,7 @@ def solve_by_classes(problem: BoundProblem, *, limit: float | None = None, until
 
     def tangent(prices: Floats) -> tuple[float, Floats]:
         found = dual_value(problem, _multipliers(problem, prices), limited=limit is not None)
-        second = problem.floor if limit is None or found.slope == 0 else limit  # the T that the Lagrangian chooses
+        second = problem.floor if limit is None or found.slope == 0 else limit  # the T that minimises the Lagrangian
         gradient = np.concatenate([found.area_gradient.ravel(), found.wide_gradient])
         return found.at(problem.floor if limit is None else limit), gradient - capacity * second
 
@@ -84,7 +84,7 @@ def _multipliers(problem: BoundProblem, prices: Floats) -> Multipliers:
 
 
 def _of_sample(problem: BoundProblem, limit: float | None, until: float) -> Solved:
-    """Return the LP's multipliers for every k-th job by (release, area), each standing for k."""
+    """Return the LP's multipliers for every k-th job by (release, area), each of which stands for k."""
     relaxation = problem.relaxation
     jobs = relaxation.tasks.size
     order = np.lexsort((relaxation.tasks * relaxation.shortest, problem.level_of))
@@ -97,12 +97,12 @@ def _of_sample(problem: BoundProblem, limit: float | None, until: float) -> Solv
 def _highest(
     cuts: list[tuple[Floats, float]], centre: Floats, radius: Floats, capacity: Floats, purse: float
 ) -> tuple[Floats, float] | None:
-    """Return where in the box the least tangent is highest, and how high; None where HiGHS gives up."""
+    """Return the point of the box at which the least tangent is highest, and its height; None if HiGHS gives up."""
     from scipy.optimize import linprog
 
     scale = max(abs(cuts[0][1]), 1e-300)
     low, high = np.maximum(centre - radius, 0.0), centre + radius
-    unit = np.maximum(high, 1e-300)  # of each price, so that HiGHS sees numbers near 1
+    unit = np.maximum(high, 1e-300)  # scales each price, so that HiGHS sees numbers near 1
     slopes = np.array([np.append(-slope * unit, scale) for slope, _ in cuts]) / scale
     rows, right = slopes, np.array([height for _, height in cuts]) / scale
     if np.isfinite(purse):
@@ -116,14 +116,14 @@ def _highest(
 
 
 class Prover:
-    """What finds multipliers and remembers the bounds on energy that they prove."""
+    """Searches for multipliers, and stores the bounds on energy that they prove."""
 
     def __init__(
         self, relaxation: Relaxation, method: str, seconds: float = math.inf, unclocked: Relaxation | None = None
     ) -> None:
-        self.seconds = seconds  # that are left for solvers
-        self.unclocked = unclocked  # with true run times, where CP-SAT may be asked
-        self.cut = False  # whether one had to stop for want of them
+        self.seconds = seconds  # left for solvers
+        self.unclocked = unclocked  # with true run times, if CP-SAT may be used
+        self.cut = False  # whether a solver had to stop for lack of time
         wide, rows = closed.wide_jobs(relaxation)
         self.relaxation = relaxation
         self.method = method
@@ -134,23 +134,23 @@ class Prover:
             relaxation, release_levels(relaxation), rows, 1.0, np.zeros(relaxation.nodes.size), self.floor
         )
         self.energy_lines: list[DualValue] = []
-        self.thrifty_horizon = math.nan  # the T of the least-energy LP: where the front ends
+        self.thrifty_horizon = math.nan  # the T of the least-energy LP, at which the front ends
         self._of_starts: dict[str, float] = {}
 
     def fixed_prices(self) -> list[Multipliers]:
-        """Return class prices that need no solver: all nodes alike, and each by its speed."""
+        """Return class prices that need no solver: equal for all nodes, and by speed."""
         jobs, wide = self.relaxation.tasks.size, len(self.problem.wide)
         prices = class_prices(self.relaxation, self.problem.levels.size)
         return [Multipliers(price, np.zeros(wide), np.zeros(jobs)) for price in prices]
 
     @cached_property
     def longest_wait(self) -> float:
-        """Return the bound on the longest wait that no mean says."""
+        """Return the bound on the longest wait, besides that by the mean wait."""
         works = [_work(self, price.area.sum(axis=0)) for price in self.fixed_prices()]
         return rounded_down(closed.longest_wait(self.relaxation, works), self.relaxation.t0)
 
     def makespan(self) -> DualValue:
-        """Return the best bound on T that is found, proven by multipliers; it raises the floor of what follows."""
+        """Return the best bound on T, proven by multipliers; it raises the floor for later bounds."""
         tried = self.fixed_prices()
         if self.method != "closed":
             tried.append(self._solve(self.problem, None).multipliers)
@@ -161,7 +161,7 @@ class Prover:
         return best
 
     def _between_downtimes(self, known: list[Multipliers], best: DualValue) -> DualValue:
-        """Return the best bound on T where nodes are closed until then, which raises the floor as long as it rises."""
+        """Return the best bound on T with closed nodes; each round may raise the floor and so lengthen the closures."""
         shut, levels, t0 = self.relaxation.shut, self.problem.levels, self.relaxation.t0
         if not shut.begin.size:
             return best
@@ -178,8 +178,8 @@ class Prover:
         return max((dual_value(self.problem, prices) for prices in known), key=lambda found: found.constant)
 
     def _by_modes(self, known: list[Multipliers]) -> float:
-        """Return the bound on T by modes that a shorter one rules out: by known prices, then by those of a few LPs."""
-        # As for longest job and area: every duration is clocked, which is more than what sums round by.
+        """Return the bound on T after ruling out late modes: by known prices, then by those of a few LPs."""
+        # As for longest job and area: every duration is clocked, which allows for more than the rounding of sums.
 
         def by_known(problem: BoundProblem) -> float:
             return rounded_down(max(dual_value(problem, prices).constant for prices in known))
@@ -207,7 +207,7 @@ class Prover:
         return max(line.constant for line in self.energy_lines if line.slope == 0) + self.relaxation.more_joules
 
     def energy_within(self, limit: float, *, solve: bool = True) -> float:
-        """Return the best bound on the energy of schedules with T <= limit; without `solve`, by what is known."""
+        """Return the best bound on the energy of schedules with T <= limit; without `solve`, by known multipliers."""
         self.energy()
         if solve:
             self._add_line(limit)
@@ -240,7 +240,7 @@ class Prover:
 
     @contextmanager
     def _limited(self) -> Iterator[float]:
-        """Give until when a solver may run, by `time.perf_counter`, and count what it takes."""
+        """Yield the time until which a solver may run, by `time.perf_counter`, and subtract its time."""
         begun = time.perf_counter()
         yield begun + self.seconds
         self.seconds -= time.perf_counter() - begun
@@ -248,7 +248,7 @@ class Prover:
 
     @cached_property
     def responses(self) -> closed.Responses:
-        """Return what closed forms say of responses and waits."""
+        """Return the closed-form bounds on responses and waits."""
         relaxation = self.relaxation
         works = []
         for multipliers in (*self.fixed_prices(), self.best_makespan.multipliers):
@@ -260,17 +260,17 @@ class Prover:
 
     @cached_property
     def best_makespan(self) -> DualValue:
-        """Return the best bound on T, found once."""
+        """Return the best bound on T, computed once."""
         return self.makespan()
 
     def of_starts(self, metric: str) -> float:
-        """Return the bound on a metric that is a sum over jobs, found once."""
+        """Return the bound on a metric that is a sum over jobs, computed once."""
         if metric not in self._of_starts:
             self._of_starts[metric] = max(self.without_prices(metric), self._by_buckets(metric))
         return self._of_starts[metric]
 
     def without_prices(self, metric: str) -> float:
-        """Return what closed forms and the LP's prices alone say of a metric that is a sum over jobs."""
+        """Return the bound on such a metric by closed forms and the LP's prices alone."""
         relaxation = self.relaxation
         jobs, t0 = relaxation.tasks.size, relaxation.t0
         if metric == "flow":
@@ -292,7 +292,7 @@ class Prover:
 
 
 def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:
-    """Return prices of a node-second, level × class, that add up to 1: all nodes alike, and each by its speed."""
+    """Return prices of a node-second, level × class, with sum 1 over all nodes: equal for all, and by speed."""
     made = []
     for weight in (np.ones(relaxation.nodes.size), 1.0 / relaxation.slowdown[relaxation.class_slowdown]):
         for level in range(levels):
@@ -303,6 +303,6 @@ def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:
 
 
 def _work(prover: Prover, price: Floats) -> Floats:
-    """Return what each job takes at least of a machine of rate 1 whose nodes have these prices, together 1."""
+    """Return the least work of each job on a machine of rate 1, made of nodes with these prices, with sum 1."""
     levels = prover.problem.levels.size
     return cheapest_modes(prover.problem, np.tile(price, (levels, 1)), np.zeros(prover.relaxation.tasks.size))[0]

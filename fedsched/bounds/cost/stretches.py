@@ -1,4 +1,4 @@
-"""Stretches of a signal, and what the cheapest one of a length costs: of that, bounds on costs are made."""
+"""Stretches of a signal: the least cost of a stretch of given length, from which bounds on costs are made."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ROUNDING = 1e-9  # sums of integrals are by less than this share too high
-AT_ONCE = 1_000_000  # begins of stretches that are looked at together
+ROUNDING = 1e-9  # sums of integrals may be too high by this share
+AT_ONCE = 1_000_000  # begins of stretches that are computed together
 
 
 def at_least(curve: Curve, lasts: Floats) -> Floats:
-    """Return what no integral over a stretch of each length is below."""
+    """Return a lower bound on the integral over any stretch of each length."""
     return np.asarray((1.0 - ROUNDING) * curve.values.min() * lasts)
 
 
 def cheapest(curve: Curve, release: Floats, lasts: Floats, until: float = math.inf) -> Floats:
     """Return the least integral over a stretch of each length from its release on.
 
-    It changes its slope only where the stretch begins or ends at a step, so the least is at one of these, at the
-    release, or as late as the signal reaches. For whom there is no time (`until`, by `time.perf_counter`), all is as
-    cheap as anything ever is.
+    Its slope changes only where the stretch begins or ends at a step. The least is therefore at such a begin, at the
+    release, or at the last begin within the signal. When time is up (`until`, by `time.perf_counter`), the signal's
+    least value is used instead.
     """
     signal, steps = curve.signal, curve.times
     assert signal.until is not None
-    if signal.beyond == "repeat" and math.isfinite(signal.until):  # all of a period is to come, whatever the release
+    if signal.beyond == "repeat" and math.isfinite(signal.until):  # a whole period is to come, whatever the release
         length, which = np.unique(lasts, return_inverse=True)
         first = steps[0] - length
     else:

@@ -1,4 +1,4 @@
-"""Exact answers for small problems, by constraint programming.
+"""Optimal schedules of small problems, by constraint programming.
 
-A workload and a federation come in. The best schedule goes out, and a bound that the solver has proved.
+The input is a workload and a federation; the output is the best schedule, and a bound that the solver has proven.
 """

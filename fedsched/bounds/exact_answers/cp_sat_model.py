@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
 
 NO_RULES = ExactRules()
-MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
+MANY = 40  # ways to spread a job over the classes; if there are more, node counts are variables
 ENERGY_STEPS = 1 << 46
-CONFLICTS = 100_000  # a unit of effort: the solver counts next to nothing for those of three jobs, which take seconds
-NEAR_ENOUGH = 5e-6  # relative gap at which the solver stops: finer than the units of odd times tell apart
-THERE = 1  # in place of a variable: a job that starts in every schedule
+CONFLICTS = 100_000  # per unit of effort, since effort hardly counts the conflicts of three jobs, which take seconds
+NEAR_ENOUGH = 5e-6  # relative gap at which the solver stops, finer than the units of irregular times
+THERE = 1  # in place of a variable: the job starts in every schedule
 
 
 def presence(cp: Any, rules: ExactRules, jobs: int) -> list[Any]:
-    """Return for each job whether it starts: a variable, or `THERE`."""
+    """Return, for each job, whether it starts: a variable, or `THERE`."""
     optional = rules.optional
     there: list[Any] = [cp.new_bool_var(f"there{j}") if j in optional else THERE for j in range(jobs)]
     for j in sorted(optional):
@@ -52,7 +52,7 @@ def let_leave(
     *,
     strict: bool,
 ) -> None:
-    """Let jobs start before they leave, and others wait until those have left that do not start."""
+    """Let jobs start before they leave; jobs that wait for one that never starts wait until it has left."""
     if not rules.leaves:
         return
     for j, latest in enumerate(latest_starts(rules, relaxation, unit, strict=strict).tolist()):
@@ -67,11 +67,11 @@ def let_leave(
 
 
 def latest_starts(rules: ExactRules, relaxation: Relaxation, unit: TimeUnit, *, strict: bool) -> Ints:
-    """Return the last unit in which each job may start; 0 where it never leaves.
+    """Return the last unit in which each job may start; 0 if it never leaves.
 
-    A start is before that time. In whole units that is the unit before, where all times are whole units and the clock
-    rounds none. Elsewhere a schedule's start may come there when it is put off and rounded down as all is, and is
-    let; `strict` takes the unit before all the same, which is no bound then, but keeps to the times.
+    A start must be before that time. If all times are whole units and the clock rounds none, that is the unit before.
+    Otherwise a real start may fall into that unit, since the model delays starts and rounds them down, so it is
+    allowed. `strict` takes the unit before in any case: the result is no bound then, but keeps to the times.
     """
     leaves = np.array(rules.leaves) - relaxation.t0
     leaves[np.isinf(leaves)] = 0.0
@@ -81,22 +81,22 @@ def latest_starts(rules: ExactRules, relaxation: Relaxation, unit: TimeUnit, *, 
 
 
 def variables(*there: Any) -> list[Any]:
-    """Return what is open of these: the variables among them."""
+    """Return the variables among these."""
     return [one for one in there if not isinstance(one, int)]
 
 
 class Mode(NamedTuple):
-    """A way in which a job can run: chosen or not, for so long, on so many nodes of each class."""
+    """A way in which a job can run: whether it is chosen, its duration, and its nodes of each class."""
 
     chosen: Any
     duration: int
-    truth: float  # its seconds, not rounded
-    counts: list[Any]  # whole numbers or variables, one a class
+    truth: float  # in seconds, not rounded
+    counts: list[Any]  # numbers or variables, one a class
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """What the solver said; `bound`, in the objective's own units, holds for every schedule."""
+    """The solver's answer; `bound`, in the objective's own units, holds for every schedule."""
 
     starts: Ints | None
     counts: Ints
@@ -111,7 +111,7 @@ class Solved:
 
 @dataclass(slots=True, eq=False)
 class Model:
-    """The model of one relaxation, and what is needed to read its answer."""
+    """The model of one relaxation, with what is needed to read the solver's answer."""
 
     relaxation: Relaxation
     unit: TimeUnit
@@ -121,15 +121,15 @@ class Model:
     modes: list[list[Mode]]
     horizon: Any
     energy: Any
-    absent: Any  # how many jobs do not start
+    absent: Any  # number of jobs that do not start
     weights: tuple[float, float] = (1.0, 0.0)
     objective_unit: float = 1.0
 
     def minimise(self, makespan: float, energy: float, *, at_least: float = 0.0) -> None:
-        """Set the objective: makespan·T + energy·E; T is known to be at least so many seconds."""
+        """Set the objective: makespan·T + energy·E; T is known to be at least `at_least` seconds."""
         self.weights = (makespan, energy)
         units = at_least / self.unit.seconds * (1 - 1e-9)
-        # Rounded down, a chain of jobs is shorter by less than a unit each.
+        # A chain of jobs, each rounded down, is shorter by less than a unit a job.
         self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
         nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_watts.any()
         if energy == 0 or (nothing_drawn and makespan > 0):
@@ -145,12 +145,12 @@ class Model:
             )
 
     def leave_out_few(self) -> None:
-        """Set the objective: as few jobs as can be without a start."""
+        """Set the objective: the fewest jobs without a start."""
         self.objective_unit = 1.0
         self.cp.minimize(self.absent)
 
     def solve(self, *, seconds: float, workers: int, seed: int, effort: float = math.inf) -> Solved:
-        """Return the solver's answer; `effort` is in its own units, which do not depend on the machine."""
+        """Return the solver's answer; `effort` is in its own units, which are the same on every machine."""
         from ortools.sat.python import cp_model
 
         solver = cp_model.CpSolver()
@@ -163,7 +163,8 @@ class Model:
         solver.parameters.relative_gap_limit = NEAR_ENOUGH
         status = solver.solve(self.cp)
         if threading.current_thread() is threading.main_thread():
-            # The solver has taken Ctrl-C, and leaves it to the system, which ends the process at once.
+            # The solver has replaced the handler of Ctrl-C by the system's default, which would end the process at
+            # once.
             signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
         known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
         jobs, classes = self.relaxation.tasks.size, self.relaxation.nodes.size
@@ -175,7 +176,8 @@ class Model:
                 for mode in modes:  # one is chosen, unless the job does not start
                     if solver.value(mode.chosen):
                         counts[j] = [solver.value(count) for count in mode.counts]
-        # An energy or a weighted sum takes its floors from true seconds; T alone is in units that may be a hair long.
+        # Energy and weighted sums are rounded down from true seconds; T alone is in units that may be slightly too
+        # long.
         bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
         if self.relaxation.fits.size:
             counts = without_spare(counts, self.relaxation.fits, self.relaxation.wanted)
@@ -209,19 +211,19 @@ def build(
     Parameters
     ----------
     relaxation
-        Jobs and classes; groups that are not free to all are classes of their own.
+        Jobs and classes; groups that are not open to all jobs are classes of their own.
     scale
-        About how many seconds a schedule takes: what a unit of time is small against.
+        The approximate length of a schedule in seconds, against which the unit of time is small.
     horizon
-        A number of seconds that no better schedule exceeds, where one is known.
+        A number of seconds that no better schedule exceeds, if one is known.
     hint
-        A schedule to begin with.
+        A schedule to start from.
     rules
-        When which classes are closed, who waits for whom, and who leaves.
+        Closures of classes, waits between jobs, and the times at which jobs leave.
     makespan_at_most, energy_at_most, absent_at_most
-        In the model's units, from the answer of another model of the same relaxation and scale.
+        Limits in the model's units, from the answer of another model of the same relaxation and scale.
     strict
-        Keep to the times at which jobs leave, whatever rounding hides of them: what is found is no bound then.
+        Keep exactly to the times at which jobs leave, despite rounding: the result is no bound then.
     """
     from ortools.sat.python import cp_model
 
@@ -232,8 +234,8 @@ def build(
     unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves], scale)
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
     jobs = relaxation.tasks.size
-    # Jobs done one after the other, each at its slowest, are done by then: no better schedule is cut off.
-    closing[:, 0] += jobs * relaxation.tick  # by so much measured runs may be longer in true times, one after the other
+    # If each job runs alone at its slowest, all end by then: no better schedule is excluded.
+    closing[:, 0] += jobs * relaxation.tick  # successive measured runs may be longer than true ones by so much
     latest = max(int(release.max()), int(unit.down(closing).max(initial=0)), int(unit.down(leaves).max(initial=0)))
     end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
     end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
@@ -241,7 +243,7 @@ def build(
     starts = [cp.new_int_var(min(int(release[j]), end), end, f"start{j}") for j in range(jobs)]
     there = presence(cp, rules, jobs)
     for j in rules.optional:
-        if release[j] > end:  # nothing better has it
+        if release[j] > end:  # no better schedule includes it
             cp.add(there[j] == 0)
     modes = [_modes(cp, relaxation, duration, j, there[j]) for j in range(jobs)]
     _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
@@ -270,11 +272,11 @@ def build(
 
 
 def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list[tuple[int, ...]]:
-    """Return the ways to have nodes for so many tasks within these caps; none where there are more than `at_most`.
+    """Return the ways to spread so many tasks over the classes within these caps; none if there are over `at_most`.
 
-    A node of each class holds so many. No job is given nodes that it could do without.
+    A node of class c holds `fits[c]` tasks. No way includes a node that is not needed.
     """
-    ways: list[tuple[tuple[int, ...], int]] = [((), tasks)]  # and how many tasks are left
+    ways: list[tuple[tuple[int, ...], int]] = [((), tasks)]  # and the number of tasks left
     for c, (cap, fit) in enumerate(zip(caps, fits, strict=True)):
         rest = sum(nodes * each for nodes, each in zip(caps[c + 1 :], fits[c + 1 :], strict=True))
         ways = [
@@ -288,14 +290,14 @@ def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list
 
 
 def _places(relaxation: Relaxation, j: int) -> tuple[list[int], int]:
-    """Return how many tasks of a job a node of each class holds, one where these count nodes, and how many it has."""
+    """Return a job's tasks per node of each class (1 if they are counted in nodes), and its number of tasks."""
     if not relaxation.fits.size:
         return [1] * relaxation.nodes.size, int(relaxation.tasks[j])
     return np.maximum(relaxation.fits[j], 1).tolist(), int(relaxation.wanted[j])
 
 
 def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) -> list[Mode]:
-    """Return the ways in which a job can run: every spread where they are few, else a slowdown with free counts.
+    """Return the ways in which a job can run: every spread if they are few, else a slowdown with free counts.
 
     One of them is chosen if the job starts.
     """
@@ -321,7 +323,7 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) 
             count = cp.new_int_var(0, most, f"nodes{j}.{v}.{c}")
             cp.add(count <= most * chosen)
             counts.append(count)
-        if relaxation.fits.size:  # who has more than it needs gives that back at last
+        if relaxation.fits.size:  # unneeded nodes are given back in the end
             cp.add(sum(count * fit for count, fit in zip(counts, fits, strict=True)) >= tasks * chosen)
         else:
             cp.add(sum(counts) == tasks * chosen)
@@ -336,7 +338,7 @@ def _choose_one(cp: Any, modes: list[Mode], there: Any) -> None:
 
 
 def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, int]]:
-    """Return the breaks: class, interval, nodes. What is over before it rounds down to anything closes nothing."""
+    """Return the breaks: class, interval, nodes. Breaks that round down to nothing are left out."""
     found: list[tuple[int, Any, int]] = []
     for one, (begin, end) in zip(rules.breaks, closing.tolist(), strict=True):
         if begin < end:
@@ -348,7 +350,7 @@ def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, i
 def _let_wait(
     cp: Any, rules: ExactRules, lags: Ints, starts: list[Any], modes: list[list[Mode]], there: list[Any]
 ) -> None:
-    """Let jobs start behind those that they wait for, where both start."""
+    """Let jobs start after those that they wait for, if both start."""
     for wait, lag in zip(rules.waits, lags.tolist(), strict=True):
         ran = 0 if wait.at_start else sum(mode.duration * mode.chosen for mode in modes[wait.on])
         behind = cp.add(starts[wait.job] >= starts[wait.on] + ran + lag)
@@ -364,7 +366,7 @@ def _schedule(
     last: Any,
     closed: list[tuple[int, Any, int]],
 ) -> None:
-    """Let every job run in one of its ways, and no class run out of nodes."""
+    """Let every job run in one of its ways, and no class exceed its nodes."""
     classes = relaxation.nodes.size
     intervals: list[list[Any]] = [[] for _ in range(classes)]
     demands: list[list[Any]] = [[] for _ in range(classes)]
@@ -387,13 +389,13 @@ def _schedule(
     for c in range(classes):
         if busy[c]:
             cp.add_cumulative(intervals[c], demands[c], int(relaxation.nodes[c]))
-            cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but the solver's LP sees it
+            cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but it strengthens the solver's LP
 
 
 def _order_twins(
     cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], tied: frozenset[int]
 ) -> None:
-    """Let jobs that nothing tells apart start in the order of their rows."""
+    """Break symmetry: identical jobs start in the order of their rows."""
     twins: dict[tuple[bytes, ...], list[int]] = {}
     for j in range(len(starts)):
         key = (

@@ -1,7 +1,7 @@
-"""Exact answers for small problems by constraint programming: the best schedule, and a bound that proves it.
+"""Optimal schedules of small problems by constraint programming, with a bound that proves them.
 
-The model has maintenance that is known, jobs that wait for others or follow them, and jobs that leave, but no
-contention: its bound holds for every schedule, and the schedule found is then run with contention.
+The model covers known maintenance, jobs that wait for others or follow them, and jobs that leave, but not contention.
+Its bound holds for every schedule; the schedule found is then run with contention.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
 
 OBJECTIVES = ("makespan", "energy", "weighted")
-PROVEN = 1e-5  # a schedule this close to its bound, relatively, is called optimal
-LEAST_TIME = 1e-3  # seconds that a question has, whatever those before it took
+PROVEN = 1e-5  # relative gap within which a schedule counts as optimal
+LEAST_TIME = 1e-3  # seconds for each question, even if none are left
 
 
 @dataclass(slots=True, eq=False)
 class ExactSolver:
-    """The solver at work on a task, and the seconds that it has spent; `weights` are of makespan and energy.
+    """The solver of a task, and the seconds that it has spent; `weights` are of makespan and energy.
 
-    Where a clock rounds times, jobs may start a little late in the model (`latest_starts`). If such an answer does not
-    come true, the model is asked again without that: for a schedule, not for a bound.
+    If a clock rounds times, the model lets jobs start slightly late (`latest_starts`). If such an answer cannot be
+    realised, the model is solved again without that allowance: for a schedule, not for a bound.
     """
 
     task: Task
@@ -50,7 +50,7 @@ class ExactSolver:
     spent: float = 0.0
 
     def fewest(self, best: Schedule) -> tuple[Schedule, int]:
-        """Return a schedule that leaves out as few jobs as is found, and how many are left out at least."""
+        """Return a schedule that leaves out as few jobs as found, and a lower bound on that number."""
         fewest = len(self.task.rules.barred)
         for strict in (False, True):
             if left_out(best) <= fewest:
@@ -67,7 +67,7 @@ class ExactSolver:
     def cheapest(self, best: Schedule, horizon: float | None, at_least: float) -> tuple[Schedule, float]:
         """Return the cheapest schedule found that leaves out no more jobs than the best known one, and the bound.
 
-        No better one is longer than `horizon`, and none is shorter than `at_least`.
+        No better schedule is longer than `horizon`, and none is shorter than `at_least`.
         """
         bound = 0.0
         for strict in (False, True):
@@ -86,7 +86,7 @@ class ExactSolver:
                      absent_at_most=absent, strict=strict)  # fmt: skip
 
     def _answer(self, model: Model, best: Schedule) -> tuple[Solved, Schedule, bool]:
-        """Return the solver's answer, the better schedule, and whether its own leaves out no more than it says."""
+        """Return the solver's answer, the better schedule, and whether its own leaves out no more jobs than stated."""
         left = max(self.seconds - self.spent, LEAST_TIME)
         solved = model.solve(seconds=left, workers=self.workers, seed=self.seed)
         self.spent += solved.seconds
@@ -99,12 +99,13 @@ class ExactSolver:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactAnswer:
-    """The best schedule found and what is proven about it.
+    """The best schedule found, and what is proven about it.
 
-    `bound` <= every schedule's value, contention or not; `status` is "optimal" where the value meets it, "feasible"
-    where the time was up first or contention costs what the model does not know. Where jobs may leave, `fewest` is how
-    many never start at least; first comes the schedule that leaves out fewest, `bound` is of those that leave out no
-    more than this one, and "optimal" is one that leaves out no more than it must.
+    `bound` <= every schedule's value, with contention or without. `status` is "optimal" if the value meets the bound,
+    and "feasible" if time ran out first or contention adds a cost outside of the model. If jobs may leave, `fewest` is
+    a lower bound on the number of jobs that never start. Schedules that leave out fewer jobs come first. `bound` is
+    then for schedules that leave out no more jobs than this one, and "optimal" means that it leaves out no more than
+    necessary.
     """
 
     schedule: Schedule
@@ -118,17 +119,17 @@ class ExactAnswer:
 
     @property
     def left_out(self) -> int:
-        """Return how many jobs of the schedule never start."""
+        """Return the number of jobs in the schedule that never start."""
         return left_out(self.schedule)
 
     @property
     def order(self) -> Ints:
-        """Return the jobs' rows in the order in which they start; who never starts comes last."""
+        """Return the jobs' rows in order of start; jobs that never start come last."""
         return np.argsort(self.schedule.start, kind="stable")
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Return jobs × groups: the nodes that every job takes; as caps they force the plan."""
+        """Return jobs × groups: the nodes of every job; as caps they enforce the plan."""
         return self.schedule.counts
 
     @property
@@ -148,8 +149,8 @@ class ExactAnswer:
 class ExactFront:
     """The Pareto front of makespan and energy of a small problem.
 
-    `points` are rows (makespan, energy), shortest first; `complete` says whether they are proven to be all, to within
-    the solver's units and without contention.
+    `points` are rows (makespan, energy), shortest first. `complete` says whether they are proven to be the whole front,
+    within the solver's units and without contention.
     """
 
     points: Floats
@@ -175,22 +176,22 @@ def exact(
 ) -> ExactAnswer:
     """Return the best schedule of a small problem, or the best found in the time, with a proven bound.
 
-    The best is the one in which fewest jobs never start, and of several the one of the least value.
-    A dozen jobs on a dozen nodes of several kinds are proven within seconds; of twenty on fifty nodes, often not.
+    The best schedule has the fewest jobs that never start, and among these the least value. A dozen jobs on a dozen
+    nodes of several kinds are proven within seconds; twenty jobs on fifty nodes often are not.
 
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on, given as to `simulate`.
+        The jobs, and the machine, given as to `simulate`.
     objective
         "makespan", "energy", or "weighted".
     weights
         Of makespan and energy, for "weighted": weights[0]·seconds + weights[1]·joules.
     seconds
-        The solver's time; a schedule comes back however short it is.
+        The solver's time; a schedule is returned however short it is.
     workers, seed
-        Threads of the solver, and what its choices are drawn by. The proven optimum does not depend on them; which of
-        several best schedules is returned may.
+        The solver's threads and seed. The proven optimum does not depend on them; which of several best schedules is
+        returned may.
     t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `lower_bounds`.
     """
@@ -210,13 +211,13 @@ def exact(
     solver = ExactSolver(task, chosen, seconds, workers, seed)
     best, fewest = solver.fewest(best)
     makespan, energy = task.known(left_out(best))
-    # A better schedule costs less than the best known one, of which T alone costs so much a second.
+    # A better schedule costs less than the best known one, and each second of T costs at least `per_second`.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
     horizon = cost(best, chosen) / per_second if per_second > 0 else None
     best, found = solver.cheapest(best, horizon, makespan)
     value = cost(best, chosen)
     bound = max(chosen[0] * makespan + chosen[1] * energy, found - hidden_by_clock(task.relaxation, chosen))
-    if value < bound <= value * (1 + 1e-9):  # their last bits: no bound is above a schedule that exists
+    if value < bound <= value * (1 + 1e-9):  # rounding: no bound is above an existing schedule
         bound = value
     proven = value <= bound * (1 + PROVEN) and left_out(best) == fewest
     status = "optimal" if proven else "feasible"
@@ -240,18 +241,18 @@ def exact_front(
 ) -> ExactFront:
     """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
 
-    By ε-constraint from the thriftiest end: the least energy, then the least makespan that has it, then the least
-    energy with a shorter makespan than that, until there is none. Where jobs may leave, it is the front of those
-    schedules that leave out fewest.
+    By the ε-constraint method from the end of least energy: the least energy, then the least makespan with that energy,
+    then the least energy with a shorter makespan, until there is none. If jobs may leave, it is the front of the
+    schedules that leave out the fewest.
 
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on, given as to `simulate`.
+        The jobs, and the machine, given as to `simulate`.
     points
-        Stop after so many points of the front.
+        Stop after this number of points.
     seconds
-        For each run of the solver; a point costs two.
+        For each run of the solver; a point needs two.
     workers, seed, t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `exact`.
     """
@@ -297,7 +298,7 @@ def exact_front(
 
 
 def _front(rows: list[tuple[float, float]], found: list[Schedule], *, complete: bool) -> ExactFront:
-    """Return the points, shortest first, without those that another one beats in both (contention, last bits)."""
+    """Return the points, shortest first, without dominated ones (due to contention or rounding)."""
     order = sorted(range(len(rows)), key=lambda i: rows[i])
     kept: list[int] = []
     for i in order:

@@ -1,6 +1,6 @@
-"""The clock of a problem: whether doubles round any of its times, and how far it may have to count.
+"""The clock of a problem: whether floats round any of its times, and how far it may count.
 
-Where all times are on one grid, sums of them are exact.
+If all times are on one grid, sums of them are exact.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-STEPS = 1024.0  # of the grid a second
-FAR = 2.0**40  # seconds: sums of times below it are multiples of a step that doubles have
+STEPS = 1024.0  # of the grid, a second
+FAR = 2.0**40  # seconds: below it, sums of grid times are exact floats
 
 
 def is_exact(problem: Problem, durations: Floats) -> bool:
@@ -31,17 +31,17 @@ def is_exact(problem: Problem, durations: Floats) -> bool:
 
 
 class Idling(NamedTuple):
-    """How long starts may be put off beside what a problem's jobs and calendar say."""
+    """How long starts may be delayed by things other than a problem's jobs and calendar."""
 
-    until: float = -np.inf  # by caps on power, or by a plan, of the job that it may put off the longest
-    each: float = 0.0  # by nodes that are off, and caps that come again
+    until: float = -np.inf  # by power caps, or by the longest delay that a plan may give a job
+    each: float = 0.0  # for each job, by nodes that are off, and by repeating caps
 
 
 NOT_AT_ALL = Idling()
 
 
 def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
-    """Return how long plans, nodes that go off and caps may put off the starts of a workload on a federation."""
+    """Return how long plans, nodes that are switched off, and caps may delay the starts of a workload."""
     saving, each, until = saving_of(federation), 0.0, latest_put_off(workload, t0)
     if saving.boot.size:
         rates = saving.rate[saving.rate > 0]  # nodes that may switch in one minute
@@ -56,10 +56,10 @@ def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
 
 
 def last_instant(problem: Problem, runs: Floats, idling: Idling = NOT_AT_ALL) -> float:
-    """Return how far from 0 the clock is at most while jobs run that take no longer than these runs.
+    """Return an upper limit on the clock's distance from 0 while jobs run with at most these run times.
 
-    It is so in any schedule whose machine idles only where no job may start: until the last submit, begin, hold,
-    closure or cancellation, and from then on for lags, boots and the like.
+    It holds for any schedule in which the machine idles only if no job may start: until the last submit, begin, hold,
+    closure or cancellation, and after that during lags, boots and similar delays.
     """
     latest = max(problem.t0, float(_instants(problem).max()), idling.until)
     waiting = problem.submit.size * idling.each + float(_lags(problem.extras).sum())
@@ -67,7 +67,7 @@ def last_instant(problem: Problem, runs: Floats, idling: Idling = NOT_AT_ALL) ->
 
 
 def _instants(problem: Problem) -> Floats:
-    """Return the finite times on the clock that starts depend on."""
+    """Return the finite instants on which starts depend."""
     times = [np.array([problem.t0]), problem.submit]
     if problem.extras is not None:
         calendar, precedence, holds = problem.extras.calendar, problem.extras.precedence, problem.extras.holds

@@ -1,4 +1,4 @@
-"""Seconds and joules as whole numbers for a solver that knows no others, so that its bounds stay true."""
+"""Seconds and joules as whole numbers, for a solver that takes no others, with bounds that stay valid."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.relaxation import Floats, Ints
 
-UNITS = (1.0, 60.0, 0.1, 0.5, 0.01, 1 / 3, 1 / 60, 0.001)  # seconds that all times may be multiples of
+UNITS = (1.0, 60.0, 0.1, 0.5, 0.01, 1 / 3, 1 / 60, 0.001)  # seconds: tried as common divisors of all times
 NEAR = 1e-9
-STEPS = 1 << 21  # of a schedule whose times have no common unit
+STEPS = 1 << 21  # of a schedule with times that have no common unit
 
 
 @dataclass(frozen=True, slots=True)
 class TimeUnit:
-    """A time as whole multiples of `seconds`, rounded down.
+    """A unit of time: times become whole multiples of `seconds`, rounded down.
 
-    Rounding down starts and durations keeps a schedule feasible (⌊s⌋ + ⌊d⌋ <= ⌊s + d⌋), so the best schedule in
-    whole units is no longer than the best in truth. `slack` is by what share a multiple may exceed the time it stands
-    for, where that time is a multiple but for its last bits.
+    Rounding down starts and durations keeps a schedule feasible (⌊s⌋ + ⌊d⌋ <= ⌊s + d⌋), so the best schedule in whole
+    units is no longer than the best in true times. `slack` is the share by which a multiple may exceed its time, if
+    that time is a multiple up to rounding.
     """
 
     seconds: float
@@ -35,12 +35,12 @@ class TimeUnit:
         return np.floor(np.asarray(times) / self.seconds * (1 + NEAR)).astype(np.int64)
 
     def truth(self, units: float) -> float:
-        """Return the seconds that so many units stand for, or a little less."""
+        """Return the seconds of this many units, or slightly less."""
         return units * self.seconds * (1 - self.slack)
 
 
 def time_unit(times: Sequence[Floats], scale: float) -> TimeUnit:
-    """Return a unit that all times are multiples of, or else one of which `scale` seconds have 2^21."""
+    """Return a unit of which all times are multiples, or else 2^−21 of `scale` seconds."""
     values = np.unique(np.concatenate([np.ravel(part) for part in times]))
     values = values[values > 0]
 

@@ -1,4 +1,4 @@
-"""The least makespan by what it rules out: below an instant, no job can have run in a mode that ends there or later."""
+"""The least makespan by contradiction: if T is below an instant, no job runs in a mode that ends there or later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def without_late_modes(problem: BoundProblem, instant: float) -> BoundProblem | None:
-    """Return the problem of schedules with T below an instant; None where some job cannot end by then."""
+    """Return the problem restricted to schedules with T below an instant; None if some job cannot end by then."""
     relaxation = problem.relaxation
     early = relaxation.usable & (relaxation.release[:, None] + relaxation.duration < instant)
     if not early.any(axis=1).all():
@@ -23,9 +23,10 @@ def without_late_modes(problem: BoundProblem, instant: float) -> BoundProblem | 
 
 
 def least_end(problem: BoundProblem, floor: float, bound_on: Callable[[BoundProblem], float]) -> float:
-    """Return a bound on T, at least `floor`, by a search among the instants at which modes end.
+    """Return a bound on T, at least `floor`, by a binary search among the instants at which modes end.
 
-    If T < t, the bound without modes that end at t or later holds: T >= min(t, that bound). It falls as t grows.
+    If T < t, the bound without modes that end at t or later holds: T >= min(t, that bound). That bound falls as t
+    grows.
     """
     relaxation = problem.relaxation
     ends = (relaxation.release[:, None] + relaxation.duration)[relaxation.usable]
@@ -40,7 +41,7 @@ def least_end(problem: BoundProblem, floor: float, bound_on: Callable[[BoundProb
         best = max(best, min(instant, bound))
         return bool(bound >= instant)
 
-    low, step = 0, 1  # mostly the first instant is not ruled out
+    low, step = 0, 1  # usually the first instant is not ruled out
     while low + step <= instants.size and ruled_out(low + step - 1):
         low, step = low + step, 2 * step
     high = min(low + step - 1, instants.size)

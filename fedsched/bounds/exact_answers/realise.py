@@ -1,4 +1,4 @@
-"""From a solver's starts and class counts to a schedule in true times, and schedules to begin a search with."""
+"""From a solver's starts and class counts to a schedule in true times, and heuristic schedules to start from."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def realised(
         return Schedule(workload=as_submitted(workload, finish), federation=federation, start=start, finish=finish,
                         counts=counts, t0=relaxation.t0, policy="exact", reading=CLAIRVOYANT,
                         integrals=Integrals(saturated_seconds=0.0), notes=notes)  # fmt: skip
-    # With contention jobs may take longer, and those behind them start later: the event loop knows how much. Who is
-    # left out has left by then.
+    # With contention jobs may take longer, and later jobs start later; the event loop computes by how much. Jobs that
+    # never start have left by then.
     rows = np.flatnonzero(~np.isnan(start))
     place = {row: i for i, row in enumerate(rows.tolist())}
     in_order = Rules(order=np.array([place[j] for j in order if j in place]), dispatch="strict", placement="powerful")
@@ -56,7 +56,7 @@ def realised(
     run = simulate(bound, federation, in_order, reading=CLAIRVOYANT, caps=counts[rows], t0=relaxation.t0)
     for everybody, those in ((start, run.start), (finish, run.finish), (counts, run.counts)):
         everybody[rows] = those
-    # (What idles beside a waiting job was counted as if nobody waited; links do not know who waits.)
+    # (Lost capacity beside waiting jobs would be missing here; links do not depend on it.)
     known = Integrals(saturated_seconds=run.saturated_seconds)
     return Schedule(workload=as_submitted(workload, finish), federation=federation, start=start, finish=finish,
                     counts=counts, t0=relaxation.t0, policy="exact", reading=CLAIRVOYANT, integrals=known, notes=notes,
@@ -64,7 +64,7 @@ def realised(
 
 
 def as_submitted(workload: Workload, finish: Floats) -> Workload:
-    """Return the jobs with the submits that come out where they end at these times (NaN: they never start) [45]."""
+    """Return the jobs with the submits that follow if they end at these times (NaN: they never start) [45]."""
     if workload.feedback is None:
         return workload
     gone, over = np.isnan(finish) & may_be_cancelled(workload), np.array(finish)
@@ -74,7 +74,7 @@ def as_submitted(workload: Workload, finish: Floats) -> Workload:
 
 
 def _behind(workload: Workload) -> Dependencies | None:
-    """Return what jobs wait for, the ends of those that they follow among it."""
+    """Return the jobs' dependencies, with the ends of jobs that they follow added."""
     rows, on, think = followers_of(workload)
     if not rows.size:
         return workload.after
@@ -85,9 +85,9 @@ def _behind(workload: Workload) -> Dependencies | None:
 
 
 def _in_order(starts: Ints, there: NDArray[np.bool_], rules: ExactRules) -> list[int]:
-    """Return the jobs by their starts, of those that start together whoever is waited for before who waits.
+    """Return the jobs by start; of equal starts, a job comes after those that it waits for.
 
-    Whoever does not start comes first, in the same order.
+    Jobs that do not start come first, in the same order.
     """
     left = np.lexsort((starts, there)).tolist()
     waited_for = [{wait.on for wait in rules.of_job(j) if there[wait.on]} for j in range(starts.size)]
@@ -104,14 +104,15 @@ def _shifted(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return start, finish and group counts of the jobs in this order, each as early as its nodes are free.
 
-    Who has no nodes, or finds them too late, leaves at its time; who waits for what does not come never starts.
+    A job without nodes, or with nodes free too late, leaves at its time. A job never starts if what it waits for never
+    happens.
     """
     jobs, groups = relaxation.tasks.size, len(federation.groups)
     counts = np.zeros((jobs, groups), dtype=np.int64)
     nodes = np.array([group.count for group in federation.groups])
     class_of = relaxation.group_class
     start: dict[int, float] = {}
-    finish: dict[int, float] = {}  # of who has left when that was
+    finish: dict[int, float] = {}  # or the time at which the job has left
     running: list[int] = []
     last = relaxation.t0
     for j in order:
@@ -155,7 +156,7 @@ def _room(
     now: float,
     end: float,
 ) -> bool:
-    """Return whether so many nodes of each class are free from now on until `end`, and open."""
+    """Return whether this many nodes of each class are free and open from now until `end`."""
     for c in np.flatnonzero(wanted).tolist():
         nodes = int(free[class_of == c].sum())
         if wanted[c] > nodes:
@@ -171,12 +172,12 @@ def _room(
 def heuristic_starts(
     workload: Workload, federation: Federation, relaxation: Relaxation, caps: NDArray[np.int64] | None
 ) -> list[Schedule]:
-    """Return the schedules of a few list heuristics, never none: what a search begins with and must beat."""
+    """Return the schedules of a few list heuristics (at least one): starting points that a search must beat."""
     from fedsched.policies import Rules
     from fedsched.simulate import simulate
 
     waiting = replace(workload, estimate=workload.runtime, alternatives=None)
-    if workload.cancel_at is None:  # before which nobody is submitted
+    if workload.cancel_at is None:  # nothing is submitted before t0
         waiting = replace(waiting, submit=np.maximum(workload.submit, relaxation.t0))
     made = []
     for order in ("fcfs", "ljf", "laf", "largest", "sjf"):

@@ -1,4 +1,4 @@
-"""What the exact model holds beside jobs and nodes: known maintenance, jobs that wait for others, and who may leave."""
+"""The exact model's rules besides jobs and nodes: known maintenance, waits between jobs, and jobs that may leave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Break(NamedTuple):
-    """A stretch in which nodes of a class are closed, by the clock, the end not included."""
+    """A stretch of time in which nodes of a class are closed; the end is excluded."""
 
     node_class: int
     nodes: int
@@ -28,16 +28,16 @@ class Break(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """That a job starts no sooner than so many seconds after another one's start, or its end."""
+    """A job's start is at least `lag` seconds after another job's start or end."""
 
     job: int
     on: int
     at_start: bool
     lag: float
-    any_end: bool  # whether it is over, too, when the other one leaves without a start
+    any_end: bool  # whether the wait also ends when the other job leaves without a start
 
     def over(self, start: Mapping[int, float], finish: Mapping[int, float]) -> float:
-        """Return when it is over, of the times of those that are placed or gone; infinite where it never is."""
+        """Return when the wait ends, given the times of placed and gone jobs; infinite if it never does."""
         if not self.any_end and self.on not in start:
             return math.inf
         return (start if self.at_start else finish).get(self.on, math.inf) + self.lag
@@ -45,45 +45,45 @@ class Wait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExactRules:
-    """The breaks of every class, who waits for whom, and who leaves when."""
+    """The breaks of every class, the waits between jobs, and the times at which jobs leave."""
 
     breaks: tuple[Break, ...] = ()
     waits: tuple[Wait, ...] = ()
-    leaves: tuple[float, ...] = ()  # of each job, by the clock, unless it has started; of no size where nobody does
-    barred: frozenset[int] = frozenset()  # who leaves in any case
+    leaves: tuple[float, ...] = ()  # per job, the time at which it leaves unless it has started; empty if no job leaves
+    barred: frozenset[int] = frozenset()  # jobs that never start
 
     @property
     def tied(self) -> frozenset[int]:
-        """Return the jobs that wait for others, are waited for or may leave: no two of them are alike."""
+        """Return the jobs that wait, are waited for or may leave: no two of them are interchangeable."""
         return self.optional | {row for wait in self.waits for row in (wait.job, wait.on)}
 
     @property
     def optional(self) -> frozenset[int]:
-        """Return the jobs that a schedule may leave without a start."""
+        """Return the jobs that may never start."""
         found = {row for row in range(len(self.leaves)) if self.may_leave(row)}
         while more := {wait.job for wait in self.waits if wait.on in found and self.needs(wait)} - found:
             found |= more
         return frozenset(found)
 
     def leaves_at(self, row: int) -> float:
-        """Return when a job leaves unless it has started; infinite where it stays."""
+        """Return when a job leaves unless it has started; infinite if it stays."""
         return self.leaves[row] if self.leaves else math.inf
 
     def may_leave(self, row: int) -> bool:
-        """Return whether a job leaves at a time of its own unless it has started."""
+        """Return whether a job has a time at which it leaves unless it has started."""
         return self.leaves_at(row) < math.inf
 
     def needs(self, wait: Wait) -> bool:
-        """Return whether a wait is over only where the other job starts."""
+        """Return whether a wait ends only if the other job starts."""
         return not (wait.any_end and self.may_leave(wait.on))
 
     def of_job(self, row: int) -> Iterator[Wait]:
-        """Give what a job waits for."""
+        """Yield a job's waits."""
         return (wait for wait in self.waits if wait.job == row)
 
 
 def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:
-    """Return the breaks and waits of a problem all of whose jobs start."""
+    """Return the breaks, waits, and leaving jobs of a problem."""
     if problem.extras is None:
         return ExactRules()
     precedence = problem.extras.precedence
@@ -113,7 +113,7 @@ def _waits(precedence: Precedence) -> Iterator[Wait]:
 
 
 def _barred(precedence: Precedence) -> Iterator[int]:
-    # Who waits for an end of one kind of a job that has another one when it runs. All others of such are refused.
+    # Jobs that wait for one kind of end of a job that will have another. Other such cases are refused earlier.
     for on in range(precedence.first.size - 1):
         for i in range(precedence.first[on], precedence.first[on + 1]):
             awaits = precedence.awaits[i]
@@ -122,7 +122,7 @@ def _barred(precedence: Precedence) -> Iterator[int]:
 
 
 def _too_late(problem: Problem, leaves: Floats) -> Ints:
-    """Return who leaves no later than the time from which it may start, of the times that are known beforehand."""
+    """Return the jobs that leave no later than the earliest time at which they may start, as known beforehand."""
     assert problem.extras is not None
     since = np.maximum(np.where(np.isinf(problem.submit), problem.t0, problem.submit), problem.t0)
     if problem.extras.precedence.earliest.size:

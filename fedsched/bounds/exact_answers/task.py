@@ -1,4 +1,4 @@
-"""A problem as the exact model takes it: checked, with what does not change between the solver's runs."""
+"""A problem for the exact model: checked, with all that is constant between the solver's runs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
 
-LARGEST_SEED = 2**31 - 1  # that CP-SAT takes
+LARGEST_SEED = 2**31 - 1  # accepted by CP-SAT
 STATUS = {End.WELL: DONE, End.BADLY: FAILED, End.CANCELLED: CANCELLED}  # in a log
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A problem to be solved; `given` are the jobs as they were asked for, `workload` those with the runs planned."""
+    """A problem to solve; `given` are the user's jobs, `workload` the same jobs with planned run times."""
 
     given: Workload
     workload: Workload
@@ -56,22 +56,22 @@ class Task:
         return realised(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
 
     def heuristics(self) -> list[Schedule]:
-        """Return schedules to begin with."""
+        """Return schedules to start from."""
         return heuristic_starts(self.workload, self.federation, self.relaxation, self.caps)
 
     def rank(self, schedule: Schedule, weights: tuple[float, float]) -> tuple[int, float]:
-        """Return what is minimised: first the jobs without a start, then the weighted cost."""
+        """Return the objective: first the number of jobs without a start, then the weighted cost."""
         return left_out(schedule), cost(schedule, weights)
 
     def scale(self, schedule: Schedule) -> float:
-        """Return about how long a schedule is, above 0 even where nobody starts."""
+        """Return the approximate length of a schedule; above 0 even if no job starts."""
         return schedule.makespan or float(self.relaxation.longest.max())
 
     def known(self, absent: int) -> tuple[float, float]:
-        """Return bounds on makespan and energy of schedules in which no more jobs than so many never start."""
+        """Return bounds on makespan and energy of schedules in which at most this many jobs never start."""
         given = self.given
         if self.rules.leaves and absent == 0:
-            given = replace(given, cancel_at=None)  # nobody leaves
+            given = replace(given, cancel_at=None)  # no job leaves
         elif len(self.rules.optional) == len(given):
             return 0.0, 0.0
         t0, reading = self.relaxation.t0, self.reading
@@ -80,14 +80,14 @@ class Task:
 
 
 def cost(schedule: Schedule, weights: tuple[float, float]) -> float:
-    """Return the weighted sum of makespan and energy; nothing where nobody starts."""
+    """Return the weighted sum of makespan and energy; 0 if no job starts."""
     if left_out(schedule) == len(schedule):
         return 0.0
     return weights[0] * schedule.makespan + weights[1] * schedule.energy
 
 
 def left_out(schedule: Schedule) -> int:
-    """Return how many jobs of a schedule never start."""
+    """Return the number of jobs in a schedule that never start."""
     return int(np.isnan(schedule.start).sum())
 
 
@@ -131,7 +131,7 @@ def task_of(
 
 
 def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
-    """Return the jobs, of which a log tells that they end in this way: whom others wait for may be killed."""
+    """Return the jobs with a log that gives them these ends: jobs that others wait for may be killed."""
     if workload.after is None or (ends == ends_of(workload, CLAIRVOYANT)).all():
         return workload
     columns = {} if workload.log is None else workload.log.columns()
@@ -140,7 +140,7 @@ def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
 
 
 def require_solver() -> None:
-    """Raise an error that says how to get the solver, where it is missing."""
+    """Raise an error that tells how to install the solver if it is missing."""
     try:
         from ortools.sat.python import cp_model  # noqa: F401
     except ImportError as error:

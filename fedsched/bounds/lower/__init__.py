@@ -1,4 +1,4 @@
-"""Lower bounds: what no schedule of these jobs can beat.
+"""Lower bounds on all schedules of a problem.
 
-A workload and a federation come in. Values go out, each proved by arithmetic rather than by a solver.
+The input is a workload and a federation; the output is values, proven by arithmetic rather than by a solver.
 """

@@ -1,4 +1,4 @@
-"""Bounds in closed form: the longest job, areas, wide jobs, and what jobs must wait for one another."""
+"""Bounds in closed form: the longest job, areas, wide jobs, and waits of jobs for one another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
 
 FAMILIES = 128  # thresholds p of the dual-feasible family that are tried
-KEPT_FAMILIES = 3  # of them, those that the LP looks at
+KEPT_FAMILIES = 3  # the best of them, which the LP uses
 
 
 def longest_job(relaxation: Relaxation) -> float:
@@ -25,7 +25,7 @@ def longest_job(relaxation: Relaxation) -> float:
 def area(relaxation: Relaxation) -> float:
     """Return max over releases r of r + Σ over jobs released from r on of τ_j·d_j,v(τ_j)/N.
 
-    The same holds of each pool, for what jobs need of it and its amount.
+    The same holds for each pool, with the jobs' needs and the pool's amount.
     """
     shares = [(relaxation.tasks, relaxation.total_nodes)]
     shares += [(relaxation.pool_need[:, p], int(amount)) for p, amount in enumerate(relaxation.pool_amount) if amount]
@@ -43,15 +43,15 @@ def dual_feasible(tasks: Ints, threshold: int, nodes: int) -> Floats:
 
 
 def threshold_of(row: Floats, tasks: Ints, nodes: int) -> int:
-    """Return the p of a family f_p by its values for jobs of so many tasks."""
+    """Return the p of a family f_p, given its values for jobs of these numbers of tasks."""
     wide = tasks[row >= nodes]
     return nodes - int(wide.min()) + 1 if wide.size else int(tasks[row > 0].min(initial=nodes))
 
 
 def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
-    """Return the best area bound over the family f_p and the rows f_p(τ_j) of the best few p."""
+    """Return the best area bound over the family f_p, and the rows f_p(τ_j) of the best few p."""
     nodes, tasks = relaxation.total_nodes, relaxation.tasks
-    thresholds = np.unique(nodes - tasks + 1)  # the least p that makes a job of τ tasks as wide as the machine
+    thresholds = np.unique(nodes - tasks + 1)  # the least p with which a job of τ tasks counts as wide as the machine
     thresholds = thresholds[(thresholds > 1) & (thresholds <= (nodes + 1) // 2)]
     if thresholds.size > FAMILIES:
         thresholds = thresholds[np.linspace(0, thresholds.size - 1, FAMILIES).astype(np.int64)]
@@ -66,19 +66,19 @@ def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squashed:
-    """The jobs one after another on a single machine of rate 1, preempted at will."""
+    """The jobs one after another on a single machine of rate 1, preemptively."""
 
     completion: Floats
-    mean_busy: Floats  # the mean instant at which a job is worked on
+    mean_busy: Floats  # the mean instant of the work on a job
 
 
 def squashed(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
-    """Return the schedule that always works on the released job of least priority value.
+    """Return the schedule that always runs the released job of least priority value.
 
-    With `remaining` and `priority` = work it is SRPT, the least Σ completion; without, and `priority` = work/weight,
-    it is the least Σ weight·mean_busy.
+    With `remaining` and `priority` = work it is SRPT, which gives the least Σ completion. Without `remaining` and with
+    `priority` = work/weight, it gives the least Σ weight·mean_busy.
     """
-    if release.size and (release == release[0]).all():  # the usual package: nothing is preempted
+    if release.size and (release == release[0]).all():  # the usual case: without preemption
         order = np.argsort(priority, kind="stable")
         done = np.empty(work.size)
         done[order] = np.cumsum(np.concatenate([release[:1], work[order]]))[1:]
@@ -87,7 +87,7 @@ def squashed(release: Floats, work: Floats, priority: Floats, *, remaining: bool
 
 
 def _preempted(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
-    # Whatever is released when.
+    # Any releases.
     order = np.argsort(release, kind="stable").tolist()
     begin, left = release.tolist(), work.tolist()
     moments, completion = [0.0] * len(left), [0.0] * len(left)
@@ -130,12 +130,12 @@ class Responses:
 
 
 def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
-    """Return what jobs must at least wait and run, all together.
+    """Return bounds on the sums of the jobs' responses and waits.
 
-    Each entry of `works` is what the jobs take of a machine of rate 1 when every node-second has some price and the
-    prices of all nodes add up to 1: areas/N for one. No schedule works them off faster than that machine would. A job
-    that runs from S to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2, which joins the
-    two bounds that such a machine gives (squashed area) and that the durations give.
+    Give every node-second a price, with sum 1 over all nodes. Each entry of `works` is the jobs' work on a machine of
+    rate 1 at such prices, e.g. areas/N. No schedule finishes the work faster than that machine. A job that runs from S
+    to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2. This combines the machine's bound
+    (squashed area) with the bound by durations.
     """
     shortest, longest = relaxation.shortest, relaxation.longest
     release, late = relaxation.release, relaxation.late
@@ -148,10 +148,10 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
         flow = max(flow, float((even + shortest / 2).sum()))
         by_tasks = squashed(release, work, work / tasks, remaining=False).mean_busy - release
         weighted = max(weighted, float(tasks @ (by_tasks + shortest / 2)))
-        # Contention stretches runs, but with the starts as they are the unstretched runs fit too: S = mean − run/2.
-        # (What rounding leaves of a difference of two times that are equal is no wait.)
+        # Contention stretches runs, but with the same starts the unstretched runs fit too: S = mean − run/2.
+        # (A rounding error in the difference of two equal times is no wait.)
         wait = max(wait, float((even - longest / 2).sum() - ROUNDING * even.sum()))
-    # A job that runs already waits no longer: the others do, and it is no later than they say.
+    # A job that already runs waits no more; the other jobs then start no earlier than this says.
     waited = float((late - relaxation.begun).sum())
     return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + waited)
 
@@ -160,10 +160,10 @@ LONG_SETS = 32  # sets of jobs that are tried
 
 
 def longest_wait(relaxation: Relaxation, works: list[Floats]) -> float:
-    """Return what the job that waits longest waits at least.
+    """Return a lower bound on the longest wait of a job.
 
-    If none waits longer than W, all jobs have started by their last submission plus W. Until then the machine has done
-    all their work but of those that run at that instant, which together have at most N tasks.
+    If no job waits longer than W, all jobs have started by their last submit plus W. By then the machine has done all
+    their work except that of the jobs running at that instant, which have at most N tasks in all.
     """
     waited = relaxation.late - relaxation.begun
     best = float(waited.max())

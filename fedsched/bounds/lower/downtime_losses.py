@@ -1,4 +1,4 @@
-"""What downtimes surely take away: node-seconds of a class that no job of any schedule has [39]."""
+"""The capacity that downtimes surely take: node-seconds of a class that no schedule can use [39]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Shut(NamedTuple):
-    """Nodes of classes that are closed from one time to another, in seconds since t0, a row each."""
+    """Closed nodes of classes with begin and end, in seconds since t0, a row a closure."""
 
     begin: Floats
     end: Floats
@@ -25,7 +25,7 @@ class Shut(NamedTuple):
     nodes: Ints
 
     def lost(self, levels: Floats, until: float, classes: int) -> Floats:
-        """Return how many node-seconds of each class are closed from each of these times until another."""
+        """Return the closed node-seconds of each class from each of these times until another."""
         found = np.zeros((levels.size, classes))
         if self.begin.size and until > levels[0]:
             seconds = np.minimum(self.end, until) - np.maximum(self.begin, levels[:, None])
@@ -33,10 +33,10 @@ class Shut(NamedTuple):
         return found
 
     def reached(self, base: float, price: Floats, levels: Floats) -> float:
-        """Return the least T, `base` or later, that is no less than `base` and the price of what is lost until T.
+        """Return the least T >= `base` that is at least `base` plus the price of what is lost until T.
 
-        Prices, level × class, are of node-seconds; those of all nodes are together at most 1, so that what is lost
-        never grows faster than T.
+        Prices (level × class) are of node-seconds. All nodes together cost at most 1 a second, so the loss never grows
+        faster than T.
         """
 
         def needed(until: float) -> float:
@@ -48,7 +48,7 @@ class Shut(NamedTuple):
             if needed(step) <= step:
                 break
             reached = step
-        # From here on, until the next of these times, what is lost grows evenly.
+        # From here until the next of these times the loss grows linearly.
         closed = self.nodes * ((self.begin <= reached) & (reached < self.end))
         left = 1.0 - float(price[levels <= reached].sum(axis=0)[self.of_class] @ closed)
         missing = needed(reached) - reached
@@ -59,15 +59,15 @@ NOTHING = Shut(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0
 
 
 def surely_shut(problem: Problem, group_class: Ints, tick: float) -> Shut:
-    """Return what is closed by downtimes that all plans know, step by step no more than there is of each group.
+    """Return the closures by downtimes that all plans know, step by step, at most all nodes of each group.
 
-    No job starts that would run into them. Reservations close nothing to their own jobs, and are not among them.
+    Jobs that would run into them do not start. Reservations are not included, since they are open to their own jobs.
     """
     if problem.extras is None:
         return NOTHING
     calendar = problem.extras.calendar
     known = (calendar.known_from <= problem.t0) & (calendar.reservation < 0) & (calendar.end > problem.t0)
-    known &= np.isfinite(calendar.end)  # where nodes never come back some jobs may never start
+    known &= np.isfinite(calendar.end)  # if nodes never come back, some jobs may never start
     rows = [
         (first - problem.t0, last - problem.t0 - tick, group_class[g], closed)
         for g, closed, first, last in closed_steps(calendar, problem.groups.nodes, problem.t0, known)
@@ -82,7 +82,7 @@ def surely_shut(problem: Problem, group_class: Ints, tick: float) -> Shut:
 def closed_steps(
     calendar: Calendar, nodes: Ints, t0: float, which: NDArray[np.bool_]
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Give group, closed nodes, begin and end of the steps of some closures, never more nodes than there are."""
+    """Yield group, closed nodes, begin and end of the steps of these closures, with at most all nodes of a group."""
     begin, end = np.maximum(calendar.begin, t0), calendar.end
     for g in np.unique(calendar.group[which]).tolist():
         here = which & (calendar.group == g)

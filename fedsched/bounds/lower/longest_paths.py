@@ -1,4 +1,4 @@
-"""How early jobs can start that wait for others: the longest path of conditions before each [34]."""
+"""Earliest starts of jobs that wait for others: the longest path of conditions before each job [34]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Relaxation:
-    """Return the relaxation with each job released no sooner than what it waits for allows."""
+    """Return the relaxation with each job's release no earlier than its conditions allow."""
     if problem.extras is None or not problem.extras.precedence.conditions.size:
         return relaxation
     return _released(relaxation, problem.extras.precedence, problem.extras.cancellations)
@@ -28,7 +28,7 @@ def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Rela
 def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
     """Return the relaxation of the jobs that start in every schedule.
 
-    Nothing keeps them, nobody cancels them, and they are in no reservation that they might miss.
+    They can start, are never cancelled, and are in no reservation that they might miss.
     """
     able = those_who_start(problem)
     if may_not_start(problem).any():
@@ -43,15 +43,15 @@ def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
 
 
 def those_who_start(problem: Problem) -> Ints:
-    """Return the rows of these jobs."""
+    """Return the rows of the jobs that start in every schedule."""
     able = np.sort(np.concatenate([problem.arrival, problem.running]))
     return np.asarray(able[~may_not_start(problem)[able]])
 
 
 def may_not_start(problem: Problem) -> NDArray[np.bool_]:
-    """Return who may be cancelled or miss a reservation, or waits for what that may prevent.
+    """Return the jobs that may be cancelled or miss a reservation, or that wait for something that may not happen.
 
-    Of whom may be cancelled the end alone comes in any case [44].
+    If a job may be cancelled, only its end is certain [44].
     """
     uncertain = np.zeros(problem.submit.size, dtype=np.bool_)
     if problem.extras is None:
@@ -64,7 +64,7 @@ def may_not_start(problem: Problem) -> NDArray[np.bool_]:
         uncertain |= problem.extras.reserved.of_job >= 0
     uncertain[problem.running] = False
     told = np.flatnonzero(uncertain).tolist() if precedence.conditions.size else []
-    for on in told:  # it grows on the way
+    for on in told:  # the list grows on the way
         for i in range(precedence.first[on], precedence.first[on + 1]):
             follower = precedence.follower[i]
             if not uncertain[follower] and not (going[on] and precedence.awaits[i] == Awaits.END):
@@ -75,7 +75,7 @@ def may_not_start(problem: Problem) -> NDArray[np.bool_]:
 
 def _released(relaxation: Relaxation, precedence: Precedence, cancellations: Cancellations) -> Relaxation:
     release = np.maximum(relaxation.release, precedence.earliest - relaxation.t0)
-    shortest = np.maximum(relaxation.shortest - relaxation.tick, 0.0)  # as a clock may show it
+    shortest = np.maximum(relaxation.shortest - relaxation.tick, 0.0)  # as measured by a clock
     gone = np.full(release.size, np.inf)
     gone[cancellations.job] = cancellations.time - relaxation.t0
     open_ = np.bincount(precedence.follower, minlength=release.size)
@@ -83,7 +83,7 @@ def _released(relaxation: Relaxation, precedence: Precedence, cancellations: Can
     follower_of, awaits, lag = precedence.follower.tolist(), precedence.awaits.tolist(), precedence.lag.tolist()
     soonest, begun, at_start = release.tolist(), relaxation.begun.tolist(), int(Awaits.START)
     length, leaves = shortest.tolist(), gone.tolist()
-    for on in ready:  # it grows on the way
+    for on in ready:  # the list grows on the way
         start, end = soonest[on] - begun[on], min(soonest[on] + length[on], leaves[on])
         for i in range(first[on], first[on + 1]):
             follower = follower_of[i]

@@ -1,4 +1,4 @@
-"""lower_bounds(): what no schedule of these jobs can beat, with the proof's value and not a solver's."""
+"""lower_bounds(): bounds on all schedules of these jobs, with values from the proof instead of a solver."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 METHODS = ("auto", "lp", "lagrangian", "closed")
-MEANS = (  # more jobs may make them smaller
+MEANS = (  # a different number of jobs may make them smaller
     *("mean_wait", "mean_wait_eligible", "mean_response"),
     *("mean_slowdown", "bounded_slowdown", "weighted_response", "weighted_slowdown"),
 )
 FROM_SUBMITS = (*MEANS, "flow", "max_wait")
-LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
+LP_JOBS = 1000  # with more, `auto` takes the Lagrangian over classes
 
 
 def lower_bounds(
@@ -72,30 +72,30 @@ def lower_bounds(
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on, given as to `simulate`.
+        The jobs, and the machine, given as to `simulate`.
     t0
-        The time's origin: no job starts before it. The earliest submit when not given.
+        The origin of time: no job starts before it. By default the earliest submit.
     reading
-        Of a schedule or search: what is known and whether jobs are killed makes the run times that are bounded.
+        The reading of a schedule or search: its knowledge and kills determine the run times used here.
     knowledge
-        "runtime" unless the reading says otherwise: bounds on what schedules cost. "estimate": on what they would if
-        every job took its estimate.
+        "runtime" by default: bounds on real values. "estimate": bounds on the values if every job took its requested
+        time.
     kill_at_estimate
         A job runs min(runtime, estimate).
     alternatives
-        Of jobs that may have several shapes: "fixed", unless the reading says otherwise, bounds the recorded ones,
-        "smallest_area" those of the least tasks × planned time; "free" and "earliest_finish": whichever each has.
+        For jobs with several shapes: "fixed" (the default) uses the recorded ones, "smallest_area" those of the least
+        tasks × planned time; with "free" and "earliest_finish" bounds hold for any choice.
     caps
-        Jobs × groups: how many nodes of each group a job may use.
+        Jobs × groups: the number of nodes of each group that a job may use.
     method
-        "lp": the linear program. "lagrangian": its multipliers of classes alone, for thousands of jobs. "closed":
-        closed forms only. "auto": the LP up to 1000 jobs, then the Lagrangian; CP-SAT's bound on the makespan of up to
-        50, where OR-tools is installed (extra `exact`).
+        "lp": the linear program. "lagrangian": only its multipliers of classes, for thousands of jobs. "closed": closed
+        forms only. "auto": the LP up to 1000 jobs, then the Lagrangian; and CP-SAT's bound on the makespan up to 50
+        jobs, if OR-tools is installed (extra `exact`).
     seconds
-        That solvers may take in all, those for a front's points and for metrics asked for later included: where they
-        are used up, closed forms must do. By default they take what they need.
+        Seconds for solvers in all, including those for a front's points and for metrics asked for later. Once they are
+        used up, closed forms are used. By default there is no limit.
     deadline
-        The time by which all jobs end in the schedules whose cost and carbon are bounded; by default any.
+        The time by which all jobs end, for the bounds on cost and carbon; by default none.
     """
     workload, federation = nouns_of("lower_bounds", workload, federation, second="federation")
     reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives).settled(
@@ -116,11 +116,11 @@ def lower_bounds(
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
         shapes, workload, geared = None, shaped(workload, federation, reading), False
-    if federation.signals or draw_their_own(workload) or geared:  # where more nodes may be cheaper
+    if federation.signals or draw_their_own(workload) or geared:  # more nodes may be cheaper
         refuse("bounds of costs", Use(workload, federation))
     problem = pack(workload, federation, reading=reading, t0=t0)
     problem = problem if shapes is None else shapes.drawing(problem)
-    planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned
+    planned = np.minimum(workload.estimate, reading.runtime(workload))  # the least run times of any plan
     limits = caps_table(workload, federation, caps)
     runs = reading.planned(workload)
     keeps_plans = shapes is None and bool((planned >= runs).all())
@@ -142,7 +142,7 @@ def lower_bounds(
 
 
 def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
-    """Return the bounds that a relaxation proves, on what a clock would measure."""
+    """Return the bounds that a relaxation proves, on values as a clock measures them."""
     unclocked = relaxation if method == "auto" else None
     if method == "auto":
         method = "lp" if relaxation.tasks.size <= LP_JOBS else "lagrangian"
@@ -151,10 +151,10 @@ def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", second
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowerBounds:
-    """Lower bounds on all schedules of one problem; seconds and joules, as the metric columns have them.
+    """Lower bounds on all schedules of one problem; seconds and joules, as in the metric columns.
 
-    `longest_job` and `area` are the closed forms; `makespan` is the best of all. What is a sum over jobs, as responses,
-    waits and slowdowns are, is looked for when it is asked for, and then known.
+    `longest_job` and `area` are the closed forms; `makespan` is the best of all. Bounds on sums over jobs (responses,
+    waits, slowdowns) are computed when first asked for, and then stored.
     """
 
     makespan: float
@@ -167,15 +167,15 @@ class LowerBounds:
     method: str
     _prover: Prover = field(repr=False)
     watts_assumed: bool = False
-    free: bool = False  # whether they hold whichever of its alternatives each job has
-    costs: Mapping[str, float] = field(default_factory=dict)  # by signals, where there are some
+    free: bool = False  # whether they hold for any choice of the jobs' alternatives
+    costs: Mapping[str, float] = field(default_factory=dict)  # by signals, if there are any
 
     def __getitem__(self, metric: str) -> float:
         """Return the bound on a column of the metric row: see `of`."""
         return self.of(metric)
 
     def of(self, metric: str) -> float:
-        """Return the bound on a column of the metric row; NaN where none is known."""
+        """Return the bound on a column of the metric row; NaN if none is known."""
         from fedsched.model.schedule.metrics import NAMES
 
         if metric not in NAMES:
@@ -201,10 +201,10 @@ class LowerBounds:
 
     @property
     def unproven(self) -> tuple[str, ...]:
-        """Return the metrics of which nothing is proven.
+        """Return the metrics for which nothing is proven.
 
-        Means, where some jobs may be cancelled or are in a reservation; whatever counts from submits, where these
-        depend on the schedule.
+        These are means, if some jobs may be cancelled or are in a reservation, and everything measured from submits, if
+        submits depend on the schedule.
         """
         relaxation = self._prover.relaxation
         return FROM_SUBMITS if relaxation.submits_move else MEANS if relaxation.some_may_go else ()
@@ -227,11 +227,11 @@ class LowerBounds:
 
     @property
     def cut(self) -> bool:
-        """Return whether the time that solvers had was too short for all that they were asked."""
+        """Return whether the solvers' time was too short for some bound."""
         return self._prover.cut
 
     def with_areas(self, areas: Areas) -> LowerBounds:
-        """Return the bounds with what areas say of jobs that may have several shapes: these are of the least ones."""
+        """Return the bounds improved by areas, if jobs have several shapes; these bounds are for the least shapes."""
         area = areas.area()
         makespan = max(self.makespan, area)
         return replace(
@@ -252,9 +252,9 @@ class LowerBounds:
         latest: float,
         seconds: float | None,
     ) -> LowerBounds:
-        """Return the bounds with those on what signals make of the jobs, in schedules with no longer a makespan.
+        """Return the bounds with those on costs by signals, for schedules with a makespan up to `latest`.
 
-        Where the rows of the relaxation are shapes of jobs, `shapes` are the first ones of each.
+        If the relaxation's rows are shapes of jobs, `shapes` are the first rows of each job.
         """
         until = math.inf if seconds is None else time.perf_counter() + seconds
         costs = least_costs(
@@ -264,20 +264,20 @@ class LowerBounds:
         return replace(self, costs=costs)
 
     def gap(self, metric: str, value: float) -> float:
-        """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound says anything."""
+        """Return value/bound − 1: the most by which the value can be improved; NaN if there is no useful bound."""
         bound = self.of(metric)
         return value / bound - 1.0 if is_telling(metric, bound) else math.nan
 
     def front(self, points: int = 9) -> Floats:
         """Return rows (T, E): no schedule with makespan <= T needs less energy than E.
 
-        The first row has the least makespan that is not ruled out, the last the least energy; where the two agree the
+        The first row has the least makespan that is not ruled out, the last the least energy; if the two agree, the
         front is one point. E falls and is convex in T.
 
         Parameters
         ----------
         points
-            How many values of T are looked at; each solves a linear program once more.
+            The number of values of T; each needs one more linear program.
         """
         whole("front", "points", points, least=1)
         thriftiest = self._prover.energy()
@@ -292,17 +292,17 @@ class LowerBounds:
         return np.column_stack([limits, [rounded_down(energy) for energy in energies]])
 
     def energy_within(self, makespan: float) -> float:
-        """Return the bound on the energy of schedules whose makespan is no more than this; inf where there is none."""
+        """Return the bound on the energy of schedules with at most this makespan; inf if there are none."""
         if makespan < self.makespan:
             return math.inf
         return max(rounded_down(self._prover.energy_within(makespan)), self.energy)
 
     @property
     def penalty(self) -> float:
-        """Return the diagnosis: the share of energy that the least makespan costs above the least energy.
+        """Return the energy of the least makespan above the least energy, as a share, by bounds alone.
 
-        By bounds alone. Near 0, makespan and energy want the same plan and the front is nearly a point: idle power is
-        a large share of busy power. Large where fast nodes are disproportionately hungry.
+        Near 0, the same plan is best for makespan and energy, and the front is nearly a point: idle power is a large
+        share of busy power. It is large if fast nodes draw disproportionately much.
         """
         return self.energy_within(self.makespan) / self.energy - 1.0 if self.energy > 0 else 0.0
 
@@ -329,9 +329,9 @@ METHOD_NAMES = {"lp": "linear program", "lagrangian": "Lagrangian over node clas
 
 def _bounds_of(prover: Prover) -> LowerBounds:
     relaxation = prover.relaxation
-    prover.best_makespan  # noqa: B018 - which raises the floor
+    prover.best_makespan  # noqa: B018 - raises the floor
     jobs = relaxation.tasks.size
-    # Longest job and area need no allowance of their own: every duration in them is clocked, so they are three ticks a
+    # Longest job and area need no allowance for rounding: every duration in them is clocked, so they are three ticks a
     # job too low, and one sum of so many numbers rounds by less than one.
     makespan = max(prover.longest_job, prover.area, prover.floor)
     busy = cheapest_modes(prover.problem, np.tile(relaxation.busy_watts, (prover.problem.levels.size, 1)),

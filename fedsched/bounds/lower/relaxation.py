@@ -1,9 +1,9 @@
 """The relaxation that all bounds share: jobs with a duration for each slowdown, on classes of equal nodes.
 
-Keep a schedule's starts and nodes and give every job the time that it would take without contention: since
-tc >= σ·PS + (1 − σ), nothing gets longer and nothing gets worse. So a bound on schedules without contention, where a
-job on nodes no slower than 1/v takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is a bound on all. Clocks tell instants apart by
-ticks; a run measured by one may be shorter than d_jv by as much, and so are those of `clocked`.
+Take a schedule, keep its starts and nodes, and give every job its run time without contention: since tc >= σ·PS + (1 −
+σ), no run gets longer and no metric worse. A bound on schedules without contention, in which a job on nodes of speed
+1/v or more takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is therefore a bound on all. Clocks resolve instants only to ticks, so
+a measured run may be shorter than d_jv by some ticks; `clocked` allows for that.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-LEVELS = 6  # release instants that the LP looks at
-# Sums of many floats are some units in the last place off; what is published lies that much lower.
+LEVELS = 6  # release instants that the LP uses
+# Sums of many floats are off by some units in the last place; published bounds are lowered by this share.
 ROUNDING = 1e-12
-# By how many steps of the clock a measured run may be shorter than it is: half of one for its finish, half for each of
-# the two products behind it, whose value is below the clock's; and as much again.
+# A measured run may be shorter than the true one by so many steps of the clock: half a step for its finish, half
+# for each of the two products behind it (their values are below the clock's), doubled for safety.
 TICKS = 3
-RATES = 1e-9  # by what share the roundings of changing rates may make a run longer
+RATES = 1e-9  # the share by which rounding in changing rates may lengthen a run
 
 
 def between_downtimes(relaxation: Relaxation, problem: Problem, planned: Floats | None) -> Relaxation:
-    """Return the relaxation with each job that is to start released no sooner than it finds nodes enough in all.
+    """Return the relaxation with each waiting job's release no earlier than enough nodes are open in all.
 
-    `planned` is the least that any plan takes each job to run on reference nodes; where nothing is said of it, starts
-    alone are looked at.
+    `planned` is the least run time on reference nodes that any plan assumes for each job; without it only starts are
+    checked.
     """
     if problem.extras is None or not problem.extras.calendar.lookout.size:
         return relaxation
@@ -56,7 +56,7 @@ def between_downtimes(relaxation: Relaxation, problem: Problem, planned: Floats 
     release = relaxation.release.copy()
     waiting = np.zeros(release.size, dtype=np.bool_)
     waiting[problem.arrival] = True
-    waiting[np.flatnonzero(problem.extras.reserved.of_job >= 0)] = False  # to whom what is kept is open
+    waiting[np.flatnonzero(problem.extras.reserved.of_job >= 0)] = False  # reserved nodes are open to these
     kinds, kind_of = np.unique(np.column_stack([relaxation.caps, relaxation.tasks]), axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         rows = np.flatnonzero((kind_of.reshape(-1) == k) & waiting)
@@ -70,7 +70,7 @@ def between_downtimes(relaxation: Relaxation, problem: Problem, planned: Floats 
 
 
 def _pushed(release: Floats, seconds: Floats, blocked: list[tuple[float, float, float]], tick: float) -> Floats:
-    # `blocked` are stretches in which there are too few nodes to start in (0.0), or to run in (1.0).
+    # `blocked` are stretches with too few open nodes to start in (0.0), or to run in (1.0).
     found, before = release, np.full_like(release, -1.0)
     while (found > before).any():
         before = found
@@ -83,7 +83,7 @@ def _pushed(release: Floats, seconds: Floats, blocked: list[tuple[float, float, 
 def _blocked(
     relaxation: Relaxation, problem: Problem, caps: NDArray[np.int64], tasks: int, which: NDArray[np.bool_]
 ) -> list[tuple[float, float]]:
-    # The stretches in which some of the closures leave a job fewer nodes than it has tasks.
+    # The stretches in which these closures leave a job fewer nodes than it has tasks.
     assert problem.extras is not None
     calendar: Calendar = problem.extras.calendar
     begin, end = calendar.begin[which], calendar.end[which]
@@ -97,7 +97,7 @@ def _blocked(
     )
     short = np.minimum(of_class, caps).sum(axis=1) < tasks
     stretches = zip(times.tolist(), times[1:].tolist(), short.tolist(), strict=False)
-    # Who never can start is no matter of bounds.
+    # Bounds do not cover jobs that can never start.
     return [(a, b) for a, b, too_few in stretches if too_few and b < np.inf]
 
 
@@ -105,23 +105,24 @@ def _blocked(
 class Relaxation:
     """Jobs × slowdowns × classes; all times are seconds since t0.
 
-    A class is all nodes of one (speed, busy watts, idle watts), fastest first; `slowdown` are the distinct ones.
+    A class is all nodes of equal speed, busy watts and idle watts, fastest first; `slowdown` are the distinct
+    slowdowns.
     """
 
     t0: float
-    tick: float  # seconds by which the clock of a schedule may make a run shorter
-    release: Floats  # the earliest start − t0: max(submit, t0) − t0, and no sooner than the jobs waited for allow
-    late: Floats  # t0 + release − submit: how long a job is there before it may start, or before t0 where it runs
-    begun: Floats  # of it, how long the job runs already; `duration` is what is left of such a job
+    tick: float  # seconds by which the clock may shorten a measured run
+    release: Floats  # the earliest start − t0: max(submit, t0) − t0, or later if the job waits for others
+    late: Floats  # t0 + release − submit: the wait before the job may start, or before t0 if it runs
+    begun: Floats  # the part of it that the job has run already; its `duration` is then what is left
     tasks: Ints
-    most_nodes: Ints  # on how many nodes each job may be; `tasks` are the fewest
+    most_nodes: Ints  # the most nodes that each job may use; `tasks` are the fewest
     slowdown: Floats
     duration: Floats  # job × slowdown: d_jv
-    most: Floats  # job × slowdown: no contention makes it longer
-    usable: NDArray[np.bool_]  # job × slowdown: enough nodes, and no larger set takes no longer
+    most: Floats  # job × slowdown: an upper limit with contention
+    usable: NDArray[np.bool_]  # job × slowdown: enough nodes, and no larger set is as fast
     nodes: Ints  # per class: m_c
     caps: Ints  # job × class
-    class_slowdown: Ints  # per class: its place in `slowdown`
+    class_slowdown: Ints  # per class: its index in `slowdown`
     group_class: Ints  # per node group of the federation: its class
     busy_watts: Floats
     idle_watts: Floats
@@ -130,12 +131,12 @@ class Relaxation:
     single: NDArray[np.bool_]  # whether one cluster can hold the job
     uncontended: bool  # no schedule of these jobs can saturate an uplink
     submits_move: bool = False  # with the schedule
-    some_wait_for_more: bool = False  # than their submits before they may start
-    some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
-    more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: than `busy_watts`; or no rows
-    shut: Shut = NOTHING  # what no job can have of the nodes' time
-    fits: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))  # job × class: tasks to a node; or
-    wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # no rows; and how many there are [76]
+    some_wait_for_more: bool = False  # before they may start, besides their submits
+    some_may_go: bool = False  # other jobs exist that a schedule may leave out
+    more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: beyond `busy_watts`; or empty
+    shut: Shut = NOTHING  # closures of nodes, which no job can use
+    fits: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))  # job × class: tasks per node; or
+    wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # empty; and the number of tasks [76]
 
     @property
     def shortest(self) -> Floats:
@@ -160,7 +161,7 @@ class Relaxation:
 
     @property
     def more_joules(self) -> float:
-        """Return what jobs take at least beside the classes' busy watts: each on the nodes where that is least."""
+        """Return the jobs' least energy beyond the classes' busy watts, each on the nodes where that is least."""
         return rounded_down(float(self.more_of_jobs.sum()))
 
     @property
@@ -177,7 +178,7 @@ class Relaxation:
         return int(self.nodes.sum())
 
     def clocked(self) -> Relaxation:
-        """Return the relaxation with the least run times that a clock can show: what bounds measured values."""
+        """Return the relaxation with the least run times that a clock can show, for bounds on measured values."""
         shorter, longer = np.maximum(self.duration - self.tick, 0.0), self.most * (1.0 + 3.0 * RATES) + self.tick
         return replace(self, duration=shorter, most=longer)
 
@@ -211,12 +212,12 @@ def relax(
     """Return the relaxation of these jobs with these run times on reference nodes.
 
     `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
-    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way.
-    So are all where nodes hold different numbers of some job's tasks, which then are told.
-    With `everybody` jobs that may leave are there too, and on a clock that rounds none of their times there is no tick.
-    Of jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan
-    takes the jobs to run, and with `keeps_plans` none runs longer on its own; `idling` is how long starts may be
-    put off by what the problem does not say.
+    that close at times, are classes of their own: nodes of a class can then be divided among its groups in any way. The
+    same holds for all groups if their nodes hold different numbers of some job's tasks; `fits` and `wanted` are then
+    set. With `everybody`, jobs that may leave are included, and there is no tick if the clock rounds none of their
+    times. For jobs that run at t0 only the rest is scheduled, on their nodes. `planned` is the least run time that any
+    plan assumes for the jobs; with `keeps_plans` no job runs longer than it without contention. `idling` is how long
+    starts may be delayed by things outside of the problem.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
@@ -224,7 +225,7 @@ def relax(
     taking = calendar is not None and ((calendar.on_running != OnRunning.WAIT) & (calendar.begin > problem.t0)).any()
     if running is not None and running.rows.size and taking:
         raise refused("bounds of running jobs", "downtimes that take nodes")
-    moving = np.isinf(problem.submit)  # by whatever the jobs end that these follow [45]
+    moving = np.isinf(problem.submit)  # they depend on the ends of jobs that these follow [45]
     problem = problem._replace(submit=np.where(moving, problem.t0, problem.submit))
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
     if running is not None:
@@ -238,7 +239,7 @@ def relax(
     several = apart and bool((fits != 1).any())
     restricted |= several
     own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
-    drawn = np.zeros(groups.nodes.size, dtype=np.int64)  # alike where every job draws as much
+    drawn = np.zeros(groups.nodes.size, dtype=np.int64)  # equal if every job draws the same
     if problem.watts.size:
         drawn = np.unique(problem.watts, axis=1, return_inverse=True)[1].reshape(-1)
     of_groups = (groups.slowdown, groups.busy_watts, groups.idle_watts, np.array(own), drawn)
@@ -255,7 +256,7 @@ def relax(
         left = running.work_left - (t0 - running.since) / running.tc
         work[running.rows] = np.maximum(left * (1.0 - RATES), 0.0)
         begun[running.rows] = t0 - running.start
-        slowest[running.rows] = running.tc  # which a job may keep, whatever the others do
+        slowest[running.rows] = running.tc  # a job may keep this pace, whatever the others do
     duration = work[:, None] * (sigma * slowdown + (1.0 - sigma))
     most = work[:, None] * np.maximum(sigma * slowdown + (1.0 - sigma) * stretch[:, None], slowest[:, None])
 
@@ -267,7 +268,7 @@ def relax(
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
     exact = everybody and is_exact(problem, np.where(np.isfinite(duration), duration, 0.0))
-    longest = 2.0 * duration.max(axis=1)  # whom contention keeps longer still loses more than the clock hides
+    longest = 2.0 * duration.max(axis=1)  # a job that contention delays longer loses more than the clock hides
     pools = None if problem.extras is None else problem.extras.pools
     relaxation = Relaxation(
         t0=t0,
@@ -295,9 +296,9 @@ def relax(
         submits_move=bool(moving.any()),
         some_wait_for_more=problem.extras is not None and problem.extras.precedence.conditions.size > 0,
     )
-    if several:  # a class is a group then
+    if several:  # each class is then a group
         relaxation = replace(relaxation, fits=fits[:, np.argsort(class_of)], wanted=wanted)
-    # Those who wait for others may be kept from a gap, and their followers with them.
+    # A dependent job may be kept out of a gap, and its followers with it.
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
         relaxation = between_downtimes(relaxation, problem, planned)
         relaxation = released_behind_conditions(relaxation, problem)
@@ -307,10 +308,10 @@ def relax(
 
 
 def _greatest_stretch(problem: Problem) -> Floats:
-    """Return what no job's communication slowdown exceeds, 1 where it has none.
+    """Return an upper limit on each job's communication slowdown; 1 if it has none.
 
-    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B of all the tasks on one;
-    and at most what all jobs send if each is split in halves, τ·B·τ/(4(τ − 1)).
+    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B of all tasks on one node.
+    It is also at most what all jobs send if each is split in halves, τ·B·τ/(4(τ − 1)).
     """
     each, whole = tasks_in_all(problem, np.arange(problem.tasks.size))
     groups, tasks = problem.groups, whole.astype(np.float64)
@@ -326,7 +327,7 @@ def _greatest_stretch(problem: Problem) -> Floats:
 def _usable_modes(
     tasks: Ints, ids: Ints, duration: Floats, caps: Ints, class_slowdown: Ints, slowdowns: int
 ) -> NDArray[np.bool_]:
-    """Return which modes (job, v) have enough nodes, and no larger set that takes no longer."""
+    """Return the modes (job, v) that have enough nodes and for which no larger set is as fast."""
     room = np.stack([caps[:, class_slowdown <= v].sum(axis=1) for v in range(slowdowns)], axis=1)
     short = np.flatnonzero(room[:, -1] < tasks)
     if short.size:
@@ -342,7 +343,7 @@ def _usable_modes(
 
 
 def release_levels(relaxation: Relaxation, *, at_most: int = LEVELS) -> Floats:
-    """Return release instants, the first of all ahead, behind each of which a stretch of work is counted apart.
+    """Return release instants, the first included, for each of which the later work is bounded separately.
 
     For each: Σ over the jobs released from then on of d·q <= m_c·(T − level).
     """
@@ -363,15 +364,15 @@ def suffix_bounds(release: Floats, work: Floats, capacity: float) -> tuple[Float
 
 
 def rounded_down(value: float, t0: float = 0.0) -> float:
-    """Return the value less what rounding may have added to it; `t0` where it stems from clock values."""
+    """Return the value minus what rounding may have added to it; `t0` if it comes from clock values."""
     return max(0.0, value - ROUNDING * (abs(value) + abs(t0)))
 
 
 def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> float:
-    """Return by how much a schedule's measured cost may lie below that of one in true times.
+    """Return how much lower a schedule's measured cost may be than its cost in true times.
 
-    Put off each start by a tick for every job that starts before it, and each run may be a tick longer: nodes are still
-    used one job after the other, and the last end is a tick later for each job.
+    Delay each start by a tick for every job that starts before it, and let each run be a tick longer: nodes are still
+    used by one job after the other, and the last end is a tick later for each job.
     """
     jobs = relaxation.tasks.size
     busier = float(relaxation.most_nodes.sum() * relaxation.extra_watts.max(initial=0.0))

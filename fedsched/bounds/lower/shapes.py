@@ -1,8 +1,8 @@
-"""What no schedule can beat whose plan gives each job the shape that suits it.
+"""Bounds for jobs with several shapes, valid for plans that give each job any of them.
 
-Take any schedule, and let each job keep its start and as many of its nodes as the narrowest of its shapes has, for the
-time of the shortest: nothing begins later, nothing gets longer. What bounds these least jobs bounds all. Where narrow
-shapes are long, areas say more: a job takes at least the least of what its shapes take.
+Take any schedule. Let each job keep its start and only as many of its nodes as its narrowest shape has, for the time of
+its shortest: nothing begins later or gets longer. A bound for these least jobs holds for all choices. If narrow shapes
+are long, areas give better bounds: a job takes at least the least area of its shapes.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
-# With longer runs slowdowns fall, and weights by tasks are those of the shapes: of these nothing is proven.
+# Slowdowns fall with longer runs, and weights by tasks depend on the shapes: nothing is proven for these.
 UNPROVEN = frozenset(("mean_slowdown", "bounded_slowdown", "weighted_slowdown", "weighted_response"))
-PARTS = 9  # of what idle nodes draw that are tried
+PARTS = 9  # shares of the idle power that are tried
 
 
 class LeastShapes:
-    """Jobs of which each may have one of several shapes, as bounds see them."""
+    """Jobs with several possible shapes, as used by bounds."""
 
     def __init__(
         self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
@@ -55,11 +55,11 @@ class LeastShapes:
         refuse_hungry(replace(possible.each.take(settled), id=workload.id[possible.owner[settled]]), federation, origin)
         each, begin = possible.each, possible.first[:-1]
         runtime = reading.runtime(each)
-        # What computes, and what does not, is no less than in the shape where it is least.
+        # Compute time and the rest are no less than in the shapes where each is least.
         work, rest = runtime * each.compute_fraction, runtime * (1.0 - each.compute_fraction)
         work, rest, least = (np.minimum.reduceat(times, begin) for times in (work, rest, runtime))
         fastest = min(1.0, 1.0 / max(group.speed for group in federation.groups))
-        rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape computes alone, another not at all
+        rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape may only compute, another not at all
         in_gears = may_shift(workload)
         self.least = replace(  # no kill makes it shorter than the least of what kills leave
             workload,
@@ -76,16 +76,16 @@ class LeastShapes:
         self._federation, self._reading, self._idling = without_caps(federation), reading, idling
 
     def drawing(self, problem: Problem) -> Problem:
-        """Return the problem of the least jobs, which draw the least of what their shapes draw."""
+        """Return the problem of the least jobs, which draw the least power of their shapes."""
         return problem._replace(watts=self._watts)
 
     def areas(self, least: Relaxation, started: Ints) -> Areas:
-        """Return what areas say beside the relaxation of the least jobs, which are those of these rows."""
+        """Return the areas, to add to the relaxation of the least jobs (these rows)."""
         each, begin = self.every(least, started)
         return Areas(each.clocked(), least, begin)
 
     def every(self, least: Relaxation, started: Ints, *, apart: bool = False) -> tuple[Relaxation, Ints]:
-        """Return the relaxation of all shapes of those jobs, and at which row those of each begin.
+        """Return the relaxation of all shapes of those jobs, and the first row of each job.
 
         With `apart`, groups that some shape may not use freely are classes of their own.
         """
@@ -98,7 +98,7 @@ class LeastShapes:
             idling=self._idling,
         )  # fmt: skip
         owner = owner[those_who_start(problem)]
-        place = np.searchsorted(started, owner)  # of each shape's job in the relaxation of the least
+        place = np.searchsorted(started, owner)  # the row of each shape's job among the least jobs
         rows = np.flatnonzero(np.isin(owner, started))
         of_those, place = relaxation.take(rows), place[rows]
         begin = np.flatnonzero(np.diff(place, prepend=-1))
@@ -106,7 +106,7 @@ class LeastShapes:
 
 
 class Areas:
-    """What jobs take at least of nodes' time, whichever of their shapes each has."""
+    """The jobs' least use of node time, for any choice of shapes."""
 
     def __init__(self, relaxation: Relaxation, least: Relaxation, begin: Ints) -> None:
         self._relaxation, self._least, self._begin = relaxation, least, begin
@@ -134,14 +134,14 @@ class Areas:
         return rounded_down(max(best, float(plain)), relaxation.t0)
 
     def busy_energy(self) -> float:
-        """Return what nodes take at least while they are busy."""
+        """Return a lower bound on the energy of busy nodes."""
         return self._joules(self._relaxation.busy_watts)
 
     def energy(self, makespan: float) -> float:
-        """Return what all nodes take at least in a schedule that lasts so long or longer.
+        """Return a lower bound on the energy of all nodes in a schedule of at least this makespan.
 
-        Jobs that take longer to draw less keep the nodes on for longer: as no node has more time than the makespan, a
-        part of what idle nodes draw may as well be paid by the jobs, for the time that they take.
+        Jobs in slower, thriftier shapes keep nodes on for longer. No node has more time than the makespan, so a part of
+        the idle power may be charged to the jobs, for their run times.
         """
         relaxation, best = self._relaxation, 0.0
         each = relaxation.idle_total / relaxation.total_nodes
@@ -151,12 +151,12 @@ class Areas:
         return best
 
     def _joules(self, watts: Floats) -> float:
-        # What the jobs take at least where each class of nodes takes so many watts, and under some jobs more.
+        # The jobs' least energy if each class of nodes draws these watts, and more with some jobs.
         relaxation = self._relaxation
         drawn = np.tile(watts, (relaxation.tasks.size, 1))
         drawn += relaxation.more_watts if relaxation.more_watts.size else 0.0
         cost = np.full(relaxation.tasks.size, np.inf)
-        for v in range(relaxation.slowdown.size):  # each on the thriftiest of its nodes that are none slower
+        for v in range(relaxation.slowdown.size):  # each on its thriftiest nodes of at least that speed
             rows, fast = np.flatnonzero(relaxation.usable[:, v]), relaxation.class_slowdown <= v
             price, caps = drawn[rows][:, fast], relaxation.caps[rows][:, fast]
             order = np.argsort(price, axis=1, kind="stable")

@@ -1,12 +1,12 @@
-"""What no schedule on nodes that jobs share can beat: areas of each resource, and tasks that fit beside no other [55].
+"""Bounds on schedules of jobs that share nodes: areas of each resource, and tasks that fit beside no other [55].
 
-A task that holds a share x of a node's cores (or memory, or devices) for as long as its job runs at least takes that
-area of the node. Beyond that, f(x) of it, where f is dual feasible: what fits into one node by x fits by f(x), so that
-the areas of f(x) fit into the nodes' time, too. Of the family
+A task that holds a share x of a node's cores (or memory, or devices) takes that area of the node for at least its job's
+run time. It also takes the area f(x), if f is dual feasible: tasks that fit into one node by x also fit by f(x), so the
+areas of f(x) fit into the nodes' time, too. In the family
 
-    f_k(x) = x where (k + 1)·x is whole, else ⌊(k + 1)·x⌋/k,
+    f_k(x) = x if (k + 1)·x is whole, else ⌊(k + 1)·x⌋/k,
 
-f_1 says that tasks of more than half a node stand alone.
+f_1 says that a task of more than half a node shares it with no other such task.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FINEST = 6  # the last k of the family
+FINEST = 6  # the greatest k of the family
 NO_ROOM = math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class SharedBounds:
-    """Lower bounds on all schedules of jobs that share nodes, whichever of them tasks take."""
+    """Lower bounds on all schedules of jobs that share nodes, for any choice of nodes."""
 
     known: Mapping[str, float]
     cut: bool = False
@@ -53,14 +53,14 @@ class SharedBounds:
         return self.known["makespan"]
 
     def of(self, metric: str) -> float:
-        """Return the bound on a column of the metric row; NaN where none is known."""
+        """Return the bound on a column of the metric row; NaN if none is known."""
         if metric not in NAMES:
             raise unknown_name("metric", metric, NAMES)
         return self.known.get(metric, math.nan)
 
 
 def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) -> SharedBounds:
-    """Return what no schedule of these jobs is below."""
+    """Return lower bounds on all schedules of these jobs."""
     jobs = _Jobs(problem, sharing)
     makespan, flow = jobs.makespan(), jobs.flow()
     known = {"makespan": makespan, "flow": flow, "mean_response": flow / jobs.release.size, **jobs.energies(makespan)}
@@ -71,7 +71,7 @@ def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) ->
 
 
 class _Jobs:
-    """The jobs as areas: what each of their tasks takes of a node, at least, for how long."""
+    """The jobs as areas: the least share of a node that each of their tasks takes, and for how long."""
 
     def __init__(self, problem: Problem, sharing: Sharing) -> None:
         kinds, nodes, of_job = sharing.kinds, sharing.nodes, sharing.kinds.of_job
@@ -96,13 +96,13 @@ class _Jobs:
         for need, there in zip(needs, has, strict=True):
             fit = np.minimum(fit, np.where(need[:, None] > 0, there // np.maximum(need[:, None], 1), fit))
         self.fit = fit
-        self.cores = next(self.shares())  # what a task takes of a node by its cores, or whole nodes
+        self.cores = next(self.shares())  # each task's share of a node by cores, or of whole nodes
         busy = problem.groups.busy_watts
         self.drawn = problem.watts if problem.watts.size else np.broadcast_to(busy, self.open.shape)
         self.idle = np.minimum(problem.groups.idle_watts, self.drawn.min(axis=0))  # jobs may draw less than idle nodes
 
     def shares(self) -> Iterator[Floats]:
-        """Give, by each resource and each function, what a task takes of a node of each group (jobs x groups)."""
+        """Yield, for each resource and function, a task's share of a node of each group (jobs x groups)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = 1.0 / self.fit
         for need, has in zip(self.needs, self.has, strict=True):
@@ -115,12 +115,12 @@ class _Jobs:
                 yield np.where(self.open & (self.fit > 0), np.where(self.alone[:, None], whole, share), NO_ROOM)
 
     def areas(self) -> Iterator[Floats]:
-        """Give, by each of these, the node-seconds that each job takes at least."""
+        """Yield, for each of these shares, each job's least node-seconds."""
         for share in self.shares():
             yield self.tasks * (np.where(share < NO_ROOM, share * self.duration, NO_ROOM)).min(axis=1)
 
     def makespan(self) -> float:
-        """Return the bound on the last finish: of the longest job, or of areas behind some submit on some groups."""
+        """Return the bound on the last finish: by the longest job, or by areas after some submit on some groups."""
         best, areas = float((self.release + self.shortest).max() - self.t0), list(self.areas())
         latest = np.argsort(-self.release, kind="stable")
         for nodes in np.unique(self.open, axis=0):
@@ -132,12 +132,12 @@ class _Jobs:
         return best
 
     def flow(self) -> float:
-        """Return the bound on Σ(finish − submit): each job at once, or all on one machine, the smallest areas first.
+        """Return the bound on Σ(finish − submit): each job at once, or all on one machine, smallest areas first.
 
-        There the midpoints of runs cannot lie earlier, and a job ends half its run behind its own.
+        On that machine the midpoints of runs are the earliest possible, and a job ends half its run after its midpoint.
         """
         best, nodes = float(self.shortest.sum()), int(self.count.sum())
-        ahead = float((self.release - self.t0).sum())  # by how much submits are later than t0
+        ahead = float((self.release - self.t0).sum())  # submits' distance from t0
         for area in self.areas():
             takes = np.sort(area) / nodes
             middles = float((np.cumsum(takes) - takes / 2.0).sum())
@@ -145,7 +145,7 @@ class _Jobs:
         return best + self.late
 
     def energies(self, makespan: float) -> dict[str, float]:
-        """Return the bounds on energy: cores taken on the thriftiest nodes, and all nodes idle for the makespan."""
+        """Return the bounds on energy: cores used on the thriftiest nodes, and all nodes idle for the makespan."""
         seconds = np.where(self.cores < NO_ROOM, self.cores * self.duration, NO_ROOM)
         found = {}
         if (self.drawn >= 0).all():
@@ -156,7 +156,7 @@ class _Jobs:
         return found
 
     def costs(self, federation: Federation, makespan: float) -> dict[str, float]:
-        """Return the bounds on cost and carbon: each job alone where and when that is cheapest, and all nodes idle."""
+        """Return the bounds on cost and carbon: each job alone at its cheapest place and time, and all nodes idle."""
         found = {}
         for metric, tariff in Pricing(federation).tariffs.items():
             if (self.idle >= 0).all() and all(min(signal.values) >= 0.0 for signal in tariff.signals):
@@ -176,5 +176,5 @@ class _Jobs:
 
 
 def _cheapest(seconds: Floats, watts: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):  # watts of 0 where there is no room
+    with np.errstate(invalid="ignore"):  # watts of 0 times an infinite time
         return np.asarray(np.where(seconds < NO_ROOM, seconds * watts, NO_ROOM).min(axis=1))

@@ -1,4 +1,4 @@
-"""The least makespan of few jobs: CP-SAT's bound, where OR-tools is installed and a list schedule leaves a gap."""
+"""The least makespan of few jobs: CP-SAT's bound, if OR-tools is installed and a list schedule leaves a gap."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from fedsched.bounds.lower.relaxation import hidden_by_clock
 if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Floats, Relaxation
 
-JOBS = 50  # no solver has said anything about more in the time that bounds have
-EFFORT = 0.1  # in the solver's own units, some second or two: its answer depends on no clock
-ENTRIES = 250  # jobs × classes, above which building and presolving take more than they bring, unless seconds are given
+JOBS = 50  # with more, no solver finds anything in the time for bounds
+EFFORT = 0.1  # in the solver's own units, about one or two seconds: its answer depends on no clock
+ENTRIES = 250  # jobs × classes, above which building and presolving cost more than they gain, unless seconds are given
 MET = 1e-9
-KEPT = 64  # answers that a comparison's next run over the same jobs, or a search's after the first, need not wait for
+KEPT = 64  # answers kept for later runs of a comparison, or of a search, over the same jobs
 
 
 def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.inf) -> float:
-    """Return a bound on the makespan by CP-SAT, in true times without contention; `floor` where it has nothing to say.
+    """Return CP-SAT's bound on the makespan, in true times without contention; `floor` if it finds nothing better.
 
-    `floor` is a bound already known, `seconds` what the solver may take; pools are not looked at.
+    `floor` is a known bound, and `seconds` the solver's time; pools are ignored.
     """
     jobs, classes = relaxation.caps.shape
     too_large = jobs > JOBS or (jobs * classes > ENTRIES and seconds == math.inf)
@@ -34,7 +34,7 @@ def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.
     reached = min(list_makespan(relaxation, by) for by in (relaxation.shortest, relaxation.shortest * relaxation.tasks))
     if reached <= floor * (1.0 + MET):
         return floor
-    # What is found within a time depends on it; all else is found once.
+    # An answer within a time limit depends on it and is not cached; others are computed once.
     find = proven if seconds == math.inf else proven.__wrapped__
     found = find(_Asked.of(relaxation), floor, reached, seconds)
     return max(floor, min(found, reached) - hidden_by_clock(relaxation, (1.0, 0.0)))
@@ -42,21 +42,21 @@ def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A relaxation, equal to another one where every number is."""
+    """A relaxation, as a cache key: equal if all numbers are."""
 
     numbers: tuple[tuple[tuple[int, ...], bytes], ...]
     relaxation: Relaxation = field(compare=False)
 
     @classmethod
     def of(cls, relaxation: Relaxation) -> _Asked:
-        """Return the relaxation as what is compared."""
+        """Return the key of a relaxation."""
         arrays = map(np.asarray, astuple(relaxation))
         return cls(tuple((array.shape, array.tobytes()) for array in arrays), relaxation)
 
 
 @functools.lru_cache(maxsize=KEPT)
 def proven(asked: _Asked, floor: float, reached: float, seconds: float) -> float:
-    """Return what the solver proves of schedules between a bound already known and what a list schedule reaches."""
+    """Return the solver's bound between a known bound and the makespan of a list schedule."""
     from fedsched.bounds.exact_answers.cp_sat_model import build
 
     model = build(asked.relaxation, scale=reached, horizon=reached)
@@ -65,7 +65,7 @@ def proven(asked: _Asked, floor: float, reached: float, seconds: float) -> float
 
 
 def list_makespan(relaxation: Relaxation, priority: Floats) -> float:
-    """Return the makespan of a list schedule without contention and pools: whatever fits starts, the greatest first."""
+    """Return the makespan of a list schedule without contention and pools: any job that fits starts, greatest first."""
     order = np.argsort(-priority, kind="stable").tolist()
     free = relaxation.nodes.copy()
     ends: list[tuple[float, int]] = []
@@ -76,7 +76,7 @@ def list_makespan(relaxation: Relaxation, priority: Floats) -> float:
             room = np.minimum(free, relaxation.caps[j])
             if relaxation.release[j] > now or room.sum() < relaxation.tasks[j]:
                 continue
-            filled = np.minimum(room.cumsum(), relaxation.tasks[j])  # classes are the fastest first
+            filled = np.minimum(room.cumsum(), relaxation.tasks[j])  # classes are sorted fastest first
             taken[j] = np.diff(filled, prepend=0)
             free -= taken[j]
             slowest = int(relaxation.class_slowdown[taken[j] > 0].max())

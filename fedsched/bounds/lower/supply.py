@@ -1,8 +1,8 @@
-"""What there is in stretches of time, where nodes are closed in some of it: of each class, and beside wide jobs [39].
+"""The supply in stretches of time, with closed nodes subtracted: of each class, and for wide jobs [39].
 
-At any time the jobs that run use no node of a class that is closed, so they have its node-seconds less those closed. To
-a family f_p the closed nodes are one job more: no set of jobs that fits on N nodes beside them has Σ f_p above N less
-the f_p of how many they are.
+Running jobs use no closed node of a class, so they have its node-seconds minus the closed ones. For a family f_p the
+closed nodes count as one more job: no set of jobs that fits on N nodes beside them has Σ f_p above N minus the f_p of
+their number.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from fedsched.bounds.lower.closed import dual_feasible, threshold_of
 if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
 
-MOST_EDGES = 16  # of what closes and opens, at which stretches of time are cut
+MOST_EDGES = 16  # of closures, at which time is cut into stretches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """What is closed until each of some times, ascending from 0; after the last nothing is."""
+    """The closed capacity up to each of some times, ascending from 0; nothing is closed after the last."""
 
     times: Floats
     nodes: Floats  # time × class: node-seconds
     wide: Floats  # time × family of wide jobs, in the units of its f_p
-    open: Floats  # time: the seconds that all nodes together would need for what they do until then
+    open: Floats  # time: the seconds in which all nodes could do what the open ones do until then
 
     @classmethod
     def of(cls, relaxation: Relaxation, of_class: Ints, classes: int, wide: Floats) -> Taken:
-        """Return what is taken of so many classes, of which each of the relaxation's is one, and of wide jobs."""
+        """Return the closed capacity of merged classes (`of_class` maps the relaxation's to them) and of wide jobs."""
         shut, total = relaxation.shut, relaxation.total_nodes
         times = np.unique(np.concatenate([[0.0], shut.begin, shut.end]))
         closed = np.zeros((times.size, classes))  # from each time on
@@ -52,11 +52,11 @@ class Taken:
 
     @property
     def anything(self) -> bool:
-        """Return whether anything is closed at any time."""
+        """Return whether any node is closed at any time."""
         return self.times.size > 1
 
     def left(self, edges: Floats, nodes: Floats, things: Floats) -> tuple[Floats, Floats]:
-        """Return what is left in each stretch between two edges, of so much of each class and of other things.
+        """Return what is left of each class and of each other thing, in each stretch between two edges.
 
         The first things are the families of wide jobs.
         """
@@ -72,17 +72,17 @@ class Taken:
         return np.diff(np.stack(until, axis=1), axis=0) if until else np.zeros((edges.size - 1, 0))
 
     def worked(self, instants: Floats) -> Floats:
-        """Return how long all nodes would need for what they can do until each instant."""
+        """Return the seconds in which all nodes could do what the open ones do until each instant."""
         beyond = np.maximum(instants - self.times[-1], 0.0)
         return np.asarray(np.interp(instants, self.times, self.open) + beyond)
 
     def instants(self, worked: Floats) -> Floats:
-        """Return when the nodes have done what all would do in so long."""
+        """Return when the open nodes have done what all nodes would do in this time."""
         beyond = np.maximum(worked - self.open[-1], 0.0)
         return np.asarray(np.interp(worked, self.open, self.times) + beyond)
 
     def edges(self, last: float) -> Floats:
-        """Return times before the last at which something closes or opens; of many, some of them, evenly."""
+        """Return times before `last` at which nodes close or open; if there are many, an even sample."""
         inside = self.times[(self.times > 0.0) & (self.times < last)]
         which = np.linspace(0, inside.size - 1, min(inside.size, MOST_EDGES)).round().astype(np.int64)
         return inside[which]

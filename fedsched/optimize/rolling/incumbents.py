@@ -39,7 +39,7 @@ def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> It
     limits = instant.space.limits
     _, usual = instant.default_rules()
     held = {name: order_at_begin(instant.problem, name) for name in ORDERS}
-    orders = {name: order[order < instant.layout.jobs] for name, order in held.items()}  # waiting jobs have the lowest rows
+    orders = {name: order[order < instant.layout.jobs] for name, order in held.items()}  # waiting jobs come first
 
     def plan(order: Ints, dispatch: Dispatch, placement: int = usual, caps: Ints = limits) -> Ints:
         return instant.layout.pack(order[None], caps[None], np.array([[dispatch, placement]]))[0]
