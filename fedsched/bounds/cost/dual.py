@@ -80,7 +80,7 @@ class DualValue:
 
 
 def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool = False) -> DualValue:
-    """Return the bound that these multipliers prove; without a limit on T, multipliers that spend too much are scaled."""
+    """Return the bound that these multipliers prove; without a limit on T, those that spend too much are scaled."""
     relaxation = problem.relaxation
     multipliers = multipliers.clipped()
     spent = _spent(relaxation, multipliers)

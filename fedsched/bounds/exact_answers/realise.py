@@ -56,7 +56,7 @@ def realised(
     run = simulate(bound, federation, in_order, reading=CLAIRVOYANT, caps=counts[rows], t0=relaxation.t0)
     for everybody, those in ((start, run.start), (finish, run.finish), (counts, run.counts)):
         everybody[rows] = those
-    # (Lost capacity beside waiting jobs would be missing here; links do not depend on it.)
+    # (In that run no job waits, so its loss of capacity is left out; saturation does not depend on waits.)
     known = Integrals(saturated_seconds=run.saturated_seconds)
     return Schedule(workload=as_submitted(workload, finish), federation=federation, start=start, finish=finish,
                     counts=counts, t0=relaxation.t0, policy="exact", reading=CLAIRVOYANT, integrals=known, notes=notes,

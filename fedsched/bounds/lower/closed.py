@@ -151,7 +151,7 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
         # Contention stretches runs, but with the same starts the unstretched runs fit too: S = mean − run/2.
         # (A rounding error in the difference of two equal times is no wait.)
         wait = max(wait, float((even - longest / 2).sum() - ROUNDING * even.sum()))
-    # A job that already runs waits no more; the other jobs then start no earlier than this says.
+    # A job that runs already waits no longer: the others do, and it is no later than they say.
     waited = float((late - relaxation.begun).sum())
     return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + waited)
 

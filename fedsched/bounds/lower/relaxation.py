@@ -1,9 +1,9 @@
 """The relaxation that all bounds share: jobs with a duration for each slowdown, on classes of equal nodes.
 
-Take a schedule, keep its starts and nodes, and give every job its run time without contention: since tc >= σ·PS + (1 −
-σ), no run gets longer and no metric worse. A bound on schedules without contention, in which a job on nodes of speed
-1/v or more takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is therefore a bound on all. Clocks resolve instants only to ticks, so
-a measured run may be shorter than d_jv by some ticks; `clocked` allows for that.
+Take a schedule, keep its starts and nodes, and give every job its run time without contention: since
+tc >= σ·PS + (1 − σ), no run gets longer and no metric worse. A bound on schedules without contention, in which a job on
+nodes of speed 1/v or more takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is therefore a bound on all. Clocks resolve instants
+only to ticks, so a measured run may be shorter than d_jv by some ticks; `clocked` allows for that.
 """
 
 from __future__ import annotations
