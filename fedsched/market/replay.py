@@ -1,4 +1,4 @@
-"""Replay: a cycle's assignment as it really runs, when jobs end before their reservations do."""
+"""Replay: how a cycle's assignment runs if jobs end before their reservations do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHORTEST = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replay:
-    """What really happened: starts, nodes, and how much of its reservation each job used."""
+    """The real course of a cycle: starts, nodes, and the used share of each job's reservation."""
 
     planned: Assignment
     share: Floats  # real run time over reserved run time
@@ -57,21 +57,21 @@ class Replay:
 def replay(
     assignment: Assignment, *, share: ArrayLike | None = None, shortest: float = SHORTEST, seed: int = 0
 ) -> Replay:
-    """Return how an assignment runs when jobs use only a share of their reservations.
+    """Return how an assignment runs if jobs use only a share of their reservations.
 
-    At each early release the backfilled jobs that have not started move, in batch order, to their earliest window
-    within budget if it starts earlier than the one they hold. Windows that the VO chose stay where they are.
+    At each early release, the backfilled jobs that have not started move, in batch order, to their earliest window
+    within budget if it starts earlier than their present one. Windows that the VO chose stay.
 
     Parameters
     ----------
     assignment
         The planned cycle.
     share
-        Each job's real run time over its reservation, in (0, 1]; drawn uniformly from `shortest` to 1 when not given.
+        Each job's real run time over its reservation, in (0, 1]; by default drawn uniformly from `shortest` to 1.
     shortest
         See `share`.
     seed
-        What the shares are drawn by.
+        The seed of the drawn shares.
     """
     from fedsched.market.assignment import Assignment
     from fedsched.market.listing import cut

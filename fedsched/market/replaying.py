@@ -74,10 +74,10 @@ def run_through(
     released: Bools,
     work: Scratch,
 ) -> int:
-    """Let every task of job j end at share[j] of its reservation; return how often a job moved to an earlier window.
+    """Let every task of job j end at share[j] of its reservation; return the number of moves to earlier windows.
 
-    At each release the movable jobs that have not started are looked at once, in batch order; each keeps clear of the
-    reservations of all others. `figures` and `nodes` become what really happens.
+    At each release, the movable jobs that have not started are tried once, in batch order; none takes other jobs'
+    reservations. `figures` and `nodes` are updated to what really happens.
     """
     moves = 0
     now = -np.inf

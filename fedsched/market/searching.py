@@ -41,9 +41,9 @@ def search(
     found: Found,
     rounds: Rounds,
 ) -> int:
-    """Search disjoint windows of jobs first..last until a pass finds none, or `most` passes are made; return a Status.
+    """Search for disjoint windows of jobs first..last until a pass finds none, or `most` passes; return a Status.
 
-    Resumable: where there is no room for one window more it returns MORE, and goes on from there with larger arrays.
+    Resumable: without room for another window it returns MORE, and continues with larger arrays when called again.
     """
     place = rounds.place
     while True:

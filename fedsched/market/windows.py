@@ -1,4 +1,4 @@
-"""Windows: m slots that start together, one alone or all disjoint ones, by AMP, ALP or AEP."""
+"""Windows: m slots that start together. One window or all disjoint ones are found by AMP, ALP or AEP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Slots of one job, one a node, that start together; its right edge is rough."""
+    """Slots of one job, one a node, that start together and may end at different times."""
 
     job: int
     start: float
@@ -57,7 +57,7 @@ class Window:
         )
 
     def value(self, criterion: str) -> float:
-        """Return what a criterion says of the window; less is better."""
+        """Return the criterion's value of the window; less is better."""
         code = code_of("criterion", criterion, CRITERIA)
         return (self.start, self.finish, self.runtime, self.cost, self.cpu, self.energy)[code]
 
@@ -71,21 +71,21 @@ def find_window(
     window: str = "cheapest",
     seed: int = 0,
 ) -> Window | None:
-    """Return a window for one request, or None where there is none within its budget, deadline and nodes.
+    """Return a window for one request, or None if none is within its budget, deadline and nodes.
 
     Parameters
     ----------
     environment, request
-        Where to look, and for what.
+        Where to search, and the request.
     method
-        "amp" stops at the first window within budget, "alp" at the first whose slots each cost no more than their
-        share of it; "aep" looks at all, and gives the best by the criterion.
+        "amp" stops at the first window within budget, "alp" at the first with slots that each cost no more than
+        their share of it; "aep" tries all and returns the best by the criterion.
     criterion
-        In place of the request's own.
+        Replaces the request's own criterion.
     window
         How "aep" chooses m slots for min_cpu and min_energy: "cheapest", "random", or "exact" (the knapsack).
     seed
-        What "random" draws by.
+        The seed of "random".
     """
     found = find_windows(environment, request, method=method, criterion=criterion, window=window, seed=seed, most=1)
     return found[0] if found else None
@@ -108,7 +108,7 @@ def find_windows(
     environment, request, method, criterion, window, seed
         As of `find_window`.
     most
-        Stop at so many; all when not given.
+        Stop after this number of windows; by default find all.
     """
     seed = seed_of("find_windows", seed)
     check_batch([request], environment)
@@ -128,7 +128,7 @@ def find_windows(
 
 
 def best_of(windows: Sequence[Window], criterion: str) -> Window:
-    """Return the first of the windows that are least in a criterion (CSA: the choice after the search)."""
+    """Return the first of the windows with the least value of a criterion (CSA: the choice after the search)."""
     if not windows:
         raise ValueError("best_of: there is no window to choose from; see find_windows.")
     return min(windows, key=lambda window: window.value(criterion))
@@ -146,9 +146,9 @@ def search_all(
     seed: int = 0,
     most: int | None = None,
 ) -> Found:
-    """Return the disjoint windows of jobs first..last, in the order found; the slots that they take are cut.
+    """Return the disjoint windows of jobs first..last, in the order found; their slots are cut from `slots`.
 
-    The slots given may be outgrown: they are scratch, whatever is left in them.
+    `slots` is scratch space: it may be replaced by a larger list, and its content is undefined afterwards.
     """
     from fedsched.market.searching import OWN, search
 
