@@ -1,4 +1,4 @@
-"""What is compiled while one looks: how many functions, and for how long; so that nobody waits for it in silence."""
+"""Counts of the functions that are compiled and of the seconds that this takes, for lines of progress."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-ENOUGH = 10  # functions, after which their mean time says something of the others
+ENOUGH = 10  # functions, after which their mean time predicts that of the others
 
 
 class Count(NamedTuple):
-    """What a process has compiled, and whether it is at it."""
+    """How many functions a process has compiled, in how many seconds, and whether it is compiling now."""
 
     functions: int = 0
     seconds: float = 0.0
@@ -27,11 +27,11 @@ class Count(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Compilation:
-    """What has been compiled since one began to look; nothing where all of it was kept from before.
+    """What has been compiled since the watch began; nothing if all of it came from the cache.
 
-    `functions` counts those of fedsched that this process has begun to compile, on all of its threads; `workers` has
-    the count of each worker process of `fedsched.core.executors.Processes`. `expects` says about how many functions
-    there will be, or 0; it is asked once, when something is compiled.
+    `functions` counts fedsched's functions that this process has begun to compile, on all of its threads. `workers` has
+    the count of each worker process of `fedsched.core.executors.Processes`. `expects` returns about how many functions
+    will be compiled, or 0; it is called once, when the first function is compiled.
     """
 
     functions: int = 0
@@ -44,24 +44,24 @@ class Compilation:
 
     @property
     def seconds(self) -> float:
-        """Return how long this process has compiled: also in the midst of it."""
+        """Return the seconds that this process has spent on compiling, those of a compilation under way included."""
         return self._before + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     @property
     def active(self) -> bool:
-        """Return whether this process compiles at this moment, or a worker process."""
+        """Return whether this process or a worker process is compiling now."""
         return self._since is not None or any(count.active for count in self.workers.values())
 
     @property
     def status(self) -> str:
-        """Return what a line of progress says of it: what is compiled now, how many of how many, how long still."""
+        """Return the text for a line of progress: what is compiled now, how many of how many, and the time left."""
         if self.workers or not _latest:
             return f"compiling, once for this version: {self}"
         told = next((told for watch in _watches if (told := watch._progress())), f"{self}")
         return f"compiling {_latest}: {told}"
 
     def _progress(self) -> str:
-        """Return how many of how many and how long still, nothing where that is not known."""
+        """Return how many functions of how many are begun and the time left; nothing if that is not known."""
         if self.expects is None or not self.functions:
             return ""
         if self._expected is None:
@@ -101,9 +101,9 @@ def compiling(
 ) -> Iterator[Compilation]:
     """Return a count of what is compiled within the block, kept up to date.
 
-    A budget of time that leaves compiling out subtracts its `seconds`. `notice` is called whenever a function begins
-    or ends; of several blocks within each other only the innermost one's, so that one line of progress is drawn.
-    `expects` says about how many functions there will be, for that line.
+    A time budget that excludes compiling subtracts its `seconds`. `notice` is called whenever the compilation of a
+    function begins or ends. In nested blocks only the innermost `notice` is called, so that one line of progress is
+    drawn. `expects` returns about how many functions will be compiled, for that line.
     """
     watch = Compilation(notice=notice, expects=expects)
     if _under_way:
@@ -117,14 +117,14 @@ def compiling(
 
 
 def watched() -> bool:
-    """Return whether anybody looks."""
+    """Return whether a block of `compiling` is open."""
     return bool(_watches)
 
 
 def begun(functions: int = 1, what: str = "") -> None:
-    """Count what this process begins to compile, maybe within another function; with 0, to load from the cache.
+    """Note that this process begins to compile functions, maybe within another one; 0: it loads from the cache.
 
-    `what` is what progress says of it.
+    `what` is the name that the line of progress shows.
     """
     global _under_way, _latest
     _under_way += 1
@@ -138,7 +138,7 @@ def begun(functions: int = 1, what: str = "") -> None:
 
 
 def ended(functions: int = 1) -> None:
-    """Note that what was begun last is compiled, or with 0 is loaded."""
+    """Note that the functions begun last are compiled; 0: they are loaded."""
     global _under_way
     _under_way -= 1
     if _under_way == 0:
@@ -149,7 +149,7 @@ def ended(functions: int = 1) -> None:
 
 
 def told(worker: int, more: Count) -> None:
-    """Add what a worker process has compiled since it told last."""
+    """Add what a worker process has compiled since its last report."""
     for watch in (*_watches,):
         before = watch.workers.get(worker, Count())
         watch.workers[worker] = Count(before.functions + more.functions, before.seconds + more.seconds, more.active)
@@ -157,7 +157,7 @@ def told(worker: int, more: Count) -> None:
 
 
 def say(why: str) -> None:
-    """Say on stderr what is unusual about compiling here."""
+    """Write a notice about unusual compiling to stderr."""
     if sys.stderr is not None:
         sys.stderr.write(f"fedsched: {why}.\n")
 
@@ -170,5 +170,5 @@ def _notify() -> None:
 
 
 _watches: list[Compilation] = []
-_under_way = 0  # one function and those that it calls: the compiler's lock lets one thread at a time compile
-_latest = ""  # of which module a function was begun last
+_under_way = 0  # a function and its callees; the compiler's lock lets one thread compile at a time
+_latest = ""  # module of the function that was begun last

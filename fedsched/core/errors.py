@@ -1,4 +1,4 @@
-"""The errors a user may meet; every one says what, where, which rule, and the cure."""
+"""The errors that users may meet; each says what is wrong, where, by which rule, and the cure."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Value = TypeVar("Value")
 
 
 class FedschedError(Exception):
-    """Base of every error that fedsched raises on purpose; it prints on one line, whatever it quotes."""
+    """Base class of all errors that fedsched raises on purpose; each prints on one line, whatever it quotes."""
 
     def __str__(self) -> str:
         return one_line(super().__str__())
 
 
 class FieldError(FedschedError, ValueError):
-    """A value that a noun's field does not take, or fields that do not go together.
+    """A value that a field of a class does not accept, or fields that do not go together.
 
-    The words name fields in braces, and leave an empty pair for each value: `"{nodes}={!r} must be at least 1."`. So a
-    program reads of `nodes`, and the command line, where the same is an option, of `--nodes`.
+    The words name fields in braces and have an empty pair of braces for each value: `"{nodes}={!r} must be at least
+    1."`. So Python's message names `nodes`, and the command line's names its option `--nodes`.
     """
 
     def __init__(self, words: str, *values: object) -> None:
@@ -35,11 +35,11 @@ class FieldError(FedschedError, ValueError):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Return the fields that it is about."""
+        """Return the names of the fields in the message."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.words) if name)
 
     def told(self, called: Callable[[str], str] = str) -> str:
-        """Return the message, each field called as it is where the message is read."""
+        """Return the message; `called` maps each field to its name for the reader, as an option's."""
         return one_line(self.words.format(*self.values, **{name: called(name) for name in self.fields}))
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class FederationError(FedschedError):
 
 
 class InfeasibleError(FedschedError):
-    """A job can never be placed; the message names the job and what is left for it."""
+    """A job can never be placed; the message names the job and the nodes that it may use."""
 
 
 class IncompatibleError(InfeasibleError, ValueError):
@@ -71,7 +71,7 @@ class UnknownNameError(FedschedError, ValueError):
 
 
 class SteerError(FedschedError):
-    """A cluster is not read, planned for or steered; the message says why, and what would have to be otherwise."""
+    """A cluster cannot be read, planned for or steered; the message says why, and what must change."""
 
 
 class OutputError(FedschedError):
@@ -87,11 +87,11 @@ class FetchError(FedschedError):
 
 
 class CompilationError(FedschedError):
-    """A kernel that could not be compiled."""
+    """A kernel cannot be compiled."""
 
 
 class TwinError(FedschedError):
-    """Slurm could not be asked, or what it told cannot be replayed; the message names command or file, and the cure."""
+    """Slurm cannot be queried, or its answer cannot be replayed; the message names command or file, and the cure."""
 
 
 class TooFewRunsError(FedschedError, ValueError):
@@ -99,11 +99,11 @@ class TooFewRunsError(FedschedError, ValueError):
 
 
 class MissingExtraError(FedschedError, ImportError):
-    """What was asked for needs an optional dependency; the message names the extra to install."""
+    """A feature needs an optional dependency; the message names the extra to install."""
 
 
 def pandas_for(what: str) -> Any:
-    """Return pandas, which not every installation has, or raise the error that says how to get it."""
+    """Return the module pandas, or raise an error that says how to install it."""
     try:
         import pandas
     except ImportError as error:
@@ -114,13 +114,13 @@ def pandas_for(what: str) -> Any:
 
 
 def shortened(value: object, most: int = 80) -> str:
-    """Return a value as an error message shows it: on one line, and not longer than a line."""
+    """Return a value for an error message: on one line, at most `most` characters."""
     text = value if isinstance(value, str) and value.isprintable() else repr(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shown(value: object) -> str:
-    """Return what somebody handed over as an error message shows it: as typed, on one line, not longer than a line."""
+    """Return a user's value for an error message: as Python writes it, on one line, at most 80 characters."""
     return shortened(one_line(repr(value)))
 
 
@@ -128,9 +128,9 @@ NEAR = 0.65  # share of the letters of two names that agree in order: one wrong 
 
 
 def near_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return the known names that a slip of the pen makes this one, or that it shortens, the nearest first.
+    """Return the known names that resemble this one, or that it abbreviates, the nearest first.
 
-    "eazy" and "roling" are slips; "wait" is a word of "mean_wait"; "powr" is no more like "flow" than by chance.
+    "eazy" and "roling" are typing errors; "wait" is a word of "mean_wait"; "powr" resembles "flow" only by chance.
     """
     by_lower = {one.lower(): one for one in known}
     given = str(name).lower()[:LONG_NAME]
@@ -145,12 +145,12 @@ def near_names(name: object, known: Iterable[str]) -> list[str]:
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is meant, going by its letters; None if none is like it."""
+    """Return the known name that is nearest by its letters; None if none is near."""
     return next(iter(near_names(name, known)), None)
 
 
 class Named(dict[str, Value]):
-    """Values by name, of which a name that is not there is an error that offers the nearest one."""
+    """A dictionary of values by name; a missing name is an error that offers the nearest known one."""
 
     def __init__(self, kind: str, values: Mapping[str, Value]) -> None:
         super().__init__(values)
@@ -163,14 +163,14 @@ class Named(dict[str, Value]):
         return type(self), (self.kind, dict(self))
 
 
-SHORT_LIST = 20  # names that an error message still lists whole
+SHORT_LIST = 20  # most names that an error message lists in full
 LONG_NAME = 80
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for a name that no registry holds, with the nearest one offered."""
+    """Return the error for an unknown name; it offers the nearest known one."""
     names = sorted(known)
-    if isinstance(name, str) and len(name) > LONG_NAME:  # a damaged file's, no slip of the pen
+    if isinstance(name, str) and len(name) > LONG_NAME:  # from a damaged file, not a typing error
         name = shortened(name, LONG_NAME)
     near = near_names(name, names)
     hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -1,4 +1,4 @@
-"""Where searches and runs live: worker processes that outlive a death among them, and executors by name."""
+"""Executors of searches and runs: worker processes that are replaced when one dies, and executors by name."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 KINDS = ("threads", "processes", "dask:ADDRESS", "mpi")
-BACKOFF = 1e-4  # seconds at most between two looks of MPI: a heavy message needs many of them to get through
-GLANCE = 0.25  # seconds between two looks at what a worker compiles, where somebody watches that
+BACKOFF = 1e-4  # most seconds between two polls of MPI: a long message needs many polls to get through
+GLANCE = 0.25  # seconds between two polls of what a worker compiles, if that is shown
 LEFT = "Dask's client was closed"
-TRIALS = 3  # times that a task is tried before it is blamed for the deaths of its workers
+TRIALS = 3  # attempts at a task, after which it fails: each attempt has lost its worker
 
 
 class Processes(Executor):
-    """Worker processes of which each is replaced when it dies: what it was at is done again by its successor.
+    """An executor of worker processes; if one dies, a new one takes its place and repeats its task.
 
-    The pool of the standard library breaks for good when one worker dies, killed for want of memory for example, and
-    every task with it. Here each worker has a pool to itself. A task whose workers died three times fails; the others
-    go on. Workers end when this process does, even where it is killed.
+    The standard library's pool breaks for good when one worker dies, for example for lack of memory, and all of its
+    tasks fail. Here each worker has a pool of its own. A task fails if three workers have died at it; the others go on.
+    Workers end when this process ends, even if it is killed.
 
     Parameters
     ----------
     workers
         How many tasks run at the same time.
     start
-        How workers are started: "spawn", each from nothing; or "forkserver", as copies of a process that is, so that
-        the next ones come sooner.
+        How workers are started: "spawn" starts each one from nothing; "forkserver" copies a prepared process, so that
+        further workers start sooner.
     """
 
     def __init__(self, workers: int, *, start: Literal["spawn", "forkserver"] = "spawn") -> None:
@@ -55,13 +55,13 @@ class Processes(Executor):
         self._deaths: list[BrokenExecutor] = []
         self._start = start
         self._threads = ThreadPoolExecutor(workers)
-        # None: yet to be started, which is the last to be chosen.
+        # None: a worker that is not started yet; it is taken only if no started one is idle.
         self._idle: LifoQueue[_Worker | None] = LifoQueue()
         for _ in range(workers):
             self._idle.put(None)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Return the future of what the function gives, called in a worker process."""
+        """Return the future of the function's result; a worker process calls it."""
         stranger = unknown_to_workers((fn, args, kwargs))
         if stranger:
             raise TypeError(stranger)
@@ -69,7 +69,7 @@ class Processes(Executor):
 
     @property
     def deaths(self) -> int:
-        """Return how many workers have died, and were replaced."""
+        """Return how many workers have died and were replaced."""
         return len(self._deaths)
 
     def _run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -81,7 +81,7 @@ class Processes(Executor):
                     return worker.result(fn, args, kwargs)
                 except BrokenExecutor as death:
                     if worker.lives():
-                        raise  # the task's own: what broke was an executor within it
+                        raise  # the task's own error: an executor within it broke
                     self._deaths.append(death)
                     worker.shutdown()
                     worker = None
@@ -90,9 +90,9 @@ class Processes(Executor):
             self._idle.put(worker)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers when they have done what was submitted, or only what they are at."""
+        """End the workers after all submitted tasks, or with `cancel_futures` after the tasks that have begun."""
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
-        if wait:  # else each ends when its last task is done and this object is gone
+        if wait:  # else each ends after its last task, when this object is deleted
             with suppress(Empty):
                 while True:
                     worker = self._idle.get_nowait()
@@ -101,14 +101,14 @@ class Processes(Executor):
 
 
 def unknown_to_workers(task: object) -> str:
-    """Return the error about what a task holds that new processes cannot find; "" where there is nothing of the kind.
+    """Return the error for a task with functions that new processes cannot find; "" if it has none.
 
-    A function of a notebook, or of a prompt, travels as a name in a program that nobody but this process has. A worker
-    that cannot find it dies, and looks as if it had been lost.
+    Pickle sends a function as a name. One that was defined in a notebook or at a prompt is known to this process alone.
+    A worker that cannot find it dies, as if it had been killed.
     """
     main = sys.modules["__main__"]
     if getattr(main, "__spec__", None) is not None or hasattr(main, "__file__"):
-        return ""  # a program, which workers read too
+        return ""  # a program's file, which workers import too
     found: list[str] = []
 
     class Search(pickle.Pickler):
@@ -117,7 +117,7 @@ def unknown_to_workers(task: object) -> str:
                 found.append(part.__qualname__)
             return NotImplemented
 
-    with suppress(Exception):  # what cannot be sent at all is another error
+    with suppress(Exception):  # a task that cannot be pickled is another error
         Search(io.BytesIO()).dump(task)
     if not found:
         return ""
@@ -128,20 +128,20 @@ def unknown_to_workers(task: object) -> str:
 
 
 def has_left(executor: Executor | None) -> bool:
-    """Return whether the Dask client behind an executor is closed: what was under way may then never end."""
+    """Return whether the Dask client behind an executor is closed: its tasks under way may then never end."""
     return getattr(_client_of(executor), "status", "") in ("closing", "closed")
 
 
 class LateError(Exception):
-    """What was waited for has not come in time."""
+    """A future has not ended in time."""
 
 
 def ended_of(
     executor: Executor | None, ended: SimpleQueue[Future[Any]], *, seconds: float = math.inf
 ) -> Future[Any] | None:
-    """Return the next future of a queue that they are put into as they end; None where no more will come.
+    """Return the next future that has ended, from the queue of ended ones; None if no more will end.
 
-    Where none has come in so many seconds a LateError is raised.
+    Raise a LateError if none has ended within so many seconds.
     """
     of_dask, until = _client_of(executor) is not None, time.monotonic() + seconds
     while True:
@@ -157,7 +157,7 @@ def ended_of(
 
 
 def result_of(executor: Executor | None, future: Future[Any], *, seconds: float = math.inf) -> Any:
-    """Return what a future gives, or raise where it will never give anything, or not in so many seconds."""
+    """Return a future's result; raise if it can never have one, or has none within so many seconds."""
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
     future.add_done_callback(ended.put)
     if ended_of(executor, ended, seconds=seconds) is None:
@@ -170,18 +170,18 @@ def _client_of(executor: Executor | None) -> object:
 
 
 class _Worker:
-    """A pool of one process, and what that says of its compiling."""
+    """A pool of one process, with its counts of compiled functions."""
 
     def __init__(self, start: str) -> None:
         from multiprocessing import get_context
 
         context = get_context(start)
-        self._counts = context.RawArray("d", 3)  # functions, seconds, whether it is at it
+        self._counts = context.RawArray("d", 3)  # functions, seconds, whether it is compiling now
         self._told = compilation.Count()
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self._counts,))
 
     def result(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what the function gives there; tell whoever watches what it compiles on the way."""
+        """Return the function's result in the worker; report meanwhile what the worker compiles."""
         future = self._pool.submit(fn, *args, **kwargs)
         while not wait([future], GLANCE if compilation.watched() else None).done:
             self._tell()
@@ -197,7 +197,7 @@ class _Worker:
             compilation.told(id(self), more)
 
     def lives(self) -> bool:
-        """Return whether the process can be given another task."""
+        """Return whether the process accepts another task."""
         try:
             self._pool.submit(int)
         except BrokenExecutor:
@@ -205,23 +205,23 @@ class _Worker:
         return True
 
     def shutdown(self) -> None:
-        """End the process when it has done its task."""
+        """End the process after its task."""
         self._pool.shutdown()
 
 
 def _begin(counts: Any) -> None:
-    # What a worker process does first.
+    # Initialises a worker process.
     def tell(watch: compilation.Compilation) -> None:
         counts[:] = (watch.functions, watch.seconds, watch.active)
 
     _end_with_parent()
     stack = ExitStack()
     stack.enter_context(compilation.compiling(tell))
-    atexit.register(stack.close)  # the process's whole life is the block
+    atexit.register(stack.close)  # the block lasts as long as the process
 
 
 def _end_with_parent() -> None:
-    # A worker waits for tasks on a pipe whose other end it holds too: it would never notice that nobody is left.
+    # A worker waits for tasks on a pipe and holds both of its ends: the pipe does not tell it that the parent is gone.
     from multiprocessing import parent_process
     from multiprocessing.connection import wait as wait_for
 
@@ -238,7 +238,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def executor_named(name: str, workers: int) -> Iterator[Executor]:
-    """Return an executor by its name, open as long as the block.
+    """Return an executor by its name; it is shut down at the end of the block.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def executor_named(name: str, workers: int) -> Iterator[Executor]:
         "threads", "processes", "dask:ADDRESS" with the address of a scheduler or its scheduler file (.json), or "mpi"
         in a program that `mpiexec -n N python -m mpi4py.futures` has started.
     workers
-        How many threads or processes; clusters bring their own.
+        How many threads or processes; Dask and MPI bring their own workers.
     """
     kind, _, address = name.partition(":")
     if kind == "dask" and address:
@@ -273,7 +273,7 @@ def _dask(address: str) -> Iterator[Executor]:
         raise _missing("Dask") from None
     if address.endswith(".json") and not Path(address).exists():  # the client would wait for it for ever
         raise FedschedError(f"Dask's scheduler file {address} is not there; start: dask scheduler --scheduler-file …")
-    connect: Any = Client  # it is half typed
+    connect: Any = Client  # its types are incomplete
     try:
         client = connect(scheduler_file=address) if address.endswith(".json") else connect(address)
     except (OSError, ValueError) as error:
@@ -293,7 +293,7 @@ def _mpi() -> Iterator[Executor]:
         from mpi4py.futures import MPIPoolExecutor
     except ImportError:
         raise _missing("MPI") from None
-    # Elsewhere the pool would have to spawn processes, which few clusters allow, and every rank would do so.
+    # Without mpi4py.run the pool would spawn processes, which few clusters allow, and every rank would do so.
     if "mpi4py.run" not in sys.modules:
         raise FedschedError(
             "The executor mpi needs MPI's workers; start: mpiexec -n N python -m mpi4py.futures -m fedsched.cli …"

@@ -1,4 +1,4 @@
-"""A tree of the least: who stands in a row and asks for no more than so much is found without looking at all others."""
+"""A minimum tree over the places of a row: it finds the next entry that asks for at most a bound, in O(log n)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Tree = NDArray[np.int64] | NDArray[np.float64]  # as many inner nodes as places, a power of two, then the places
+    Tree = NDArray[np.int64] | NDArray[np.float64]  # inner nodes (as many as places, a power of two), then the places
 
 NOBODY = constant(-1)
 
 
 def places_for(many: int) -> int:
-    """Return how many places a tree has in which so many stand; it is twice as long."""
+    """Return how many places a tree for so many entries has; its array is twice as long."""
     return 1 << max(many - 1, 0).bit_length()
 
 
 @inlined
 def put(tree: Tree, place: int, asked: float) -> None:
-    """Put one who asks for so much at a place; the most that there is: nobody stands there."""
+    """Set what the entry at a place asks for; the largest value of the type marks an empty place."""
     node = (tree.size >> 1) + place
     tree[node] = asked
     while node > 1:
@@ -35,7 +35,7 @@ def put(tree: Tree, place: int, asked: float) -> None:
 
 @inlined
 def next_within(tree: Tree, place: int, most: float) -> int:
-    """Return the first place, from this one on, at which one stands who asks for at most so much, or NOBODY."""
+    """Return the first place, from this one on, with an entry that asks for at most so much; -1 if there is none."""
     places = tree.size >> 1
     if place >= places:
         return NOBODY
@@ -46,7 +46,7 @@ def next_within(tree: Tree, place: int, most: float) -> int:
                 return node - places
             node *= 2
         else:
-            while node & 1:  # the last of its parent's, or the root
+            while node & 1:  # a right child, or the root
                 node >>= 1
             if node == 0:
                 return NOBODY

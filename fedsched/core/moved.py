@@ -1,4 +1,4 @@
-"""Modules that README or docs have named and that have moved: their former names warn, and work."""
+"""Former names of moved modules that README or docs have shown: they still work, with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Moved:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        # It is asked about every import of the process, so most are answered at once.
+        # Every import of the process comes here, so most are answered at once.
         if not fullname.startswith("fedsched.") or not _new_name(fullname):
             return None
         from importlib.machinery import ModuleSpec
@@ -56,7 +56,7 @@ class _Moved:
 
 
 def _new_name(name: str) -> str:
-    """Return the new name of a module that has moved, or of one within it; else nothing."""
+    """Return the new name of a moved module, or of a module within it; "" if it has not moved."""
     for old, new in NOW.items():
         if name == f"fedsched.{old}" or name.startswith(f"fedsched.{old}."):
             return f"fedsched.{new}{name.removeprefix(f'fedsched.{old}')}"

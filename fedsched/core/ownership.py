@@ -1,4 +1,4 @@
-"""Whose files and folders are, and whether anybody but their owner and root can change or exchange them."""
+"""Owners of files and folders, and whether users other than owner and root can change or replace them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def user() -> int:
-    """Return the number of the user that this process acts as."""
-    return os.geteuid() if hasattr(os, "geteuid") else 0  # Windows: all are 0, and rights the user's folder's
+    """Return the number of this process's effective user."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0  # Windows: all are 0; the user's folder has the rights
 
 
 def owner_of(there: Path | int | os.stat_result) -> int:
-    """Return whose a file or folder is: by its path, opened, or by what is known of it.
+    """Return the owner of a file or folder, given by its path, descriptor or status.
 
-    It is -1 for a path to a link that is another's than what it leads to.
+    It is -1 for a path to a link if the link and its target have different owners.
     """
     if isinstance(there, int):
         return os.fstat(there).st_uid
@@ -31,18 +31,18 @@ def owner_of(there: Path | int | os.stat_result) -> int:
 
 
 def only_ours(there: Path | int, *, or_roots: bool = False) -> bool:
-    """Return whether a file or folder is this user's, or root's if that will do, and nobody else may write to it."""
+    """Return whether a file or folder belongs to this user (or to root, if allowed) and no other may write to it."""
     owners = (user(), 0) if or_roots else (user(),)
     return owner_of(there) in owners and not os.stat(there).st_mode & WRITABLE_BY_OTHERS
 
 
 def keeps_entries(folder: Path | int, *, trusting: bool = True) -> bool:
-    """Return whether nobody else may put another folder in the place of ours in this one; as /tmp, it may be shared.
+    """Return whether other users cannot replace our entries in this folder; it may be shared, as /tmp is.
 
     Parameters
     ----------
     trusting
-        Whether the group of a folder of this user's may write to it; else only a group that nobody else is in.
+        Whether the group of this user's folder may write to it; else only a group without other members.
     """
     found = os.stat(folder)
     ours = owner_of(folder) == user()
@@ -51,7 +51,7 @@ def keeps_entries(folder: Path | int, *, trusting: bool = True) -> bool:
 
 
 def is_own_group(number: int) -> bool:
-    """Return whether a group has this user's name and no other member, as many systems give each user one."""
+    """Return whether a group has this user's name and no other member: many systems give each user one."""
     import grp
 
     try:
@@ -63,7 +63,7 @@ def is_own_group(number: int) -> bool:
 
 
 def name_of(number: int) -> str:
-    """Return the name of a user; the number where there is none."""
+    """Return the name of a user; the number if there is no name."""
     import pwd
 
     try:

@@ -1,4 +1,4 @@
-"""Random numbers inside kernels: counters run through splitmix64, in streams or one at a time."""
+"""Random numbers in kernels: splitmix64 applied to counters, in streams or one at a time."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def mixed(z: np.uint64) -> np.uint64:
 
 @inlined
 def unit(z: np.uint64) -> float:
-    """Return scrambled bits as a number in [0, 1)."""
+    """Return scrambled bits converted to a number in [0, 1)."""
     return np.float64(z >> S11) * UNIT
 
 
 @inlined
 def drawn(seed: int, generation: int, index: int) -> np.uint64:
-    """Return the bits that belong to a seed, a generation and an index."""
+    """Return the random bits of a seed, a generation and an index."""
     z = mixed(np.uint64(seed) + STEP)
     z = mixed((z ^ np.uint64(generation)) + STEP)
     return mixed((z ^ np.uint64(index)) + STEP)
@@ -44,18 +44,18 @@ def drawn(seed: int, generation: int, index: int) -> np.uint64:
 
 @kernel
 def begin_stream(stream: Stream, seed: int, generation: int, index: int) -> None:
-    """Set a stream to the start that belongs to a seed, a generation and an index."""
+    """Set a stream to its start for a seed, a generation and an index."""
     stream[0] = drawn(seed, generation, index)
 
 
 @inlined
 def uniform(stream: Stream) -> float:
-    """Return a number in [0, 1)."""
+    """Return the stream's next number in [0, 1)."""
     stream[0] += STEP
     return unit(mixed(stream[0]))
 
 
 @inlined
 def below(stream: Stream, bound: int) -> int:
-    """Return a whole number in 0..bound − 1."""
+    """Return the stream's next whole number in 0..bound − 1."""
     return int(uniform(stream) * bound)

@@ -1,7 +1,7 @@
-"""Foreign text on its way to an eye: names of sites and files, headers, what an error quotes.
+"""Safe output of foreign text: names of sites and files, headers, quotations in errors.
 
-Whatever came from a file or a user passes one of these functions on its way out, so that it is seen, never obeyed: by
-a terminal, a browser, an XML parser, or the layout of a picture. Signs that act are spelled out, as Python spells them.
+All text from files and users passes one of these functions before it is shown, so that a terminal, a browser, an XML
+parser or the layout of a picture never acts on it. Characters that act are written as Python's escapes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Controls (C0 and C1), what turns, hides or joins text, line and paragraph separators, halves of surrogate pairs, and
-# code points that are no characters, which XML forbids. Zero-width joiners are letters' business and stay.
+# Controls (C0 and C1), characters that reverse, hide or join text, line and paragraph separators, halves of surrogate
+# pairs, and code points that are no characters, which XML forbids. Zero-width joiners belong to letters and stay.
 _NO_CHARACTERS = "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
 _ACTS = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -23,18 +23,18 @@ _ACTS = (
 )
 _IN_LINES = re.compile(f"[{_ACTS}]")
 _IN_A_LINE = re.compile(f"[\t\n{_ACTS}]")
-LONGEST_NAME = 48  # of a picture's
+LONGEST_NAME = 48  # characters of a name in a picture
 
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"  # in a text, without a sign
 
 
 def one_line(text: object) -> str:
-    """Return a name, or what else belongs on one line, with everything that a terminal would act on spelled out."""
+    """Return text for one line, such as a name; all that a terminal would act on is escaped."""
     return _spelled(_IN_A_LINE, str(text))
 
 
 def terminal(text: object) -> str:
-    """Return text for a terminal: its lines and tabs stay, everything else that a terminal would act on is spelled."""
+    """Return text for a terminal: lines and tabs stay; all else that a terminal would act on is escaped."""
     return _spelled(_IN_LINES, str(text))
 
 
@@ -44,10 +44,10 @@ def html(text: object) -> str:
 
 
 def drawn(name: object) -> str:
-    """Return a name for a picture: no mathematics, nothing that XML forbids, and not longer than a label may be."""
+    """Return a name for a picture: no formulas, nothing that XML forbids, at most 48 characters."""
     text = one_line(name)
     text = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
-    # Between two dollars matplotlib sets formulas, and it keeps labels that begin with _ out of legends.
+    # Matplotlib sets text between two dollars as a formula, and omits labels that begin with _ from legends.
     return f"{' ' * text.startswith('_')}{text}".replace("$", r"\$")
 
 
@@ -57,7 +57,7 @@ def counted(count: int, noun: str, ending: str = "s") -> str:
 
 
 def first_of(names: Iterable[object], *, most: int = 5) -> str:
-    """Return the first few of some names, and that there are more: 3, 5, 8, 9, 12, …"""
+    """Return the first few names, with an ellipsis if there are more: 3, 5, 8, 9, 12, …"""
     first = list(islice(names, most + 1))
     return ", ".join([*map(str, first[:most]), *["…"] * (len(first) > most)])
 
@@ -69,12 +69,12 @@ def _spelled(acts: re.Pattern[str], text: str) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return seconds as a cell has them: exact, and whole ones without a point."""
+    """Return seconds as text for a table's cell: exact, and whole numbers without a point."""
     return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)
 
 
 def duration(seconds: float) -> str:
-    """Return the seconds as text in the largest unit that fits."""
+    """Return seconds as text in the largest unit of which there are at least two."""
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.1f} {unit}"

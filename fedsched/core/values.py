@@ -1,4 +1,4 @@
-"""Checks of single values: the error says whose field it is, the value as it was given, and the rule."""
+"""Checks of single values; the error names the object and field, the value as given, and the rule."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "
 SEVERAL = {int: "whole numbers", float: "numbers", bool: "true or false", str: "texts in quotes"}
 MOST_DIGITS = 18  # so that 64 bits hold it
 LARGEST_SEED = 2**63 - 1  # kernels count in 64 bits with a sign
-# Figures beyond these are slips, and products and sums of them could overflow; what is within them never does.
+# Values beyond these are mistakes, and their sums and products could overflow; those of values within never do.
 MOST_SECONDS = 1e15  # of any time: 32 million years
 LEAST_SECONDS = 1e-18  # of a run
 MOST_WATTS = 1e12  # of a node
 MOST_BYTES = 1e18  # a second
 LEAST_BYTES = 1e-9  # a second, of an uplink
-LEAST_SPEED, MOST_SPEED = 1e-9, 1e9  # of a node, where the reference node has 1
+LEAST_SPEED, MOST_SPEED = 1e-9, 1e9  # of a node; the reference node has 1
 
 
 def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """Return the value as a whole number within its limits, or raise; the noun may be empty."""
     who = f"{noun}: " if noun else ""
-    given = " ".join(repr(value).split())[:80]  # a table's is of several lines
+    given = " ".join(repr(value).split())[:80]  # a table's text has several lines
     if isinstance(value, bool):
         raise TypeError(f"{who}{name}={given} must be a whole number.")
     try:
@@ -40,22 +40,22 @@ def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: i
 
 
 def digits_of(text: str) -> int | None:
-    """Return the whole number that a text of digits is; None for any other text, and for one of over 18 digits.
+    """Return the whole number that a text of digits is; None for any other text, and for over 18 digits.
 
-    All readers take such numbers by it: Python itself refuses very long ones, with an error that names no file.
+    All readers of files use it: Python's `int` refuses very long numbers with an error that names no file.
     """
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def seed_of(noun: str, seed: Any) -> int:
-    """Return a seed that generators and kernels can count from, or raise."""
+    """Return a seed as a whole number that generators and kernels accept, or raise."""
     if seed is None:
         raise TypeError(f"{noun}: seed=None must be a whole number, as seed=0: the same seed, the same result.")
     return whole(noun, "seed", seed, least=0, most=LARGEST_SEED)
 
 
 def origin(noun: str, t0: Any) -> float | None:
-    """Return the time's origin as it was given, None for the earliest submit, or raise."""
+    """Return the origin of time in seconds as given, None for the earliest submit, or raise."""
     if t0 is None:
         return None
     if not is_number(t0):
@@ -66,16 +66,16 @@ def origin(noun: str, t0: Any) -> float | None:
 
 
 def bytes_a_second(text: str) -> float | None:
-    """Return the rate that a text like 1.25G says (k, M, G, T: thousands, and so on, of bytes), None where it is none.
+    """Return the bytes a second that a text such as 1.25G means (k, M, G, T: powers of 1000); None if it is no rate.
 
-    It is the one reader of rates: of files, of the command line and of Python.
+    Files, the command line and Python all use it to read rates.
     """
     found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
     return None if found is None else float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
 
 
 def is_time(value: Any) -> bool:
-    """Return whether the value is a number of seconds that the clock may show."""
+    """Return whether the value is a number of seconds within the limits of the clock."""
     return is_number(value) and abs(value) <= MOST_SECONDS
 
 
@@ -90,13 +90,13 @@ def is_number(value: Any) -> bool:
 
 
 def members(hint: Any) -> tuple[Any, ...]:
-    """Return what a type allows, without None."""
+    """Return the types that a type hint allows, without None."""
     union = get_origin(hint) in (Union, types.UnionType)
     return tuple(one for one in (get_args(hint) if union else (hint,)) if one is not type(None))
 
 
 def told(hint: Any) -> str:
-    """Return in words what a type allows."""
+    """Return in words the values that a type hint allows."""
     said = []
     for kind in members(hint):
         inner = get_args(kind)
@@ -111,7 +111,7 @@ def told(hint: Any) -> str:
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Return whether a value, as TOML has it, is one that a type allows."""
+    """Return whether a type hint allows a value as TOML represents it."""
     return any(_is(value, one) for one in members(hint))
 
 

@@ -1,4 +1,4 @@
-"""Made workloads: Lublin–Feitelson, Poisson, and planted optima; requested times and communication for any."""
+"""Generators of workloads: Lublin–Feitelson, Poisson and planted optima; and of requested times and other columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # It simulates, which generators else do not: it stands above the engine, and is called by the name of before.
+    # It simulates, as no other generator does, so it lives above the engine; its former name here still works.
     if name == "calibrate_bandwidth":
         return import_module("fedsched.calibration").calibrate_bandwidth
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Shapes that jobs might have had: wider ones that end sooner and narrower ones that take longer, by Amdahl's law."""
+"""Alternative shapes of jobs by Amdahl's law: wider ones with shorter run times, and narrower, longer ones."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def alternatives(
     most: int | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Return the jobs with other shapes beside their own, which comes first.
+    """Return the jobs with alternative shapes besides their own, which comes first.
 
-    A job whose share `parallel` can be spread over its nodes takes, on t of them, (1 − parallel) + parallel/t of what
-    it takes on one (Amdahl 1967); requests are as many times the run time as they were.
+    On t nodes a job takes (1 − parallel) + parallel/t of its time on one node, `parallel` being the share of its work
+    that is spread over its nodes (Amdahl 1967). The ratio of requested time to run time stays the same.
 
     Parameters
     ----------
     workload
         The jobs; they must have no alternatives yet.
     factors
-        How many times as many nodes each other shape has, rounded to whole nodes, at least 1. What comes out as a
-        shape that is there already is left out.
+        By how much each alternative multiplies the number of nodes, rounded to whole nodes, at least 1. A shape that
+        the job already has is left out.
     parallel
-        The share of a job's work that is spread: one for all, or the least and the greatest of what is drawn evenly.
+        The share of a job's work that is spread: one for all, or the least and the greatest of a uniform draw.
     most
-        The widest shape that is made; the log's machine when not given, where its size is known.
+        The most nodes of an alternative; by default the size of the log's machine, if that is known.
     seed
         The seed of the only random generator.
     """

@@ -1,4 +1,4 @@
-"""Compute fractions and task bandwidths, which logs do not tell, drawn."""
+"""Random compute fractions and task bandwidths, which logs do not record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def communication(
     spread: float = 4.0,
     seed: int = 0,
 ) -> Workload:
-    """Return the jobs with drawn compute fractions and task bandwidths.
+    """Return the jobs with random compute fractions and task bandwidths.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def communication(
     bandwidth
         The median of the tasks' bandwidths, in bytes a second: a number, or a text like "10M".
     compute_fraction
-        One share σ for all, or the least and the greatest of an even draw.
+        One share σ for all, or the least and the greatest of a uniform draw.
     spread
-        Bandwidths are log-uniform between the median divided and multiplied by this.
+        Bandwidths are log-uniform from the median divided by this to the median times this.
     seed
         The seed of the only random generator.
     """

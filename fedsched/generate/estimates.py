@@ -1,4 +1,4 @@
-"""Requested times: exact, a factor of the run time, or the few popular values of Tsafrir's model."""
+"""Requested times: the run times, multiples of them, or the few popular values of Tsafrir's model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fedsched.io.handed import AnyJobs
     from fedsched.model.jobs.workload import Workload
 
-POPULAR = 20  # values that hold most of the jobs
+POPULAR = 20  # values that most jobs request
 POPULAR_SHARE = 89.0  # per cent
 MINUTE, HOUR = 60.0, 3600.0
 _FAVOURITES = (5, 15, 10, 20, 30)  # minutes
@@ -35,15 +35,15 @@ def estimates(
     maximum: float | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Return the workload with requested times of a model, none below its job's run time.
+    """Return the workload with requested times from a model, each at least its job's run time.
 
     Parameters
     ----------
     workload
         The jobs.
     model
-        "exact": the run time. "factor": `factor` times it, or drawn evenly between two factors. "tsafrir": a few round
-        values that most users ask for.
+        "exact": the run time. "factor": the run time times `factor`, or times a factor drawn uniformly between two.
+        "tsafrir": a few round values that most users request.
     factor
         One factor of at least 1, or the least and the greatest.
     maximum
@@ -78,10 +78,10 @@ def estimates(
 
 
 def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed: int = 0) -> NDArray[np.float64]:
-    """Return a requested time for every run time: few values, most of them round, none below the run time.
+    """Return a requested time for every run time: few different values, mostly round, none below the run time.
 
-    The model of Tsafrir, Etsion and Feitelson: the values and how many jobs use each are fixed first; then the jobs,
-    longest first, take one of the unused requests that are long enough, at random.
+    In the model of Tsafrir, Etsion and Feitelson the values and the number of jobs with each are fixed first. Then each
+    job, longest first, takes at random one of the unused requests that are long enough.
     """
     try:
         runtime = np.atleast_1d(np.asarray(runtime, dtype=np.float64))
@@ -101,7 +101,7 @@ def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed:
     rng = np.random.default_rng(seed_of("tsafrir_estimates", seed))
     requested = np.empty(jobs)
     order = np.argsort(-runtime, kind="stable")
-    # Requests run from the longest down; `fit` of them are long enough for the job at hand.
+    # Requests are sorted from the longest down; the first `fit` of them are long enough for the current job.
     unused = requests.tolist()
     fit = 0
     pool: list[float] = []
@@ -109,7 +109,7 @@ def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed:
         while fit < jobs and unused[fit] >= runtime[j]:
             pool.append(unused[fit])
             fit += 1
-        if not pool:  # fewer long requests than long jobs: the limit is what such users ask for
+        if not pool:  # fewer long requests than long jobs: such users request the limit
             requested[j] = limit
             continue
         k = int(draw * len(pool))
@@ -135,7 +135,7 @@ def _values_and_shares(jobs: int, limit: float) -> tuple[NDArray[np.float64], ND
     tail_ranks = np.arange(POPULAR + 1, POPULAR + 1 + tail_count)
     weight = 795.6 * tail_ranks**-2.267
     weight *= (100.0 - POPULAR_SHARE) / weight.sum()
-    # Which tail time is how popular belongs to the model, so it does not change with the user's seed.
+    # The popularity of each tail time is part of the model, so it does not depend on the user's seed.
     shares = np.concatenate([head, np.random.default_rng(count).permutation(weight)])
     return np.concatenate([popular, tail]), shares / shares.sum()
 

@@ -1,4 +1,4 @@
-"""Submits that follow from the ends of jobs, as a log says it or as its users' sessions tell."""
+"""Feedback: submits that follow the ends of other jobs, as recorded in a log or inferred from users' sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOBODY = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Sessions of users, after Zakay and Feitelson (MASCOTS 2014): `gap` seconds without a submit end one [45]."""
+    """Users' sessions, after Zakay and Feitelson (MASCOTS 2014): over `gap` seconds without a submit end one [45]."""
 
     gap: float = 3600.0
 
@@ -36,7 +36,7 @@ class Sessions:
 
 
 def feedback_named(text: str) -> Literal["swf"] | Sessions:
-    """Return the feedback that a text names: "swf", "sessions" or "sessions:gap", the gap in seconds."""
+    """Return the kind of feedback that a text names: "swf", "sessions" or "sessions:gap", the gap in seconds."""
     word, _, gap = text.partition(":")
     if text == "swf":
         return "swf"
@@ -49,14 +49,14 @@ def feedback_named(text: str) -> Literal["swf"] | Sessions:
 
 
 def feedback(workload: AnyJobs, how: Literal["swf"] | Sessions) -> Workload:
-    """Return the jobs, each submitted when a job before it has ended and its user has thought.
+    """Return the jobs with feedback: each is submitted one think time after the end of its preceding job.
 
     Parameters
     ----------
     workload
         Jobs of a log: with fields 17 and 18 of the Standard Workload Format, or with recorded waits.
     how
-        "swf": the log's preceding jobs and think times. `Sessions(gap)`: those that users' sessions tell.
+        "swf": the log's preceding jobs and think times. `Sessions(gap)`: those inferred from users' sessions.
     """
     workload = workload_of("feedback", "workload", workload)
     log = workload.log
@@ -78,17 +78,18 @@ def feedback(workload: AnyJobs, how: Literal["swf"] | Sessions) -> Workload:
 def _by_sessions(
     workload: Workload, wait: NDArray[np.float64], gap: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # A batch are jobs that were submitted before the batch's last end; the next one follows that job.
+    # A batch is a set of jobs of one user, each submitted before the batch's last end so far. The jobs of the next
+    # batch follow the job that ends last.
     preceding, think = (np.full(len(workload), NOBODY) for _ in range(2))
     ends = (workload.submit + np.maximum(wait, 0.0) + workload.runtime).tolist()
     submits, users = workload.submit.tolist(), workload.user.tolist()
-    latest: dict[int, float] = {}  # submit of each user
-    batch: dict[int, int] = {}  # the job of its present batch that ends last
-    before: dict[int, int] = {}  # the same of the batch before, in its session
+    latest: dict[int, float] = {}  # each user's last submit
+    batch: dict[int, int] = {}  # each user's job that ends last in the current batch
+    before: dict[int, int] = {}  # the same in the batch before, of the same session
     for row in np.lexsort((workload.id, workload.submit)).tolist():
         user, now = users[row], submits[row]
         if user < 0:
-            continue  # of whom nothing is known
+            continue  # the user is unknown
         if user not in latest or now - latest[user] > gap:
             before.pop(user, None)
             batch[user] = row

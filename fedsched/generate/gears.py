@@ -1,4 +1,4 @@
-"""The gears of their nodes in which jobs might run: all of a federation's as shapes to choose from, or one for all."""
+"""Gears (speed levels of nodes) for jobs: a given gear for each, or all of a federation's gears as alternatives."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Workload:
-    """Return the jobs in one of their nodes' gears: in a slower one, what of them computes takes so much longer.
+    """Return the jobs in a given gear: in a slower one, the computing share of each run time is longer.
 
     Parameters
     ----------
     workload
-        The jobs; they must have no alternatives, nor say what they draw.
+        The jobs; they must have neither alternatives nor watts of their own.
     federation
-        Whose nodes have the gears.
+        The federation with the gears.
     gear
-        Its number, 0 for full speed: one for all, or one for each.
+        The gear's number, 0 for full speed: one for all jobs, or one for each.
     """
     workload, federation = nouns_of("geared", workload, federation, second="federation")
     said = f"geared: {gear!r}" if np.ndim(gear) == 0 else "geared: each in its own"
@@ -38,16 +38,16 @@ def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Worklo
 
 
 def gears(workload: AnyJobs, federation: AnyMachine) -> Workload:
-    """Return the jobs with all gears of their nodes as alternatives, of which plans of a search may choose.
+    """Return the jobs with all gears of a federation's nodes as alternatives, from which a search may choose.
 
-    The gear that a job has comes first. Let plans choose by `optimize(..., alternatives="free")`.
+    A job's own gear comes first. `optimize(..., alternatives="free")` lets plans choose.
 
     Parameters
     ----------
     workload
-        The jobs; they must have no alternatives yet, nor say what they draw.
+        The jobs; they must have neither alternatives nor watts of their own.
     federation
-        Whose nodes have the gears.
+        The federation with the gears.
     """
     workload, federation = nouns_of("gears", workload, federation, second="federation")
     last = speeds_of(federation.groups).size

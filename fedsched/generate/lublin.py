@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 BUCKET = 1800  # seconds: the day has 48 half hours
 DAY_BUCKETS = 48
-LONGEST_LOG_RUNTIME = 12.0  # runtimes above e^12 s are drawn again
+LONGEST_LOG_RUNTIME = 12.0  # run times above e^12 s are drawn again
 LONGEST_LOG_GAP = 13.0
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The model's numbers for one type of job, named as in the paper; sizes are in log2 of processors."""
+    """The model's parameters for one type of job, named as in the paper; sizes are log2 of processors."""
 
     serial: float
     pow2: float
@@ -71,14 +71,14 @@ def lublin(
     Parameters
     ----------
     jobs, nodes
-        How many jobs, and the machine's size: no job is larger (uhi = log2 of it).
+        The number of jobs, and the machine's nodes: no job is larger (uhi = log2 of nodes).
     kind
-        "typeless", "batch", "interactive", or "both": a stream of each, merged in time; `user` then tells them
-        apart (0 batch, 1 interactive).
+        "typeless", "batch", "interactive", or "both": a stream of each, merged in time; `user` is then 0 for batch
+        and 1 for interactive.
     umed
         The middle of the size distribution in log2, from uhi − 3.5 to uhi − 1.5; uhi − 2.5 when not given.
     load
-        Stretch or squeeze the arrivals until the offered load (area over machine × period) is this.
+        The offered load (area over machine × period), to which the arrivals are scaled in time.
     seed
         The seed of the only random generator.
     """
@@ -170,7 +170,7 @@ def daily_cycle(parameters: Parameters) -> NDArray[np.float64]:
 
 
 def _arrivals(jobs: int, parameters: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
-    # Walks through the day's buckets: a gap in "points" passes slowly where the weight is small.
+    # A gap is counted in points, and a half hour has its weight in points: gaps last longer if the weight is small.
     weights = daily_cycle(parameters).tolist()
     gaps = rng.gamma(parameters.aarr * parameters.arar, parameters.barr, jobs)
     while (late := gaps > LONGEST_LOG_GAP).any():

@@ -1,4 +1,4 @@
-"""Several logs as one workload, each with a site of its own."""
+"""Merging of several logs to one workload, each log with a site of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _with_own_arrays(workload: Workload, site: str) -> Workload:
-    """Return the jobs with arrays that are those of this log alone."""
+    """Return the jobs with the site's name before each job array's label, so that logs do not share arrays."""
     from dataclasses import replace
 
     from fedsched.model.jobs.labels import Labels
@@ -29,7 +29,7 @@ def _with_own_arrays(workload: Workload, site: str) -> Workload:
 
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
-    """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
+    """Return the jobs of all logs, sorted by submit, then position of the log, then id, with new ids."""
     from fedsched.model.jobs.job import OPTIONAL, UNKNOWN_USER
     from fedsched.model.jobs.workload import Workload
 

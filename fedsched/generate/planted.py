@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from fedsched.io.handed import AnyMachine
     from fedsched.model.machine.federation import Federation
 
-STEPS = 1 << 20  # the makespan's resolution: cuts fall on whole steps, so that they add up
-WITHIN = ("speed", "cluster")  # what no job reaches beyond
+STEPS = 1 << 20  # steps of the makespan: cuts fall on whole steps, so that durations add up exactly
+WITHIN = ("speed", "cluster")  # jobs stay within the nodes of one speed, or of one cluster and speed
 
 
 class Whole(NamedTuple):
-    """Nodes that are cut up together."""
+    """Nodes of one speed (and cluster) over the whole makespan: the rectangle that is cut into jobs."""
 
     speed: float
     nodes: int
@@ -30,9 +30,9 @@ class Whole(NamedTuple):
 class Piece(NamedTuple):
     """A rectangle of nodes × steps of time, cut from one whole."""
 
-    whole: int  # which
-    node: int  # the first, counted among all nodes of that whole
-    step: int  # when it begins
+    whole: int  # index of the whole
+    node: int  # its first node, counted within the whole
+    step: int  # its first step
     width: int
     height: int
 
@@ -40,22 +40,22 @@ class Piece(NamedTuple):
 def planted(
     federation: AnyMachine, *, jobs: int, makespan: float = 3600.0, within: str = "speed", seed: int = 0
 ) -> tuple[Workload, float]:
-    """Return a workload whose best makespan is known, and that makespan.
+    """Return a workload with a known optimal makespan, and that makespan.
 
-    All nodes of one speed, over [0, makespan], are one rectangle; rectangles are cut in two until there are `jobs`
-    pieces, each a job (clusters of equal speed may be crossed, unless `within="cluster"`). All jobs are submitted at 0
-    and only compute, so Σ tasks·runtime = makespan·Σ speed: no schedule can be shorter. It says nothing about energy.
+    All nodes of one speed, over [0, makespan], are one rectangle. Rectangles are cut in two until there are `jobs`
+    pieces; each is a job. Jobs may span clusters of equal speed, unless `within="cluster"`. All jobs are submitted at
+    0 and only compute, so Σ tasks·runtime = makespan·Σ speed: no schedule can be shorter. Energy has no known optimum.
 
     Parameters
     ----------
     federation
-        What is cut; its uplinks do not matter.
+        The federation to cut up; its uplinks do not matter.
     jobs
-        How many pieces: at least one a speed, or one a cluster and speed.
+        The number of jobs: at least one for each speed, or for each cluster and speed.
     makespan
         The optimum, in seconds.
     within
-        "speed", or "cluster": each cluster's nodes of a speed are cut up alone, so that every job fits into a cluster.
+        "speed", or "cluster": each cluster's nodes of a speed are cut up separately, so that each job fits a cluster.
     seed
         The seed of the only random generator.
     """
@@ -78,7 +78,7 @@ def planted(
 
 
 def wholes(federation: Federation, within: str = "speed") -> list[Whole]:
-    """Return what is cut up, in the order in which the speeds, or the clusters and their speeds, appear."""
+    """Return the rectangles to cut up, in the order of the federation's speeds, or of its clusters and their speeds."""
     if within not in WITHIN:
         raise unknown_name("within", within, WITHIN)
     nodes: dict[tuple[int, float], int] = {}
@@ -90,7 +90,7 @@ def wholes(federation: Federation, within: str = "speed") -> list[Whole]:
 
 
 def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int = 0) -> list[Piece]:
-    """Return the planted schedule: where and when each job of `planted` runs, in the order of its jobs."""
+    """Return the planted schedule: the nodes and times of each job of `planted`, in the order of its jobs."""
     jobs, seed = whole("planted", "jobs", jobs), seed_of("planted", seed)
     widths = np.array([one.nodes for one in wholes(federation, within)])
     if jobs < widths.size:
@@ -107,7 +107,7 @@ def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int 
 
 
 def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
-    """Return a rectangle in so many parts: cut in two, each half in its share of the parts, and so on."""
+    """Return a rectangle cut into so many parts: it is cut in two, then each half into its share of the parts."""
     pieces = []
     todo = [(whole, parts)]
     while todo:
@@ -128,7 +128,7 @@ def _cells(piece: Piece) -> int:
 
 
 def _cut(piece: Piece, rng: np.random.Generator) -> tuple[Piece, Piece]:
-    # A cut through the whole piece, across time or across nodes, between a fifth and four fifths of the way.
+    # One straight cut, across time or across nodes, between a fifth and four fifths of the length.
     across_time = piece.width == 1 or (piece.height > 1 and rng.random() < 0.5)
     size = piece.height if across_time else piece.width
     at = int(np.clip(round(size * rng.uniform(0.2, 0.8)), 1, size - 1))

@@ -1,4 +1,4 @@
-"""Poisson arrivals with sizes and run times of simple distributions: for experiments with one knob at a time."""
+"""Poisson arrivals with sizes and run times of simple distributions: for experiments that vary one parameter."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ def poisson(
     mean_runtime: float = 3600.0,
     seed: int = 0,
 ) -> Workload:
-    """Return jobs that arrive independently of each other.
+    """Return jobs with Poisson arrivals: they are submitted independently of each other.
 
     Parameters
     ----------
     jobs, nodes
-        How many jobs, and the machine's size.
+        The number of jobs, and the machine's nodes.
     rate, load
-        Jobs a second, or the offered load that the rate is set to give; one of the two.
+        Jobs a second, or the offered load from which the rate follows; exactly one of the two.
     sizes, largest
-        "uniform" on 1..largest, "pow2" (each power of two up to it alike), or "serial"; `nodes` when not given.
+        "uniform" on 1..largest, "pow2" (each power of two up to largest equally likely), or "serial"; largest is
+        `nodes` when not given.
     runtimes, mean_runtime
         "exponential", "uniform" on (0, 2·mean), or "constant".
     seed

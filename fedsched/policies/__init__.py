@@ -1,4 +1,4 @@
-"""Policies: rules by name, list heuristics, Slurm's own scheduler, and the Protocols of any other."""
+"""Policies: rules by name, list heuristics, Slurm's scheduler, and the Protocols for user-defined policies."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    if name == "Slurm":  # it reads files, which policies by name do not
+    if name == "Slurm":  # imported late: it reads files, which other policies do not
         from fedsched.slurm.conf.policy import Slurm
 
         return Slurm

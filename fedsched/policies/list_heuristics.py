@@ -1,6 +1,6 @@
-"""List heuristics: each job, when it is submitted, goes to the cluster of its best predicted completion (or energy).
+"""List heuristics: each job is bound at its submit to the cluster with the best predicted completion (or energy).
 
-The prediction knows estimates only, and no later arrival. Numbers in brackets are those of docs/readings.md.
+Predictions use estimates only and ignore later arrivals. Numbers in brackets are those of docs/readings.md.
 Maheswaran, Ali, Siegel, Hensgen and Freund (1999) describe them for tasks of one node; here a machine is a cluster.
 """
 
@@ -44,31 +44,31 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
 
 
 class OpenShapes(NamedTuple):
-    """The shapes of which each job takes one as it is bound, those of a job in turn [68]."""
+    """The shapes of all jobs, job by job; each job takes one when it is bound [68]."""
 
-    first: Ints  # where each job's begin, and the last one's end
-    which: Ints  # its place among the job's alternatives
+    first: Ints  # index of each job's first shape, and the number of shapes at the end
+    which: Ints  # index of the shape among the job's alternatives
     tasks: Ints
-    wanted: Ints  # of these, or all where nodes hold different numbers of them, so many have a place [76]
-    estimate: Floats  # the time that is planned
+    wanted: Ints  # the tasks that need a place: all of them if nodes hold different numbers of tasks [76]
+    estimate: Floats  # planned run time in seconds
 
     @classmethod
     def recorded(cls, workload: Workload) -> OpenShapes:
-        """Return those of jobs that are as their columns say."""
+        """Return one shape for each job, as in the workload's columns."""
         jobs, tasks = len(workload), workload.tasks
         return cls(np.arange(jobs + 1), np.zeros(jobs, np.int64), tasks, counted_tasks(workload), workload.estimate)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Where and when a list heuristic expects each job, a row a job."""
+    """The nodes and times at which a list heuristic expects each job; one row for each job."""
 
-    order: Ints  # rows by predicted start, then in the order in which they were bound
+    order: Ints  # rows by predicted start, then by the order of binding
     caps: Ints  # jobs × groups: the nodes of the groups that a job is bound to, 0 elsewhere
     start: Floats
     finish: Floats
     counts: Ints
-    which: Ints  # of its alternatives, where a job may take one
+    which: Ints  # index of the shape taken among the job's alternatives
 
 
 def assign(
@@ -82,24 +82,25 @@ def assign(
     running: RunningJobs | None = None,
     look: Callable[[], None] | None = None,
 ) -> Assignment:
-    """Return the assignment that a heuristic makes of a workload.
+    """Return a list heuristic's assignment of a workload's jobs to clusters and times.
 
     Parameters
     ----------
     workload, federation
-        The jobs, and what they run on.
+        The jobs, and the federation that they run on.
     heuristic
         A name of `HEURISTICS`.
     shapes
-        Of which each job takes the one that is predicted to end first; by default jobs are as their columns say.
+        The shapes of which each job takes the one with the earliest predicted end; by default jobs are as in their
+        columns.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     t0
-        No job starts before; the time of the running jobs, or the earliest submit, when not given.
+        No job starts before this time; the time of the running jobs, or the earliest submit, when not given.
     running
-        Jobs of the workload that run already: they keep their nodes until their planned ends.
+        Jobs of the workload that already run: they keep their nodes until their planned ends.
     look
-        Called before each job is bound; what it raises ends the assignment.
+        Called before each job is bound; an exception that it raises ends the assignment.
     """
     if heuristic not in HEURISTICS:
         raise unknown_name("list heuristic", heuristic, HEURISTICS)
@@ -153,11 +154,11 @@ class _Mapper:
         self.options = np.logical_or.reduceat(self.holds, self.shapes.first[:-1])
         for site in self.sites:
             site.refresh(self.tables, self.cluster_of)
-        self.turn = np.zeros(len(workload), dtype=np.int64)  # when each job was bound, for equal starts
+        self.turn = np.zeros(len(workload), dtype=np.int64)  # order of binding, which sorts equal starts
         self.bound = 0
 
     def _limits(self, federation: Federation, caps: Ints | None) -> Ints:
-        # Jobs × groups: the nodes that a job may use at all
+        # Jobs × groups: the most nodes that a job may use
         limit = np.tile(self.nodes, (len(self.workload), 1))
         if caps is not None:
             limit = np.minimum(limit, caps)
@@ -168,7 +169,7 @@ class _Mapper:
         return limit if self.fits is None else np.where(self.fits > 0, limit, 0)
 
     def _tables(self, running: RunningJobs | None) -> list[Table]:
-        # All nodes from t0 on, but for those of running jobs, which come at their planned ends (reading 8).
+        # All nodes are available from t0 on, except those of running jobs: from their planned ends on (reading 8).
         times, counts = np.array([self.t0]), self.nodes[None]
         if running is not None and running.rows.size:
             ends = after(running.planned_end, self.t0)
@@ -185,7 +186,7 @@ class _Mapper:
         return Site(clusters, np.concatenate([self.groups_of[k] for k in clusters]), self.slowdown)
 
     def _sites_of_shapes(self) -> NDArray[np.bool_]:
-        # Shapes × sites. One that no cluster alone can hold has one site: all that its job may use, together [25].
+        # Shapes × sites. A shape that fits no single cluster has one site: all usable clusters together [25].
         tasks, owner, held = self.shapes.wanted, self.owner, self.limit if self.fits is None else self.limit * self.fits
         usable = np.stack([held[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)[owner]
         single = usable >= tasks[:, None]
@@ -218,7 +219,7 @@ class _Mapper:
         return self.result
 
     def _instants(self) -> Iterator[tuple[float, Ints]]:
-        # When jobs are submitted, and which are: those that follow others when these have ended, as predicted [45].
+        # Times of submits and the jobs submitted then; jobs with feedback follow the predicted ends of others [45].
         ids, coming = self.workload.id.tolist(), self.workload.submit.tolist()
         followers: dict[int, list[tuple[int, float]]] = {}
         waits = self.waiting.copy()
@@ -240,7 +241,7 @@ class _Mapper:
                     heappush(queue, (float(self.result.finish[on]) + think, ids[row], row))
 
     def _predict(self, site: int, rows: Ints, now: float) -> tuple[Floats, Floats, Ints, Ints]:
-        # The earliest completion of each of these jobs there, with start, level and shape.
+        # The earliest completion of each of these jobs at a site, with start, level and shape.
         at = rows if self.rigid else self._shapes_at(site, rows)
         owner, groups = self.owner[at], self.sites[site].groups
         tasks, estimate = self.shapes.tasks[at], self.shapes.estimate[at]
@@ -254,7 +255,7 @@ class _Mapper:
             )
         if self.rigid:
             return end, start, level, at
-        # Of each job the shape that ends first, then the one of the least tasks × time, then the first listed [68].
+        # For each job the shape that ends first; ties go to the least tasks × time, then to the first listed [68].
         turn = np.repeat(np.arange(rows.size), [self.holds[self._shapes_of(row), site].sum() for row in rows.tolist()])
         by_end = np.lexsort((at, tasks * (end - start), end, turn))
         best = by_end[np.unique(turn[by_end], return_index=True)[1]]
@@ -282,7 +283,7 @@ class _Mapper:
         return min(ranked)[2]
 
     def _added_energy(self, at: int, site: int, start: float, end: float, level: int) -> float:
-        # By how much a shape raises the predicted eq. 1.8: by its own joules, and by idling past the last end [28].
+        # The increase of the predicted energy, eq. 1.8: the shape's own joules, and idling past the last end [28].
         taken = self._fill(at, site, level, start)
         sigma = float(self.workload.compute_fraction[self.owner[at]])
         slowdown = float(self.sites[site].slowdowns[level])
@@ -292,7 +293,7 @@ class _Mapper:
         return watts * seconds + self.idle_total * longer
 
     def _map_together(self, rows: Ints, now: float) -> None:
-        # Min-Min, Max-Min, Sufferage: choose a job, bind it, predict the others anew where that changes anything.
+        # Min-Min, Max-Min, Sufferage: choose a job, bind it, and predict the others again at the sites that changed.
         completion = np.full((rows.size, len(self.sites)), np.inf)
         stale = list(range(len(self.sites)))
         while rows.size:
@@ -306,7 +307,7 @@ class _Mapper:
             rows, completion = np.delete(rows, chosen), np.delete(completion, chosen, axis=0)
 
     def _urgency(self, completion: Floats) -> Floats:
-        # The job of greatest urgency is bound first; of equals the one submitted first.
+        # The job of greatest urgency is bound first; ties go to the one submitted first.
         best: Floats = completion.min(axis=1)
         if self.heuristic == "min-min":
             return -best
@@ -315,7 +316,7 @@ class _Mapper:
         if completion.shape[1] == 1:
             return np.full(best.size, np.inf)
         second: Floats = np.partition(completion, 1, axis=1)[:, 1]
-        return second - best  # Sufferage; infinite where there is no second
+        return second - best  # Sufferage; infinite if there is no second site
 
     def _fill(self, at: int, site: int, level: int, start: float) -> Ints:
         # The nodes that `fastest` takes when a job of this shape starts (readings 14 and 16).
@@ -335,7 +336,7 @@ class _Mapper:
         return taken
 
     def _bind(self, row: int, chosen: int, now: float) -> list[int]:
-        # Gives the job its place in the plan; returns the sites whose predictions are no longer right.
+        # Binds a job to its site; returns the sites with outdated predictions.
         if self.look is not None:
             self.look()
         (end,), (start,), (level,), (at,) = self._predict(chosen, np.array([row]), now)

@@ -1,4 +1,4 @@
-"""Policies by name: queue order × dispatch rule × placement rule, and the Protocol of any other."""
+"""Policies by name: queue order × dispatch rule × placement rule; and the Protocols for user-defined policies."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PLACEMENTS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A policy of the compiled loop: in which order, by which dispatch rule, on which nodes."""
+    """A policy of the compiled loop: a queue order, a dispatch rule and a placement rule."""
 
     order: str | ArrayLike = "fcfs"  # a name of ORDERS, or a permutation of the workload's rows
     dispatch: str = "strict"
@@ -83,7 +83,7 @@ class Rules:
             raise unknown_name("placement rule", self.placement, PLACEMENTS)
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return itself: these rules hold for every workload."""
+        """Return itself: the rules are the same for every workload."""
         return self
 
     def __str__(self) -> str:
@@ -94,28 +94,28 @@ class Rules:
 
 @runtime_checkable
 class Policy(Protocol):
-    """Anything that chooses the rules for a workload on a federation, e.g. an order of its own."""
+    """An object that chooses the rules for a workload on a federation, e.g. an order of its own."""
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return the rules to run this workload by."""
+        """Return the rules for running this workload."""
         ...
 
 
 @runtime_checkable
 class OnlinePolicy(Policy, Protocol):
-    """A policy that makes new plans while the run goes on; the run begins by its rules."""
+    """A policy that makes new plans during the run; the run begins by its rules."""
 
     def planner(self, run: Simulation) -> Planner:
-        """Return who plans for this run, which has not begun; it may restore the run's state."""
+        """Return the planner for this run, which has not begun; the planner may restore the run's state."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListHeuristic:
-    """A policy that binds each job, when it is submitted, to the cluster of its best predicted completion or energy.
+    """A policy that binds each job at its submit to the cluster with the best predicted completion or energy.
 
-    Each cluster then starts its jobs in the order of their predicted starts: just when predicted, under `local` or
-    `strict`, without contention and with exact estimates.
+    Each cluster then starts its jobs in the order of their predicted starts. Starts are exactly as predicted under
+    `local` or `strict`, without contention and with exact estimates.
     """
 
     heuristic: str = "mct"  # a name of `fedsched.policies.list_heuristics.HEURISTICS`
@@ -137,9 +137,9 @@ class ListHeuristic:
         running: RunningJobs | None = None,
         look: Callable[[], None] | None = None,
     ) -> Rules:
-        """Return the order of predicted starts, and caps that bind each job to the groups chosen for it.
+        """Return rules with the order of predicted starts, and caps that bind each job to its chosen groups.
 
-        The parameters are those of `simulate`, and `look` of `assign`.
+        The parameters are those of `simulate`; `look` is that of `assign`.
         """
         return self.bound(workload, federation, caps=caps, t0=t0, running=running, look=look)[0]
 
@@ -154,7 +154,7 @@ class ListHeuristic:
         running: RunningJobs | None = None,
         look: Callable[[], None] | None = None,
     ) -> tuple[Rules, NDArray[np.int64]]:
-        """Return the same rules, and which of its shapes each job has; the parameters are those of `assign`."""
+        """Return the same rules, and the index of each job's chosen shape; the parameters are those of `assign`."""
         found = assign(
             workload, federation, self.heuristic, shapes=shapes, caps=caps, t0=t0, running=running, look=look
         )
@@ -185,7 +185,7 @@ POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(
 
 
 def policy_named(policy: str | Policy, *, placement: str | None = None) -> Policy:
-    """Return the policy of that name (or the given one), with the placement rule exchanged where one is given."""
+    """Return the policy of that name (or the given one); a given placement rule replaces its own."""
     if isinstance(policy, str):
         if policy.lower() not in POLICIES:
             raise unknown_name("policy", policy, POLICIES)

@@ -1,4 +1,4 @@
-"""Where list heuristics may bind jobs: sites, with the nodes that come free there, and when, as predicted [26]."""
+"""Sites to which list heuristics bind jobs, with the predicted times at which their nodes become free [26]."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def after(end: ArrayLike, begin: ArrayLike) -> Floats:
-    """Return ends as the clock tells them apart from what they are the ends of (readings 0 and 8)."""
+    """Return ends that are later than their begins by at least one floating-point step (readings 0 and 8)."""
     return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
 
 
 class Site:
-    """Where one job may run: a cluster, or several taken together, as nested sets of its fastest groups."""
+    """A cluster, or several together, on which a job may run; level k has the groups of the k + 1 fastest speeds."""
 
     __slots__ = ("clusters", "columns", "groups", "joined", "latest", "levels", "reached", "slowdowns", "times")
 
@@ -31,12 +31,12 @@ class Site:
         self.levels = [groups[slowdown[groups] <= slowest] for slowest in self.slowdowns]
         self.columns = [np.flatnonzero(slowdown[groups] <= slowest) for slowest in self.slowdowns]
         self.times: Floats = np.empty(0)  # when nodes become available
-        self.joined: Ints = np.empty((0, 0), np.int64)  # how many of each group are available from each time on
+        self.joined: Ints = np.empty((0, 0), np.int64)  # nodes of each group that are available from each time on
         self.reached: list[Ints] = []  # the same, summed over the groups of each level
         self.latest: Floats = np.empty(0)  # per group: the last start in its cluster
 
     def refresh(self, tables: list[Table], cluster_of: Ints) -> None:
-        """Bring the availability of the site up to date with its clusters' tables."""
+        """Update the site's availability from its clusters' tables."""
         if len(self.clusters) == 1:
             table = tables[self.clusters[0]]
             self.times, counts = table.times, table.counts
@@ -56,9 +56,9 @@ class Site:
         self.latest = np.array([tables[k].times[0] for k in cluster_of[self.groups].tolist()])
 
     def predict(self, now: float, tasks: Ints, estimate: Floats, sigma: Floats) -> tuple[Floats, Floats, Ints]:
-        """Return the earliest completions of jobs without caps, with the starts and levels that give them [26]."""
+        """Return the earliest completions of jobs without caps, with their starts and levels [26]."""
         best, start = np.full(tasks.size, np.inf), np.full(tasks.size, np.inf)
-        level = np.full(tasks.size, len(self.slowdowns) - 1)  # of a job that would never end
+        level = np.full(tasks.size, len(self.slowdowns) - 1)  # for jobs that would never end
         final = self.times.size - 1
         for i, slowdown in enumerate(self.slowdowns):
             row = np.searchsorted(self.reached[i], tasks)
@@ -71,7 +71,7 @@ class Site:
     def predict_capped(
         self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints, fits: Ints | int
     ) -> tuple[float, float, int]:
-        """Return the same for one job that may use at most `limit` nodes of each group here, each for `fits` tasks."""
+        """Return the same for one job with at most `limit` nodes of each group here, each for `fits` tasks."""
         best, start, level = np.inf, np.inf, len(self.slowdowns) - 1
         usable = np.minimum(self.joined, limit) * fits
         for i, slowdown in enumerate(self.slowdowns):
@@ -88,7 +88,7 @@ class Site:
 
 @dataclass(slots=True)
 class Table:
-    """When the nodes of a cluster become available: rows of (time, nodes of each group), the last start first."""
+    """Times at which a cluster's nodes become available, with nodes of each group; the first is the last start."""
 
     times: Floats
     counts: Ints
@@ -99,7 +99,7 @@ class Table:
         return available
 
     def occupy(self, start: float, end: float, taken: Ints) -> None:
-        """Take nodes from `start` to `end`; whatever comes later here starts no earlier [26]."""
+        """Take nodes from `start` to `end`; jobs bound later start no earlier [26]."""
         past = int(np.searchsorted(self.times, start, side="right"))
         until = max(int(np.searchsorted(self.times, end)), past)
         left = self.counts[:past].sum(axis=0) - taken

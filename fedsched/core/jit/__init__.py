@@ -1,8 +1,8 @@
-"""How the package's kernels are compiled, called, kept and found again.
+"""The just-in-time compiler of the package's kernels: how they are compiled, called, cached and loaded.
 
-In come functions under `@kernel` (called from Python), `@part` (called by compiled code) and `@inlined` (compiled into
-each caller), and classes of tuples under `@by_reference`. Out come compiled functions. Only this folder builds on numba
-from inside; on a numba that it does not know, everything is compiled by numba's plain `njit`.
+It takes functions under `@kernel` (called from Python), `@part` (called by compiled code) and `@inlined` (compiled into
+each caller), and classes of tuples under `@by_reference`. It returns compiled functions. Only this folder uses numba's
+internals; if the version of numba is unknown to it, numba's plain `njit` compiles everything.
 """
 
 from fedsched.core.jit.decorators import constant, flag, folder_in_use, inlined, kernel, part

@@ -1,7 +1,7 @@
-"""Which of two ways compiles the kernels: the lean one, or numba's plain `njit` on a numba that is not known.
+"""The choice between two ways to compile kernels: "lean", or "plain" (numba's own `njit`) on an unknown numba.
 
-The lean one compiles in a quarter of the time, and builds on numba's compiler from inside. So it is used only with
-versions that it was tried with, and after a small kernel gave the same result both ways on this machine.
+The lean way compiles in a quarter of the time, but uses internals of numba's compiler. So it is used only with tested
+versions, and after a small kernel has given the same result both ways on this machine.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ CHOICES = ("lean", "plain")
 
 
 class Choice(NamedTuple):
-    """A way to compile, and why it is not the lean one."""
+    """A way to compile, and the reason if it is not the lean one."""
 
     name: str
     why: str = ""
 
 
 def chosen() -> Choice:
-    """Return the way to compile; say on stderr why it is the plain one, unless the user asked for that."""
+    """Return the way to compile; if it is the plain one and the user has not asked for it, say why on stderr."""
     asked = os.environ.get("FEDSCHED_JIT", "")
     if asked in CHOICES:
         return Choice(asked, "FEDSCHED_JIT asks for it" if asked == "plain" else "")
@@ -49,7 +49,7 @@ def _unknown_version() -> str:
 
 
 def _failed_test() -> str:
-    """Return what is wrong with the lean way here; nothing if it passed, now or before."""
+    """Return why the lean way fails its test on this machine; nothing if it passes, now or in an earlier process."""
     target, mark = cache.this_machine(), f"self-test {cache.text_of(Path(__file__))}"
     if cache.read(mark, target):
         return ""
@@ -64,7 +64,7 @@ def _failed_test() -> str:
 
 
 def self_test() -> str:
-    """Return how a kernel's results differ between the lean way and numba's own; nothing if they are equal."""
+    """Return how a kernel's results differ between the lean way and numba's own; nothing if they agree."""
     from fedsched.core.jit import probe
 
     return probe.difference()

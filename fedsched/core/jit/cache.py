@@ -1,8 +1,8 @@
-"""Where compiled code is kept, and found again: one file for each function and each set of types.
+"""The cache of compiled code: one file for each function and each set of argument types.
 
-A file's name is that of all that its code depends on, so files are never changed, two processes that write the same one
-write the same, and a file that is cut short or damaged is as good as none. They are pickles: whoever may write them
-runs code as whoever reads them, so only folders are read in which nobody else may write.
+A file's name is a digest of all that its code depends on. So files never change, and two processes that write the same
+file write the same content. A truncated or damaged file counts as absent. Files are pickles: a user with the right to
+write them can run code as the reader. So only folders are read to which no other user may write.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from fedsched.core.ownership import keeps_entries, only_ours
 
 _SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
 PACKAGE = Path(__file__).resolve().parents[2]
-# What shipped code was compiled for, and the features of a processor that may run it.
+# The target of the code that is shipped with the package, and the processor features that it needs.
 SHIPPED_FOR = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 Target = tuple[str, str, str]  # triple, processor, features
-_DIGEST = 16  # bytes of a file's own digest, before the rest
-_ABANDONED = 3600  # seconds after which a file that is not yet complete never will be
+_DIGEST = 16  # bytes of the digest at the beginning of each file
+_ABANDONED = 3600  # seconds after which an incomplete file is given up
 _DAY = 86400
-_UNUSED = 30 * _DAY  # after which what was made of other text is removed
+_UNUSED = 30 * _DAY  # seconds without use, after which code of other source text is removed
 
 
 def version() -> str:
-    """Return what all compiled code depends on beside its source: releases, and the compiler's settings."""
-    python = sys.implementation.cache_tag or sys.version.partition(" ")[0]  # whose objects the pickles hold
+    """Return what all compiled code depends on besides its source: versions, and the compiler's settings."""
+    python = sys.implementation.cache_tag or sys.version.partition(" ")[0]  # the pickles hold its objects
     compilers = f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}"
     return f"{__version__}-{python}-{compilers}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
 
@@ -70,7 +70,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def _shared_folder() -> Path | None:
-    """Return the folder that FEDSCHED_CACHE names, if nobody but root and this user may write to it."""
+    """Return the folder that FEDSCHED_CACHE names, if only root and this user may write to it; else None."""
     base = os.environ.get("FEDSCHED_CACHE")
     if not base:
         return None
@@ -88,43 +88,43 @@ READ_ONLY = [folder for folder in (_shared_folder(),) if folder]
 
 @functools.cache
 def text_of(file: Path) -> str:
-    """Return a name for all text that can change the compiled code of a module's functions."""
+    """Return a digest of all source text that can change the compiled code of a module's functions."""
     file = file.resolve()
     return fingerprint(file, sources(file, PACKAGE))
 
 
 @functools.cache
 def whole_text_of(file: Path) -> str:
-    """Return a name for all text of a module and of what it imports: for code that is compiled into its callers."""
+    """Return a digest of the whole text of a module and of its imports: for code that is compiled into its callers."""
     return fingerprint(None, sources(file.resolve(), PACKAGE))
 
 
 def changed(file: Path) -> bool:
-    """Return whether text that the code of a module depends on is another than when this process read it."""
+    """Return whether source text that a module's code depends on has changed since this process read it."""
     return any(one.read_text(encoding="utf-8") != text(one) for one in sources(file.resolve(), PACKAGE))
 
 
 def this_machine() -> Target:
-    """Return for what code is compiled in this process."""
+    """Return the target (triple, processor, features) of the code that this process compiles."""
     return cpu_target.target_context.codegen().magic_tuple()  # type: ignore[no-any-return]
 
 
 class KernelCache(caching._Cache):
-    """What is kept of one function: read from all folders, written to the user's own."""
+    """The cache of one function: it reads from all folders, and writes to the user's own."""
 
     def __init__(self, function: Any, kind: str) -> None:
         self.kind = kind
         self._file = Path(function.__code__.co_filename).resolve()
-        text(self._file)  # as it is now, when the module is imported: it may be changed before its code is compiled
+        text(self._file)  # read now, at import: the file may change before its code is compiled
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
 
     @property
     def cache_path(self) -> str:
-        """Return the folder that is written to."""
+        """Return the folder for new files."""
         return str(FOLDER)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function for a signature; None if it is nowhere kept whole."""
+        """Return the compiled function for a signature; None if no folder has an intact copy."""
         target_context.refresh()
         payload = read(self._named(sig), target_context.codegen().magic_tuple())
         if payload is None:
@@ -132,7 +132,7 @@ class KernelCache(caching._Cache):
         return compiler.CompileResult._rebuild(target_context, *payload)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function."""
+        """Write a compiled function to the cache."""
         write(self._named(sig), data.codegen.magic_tuple(), data._reduce())
 
     def _named(self, signature: Any) -> str:
@@ -149,9 +149,9 @@ class KernelCache(caching._Cache):
 
 
 def read(what: str, target: Target) -> Any:
-    """Return what is kept under a name for a machine; None if it is nowhere kept whole.
+    """Return what the cache has under a name for a target; None if no folder has an intact copy.
 
-    The name's second word, if it has one, stands for the text that it was made of.
+    The name's second word, if there is one, is the digest of the source text.
     """
     for folder, made_for in _folders(target):
         file = folder / _file(what, made_for)
@@ -160,7 +160,7 @@ def read(what: str, target: Target) -> Any:
         except OSError:
             continue
         if _digest(kept[_DIGEST:]) == kept[:_DIGEST]:
-            with contextlib.suppress(OSError):  # as in a folder that may only be read
+            with contextlib.suppress(OSError):  # in a read-only folder, for example
                 if _age(file) > _DAY:
                     os.utime(file)  # a file's date is the day of its last use
             return pickle.loads(kept[_DIGEST:])
@@ -168,7 +168,7 @@ def read(what: str, target: Target) -> Any:
 
 
 def write(what: str, target: Target, payload: Any) -> None:
-    """Keep something under a name for a machine; if that fails, say so once and go on without."""
+    """Write something to the cache under a name for a target; if that fails, say so once and go on without a cache."""
     if FOLDER is None:
         return
     kept = serialize.dumps(payload)  # type: ignore[no-untyped-call]
@@ -187,7 +187,7 @@ def write(what: str, target: Target, payload: Any) -> None:
 
 
 def keep_no_more(error: OSError) -> None:
-    """Say why nothing can be kept from here on; what is there is still read."""
+    """Stop writing to the cache and say why; existing files are still read."""
     global FOLDER
     assert FOLDER is not None
     compilation.say(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
@@ -196,7 +196,7 @@ def keep_no_more(error: OSError) -> None:
 
 
 def _tidy(folder: Path, name: str, text: str = "") -> None:
-    """Remove what was made of other text under a name, and has not been used for long."""
+    """Remove a name's files that were made of other source text and have not been used for 30 days."""
     for file in _unused(folder).pop(name, ()):
         if file.name.split(".")[-2] != text:
             _remove(file, _UNUSED)
@@ -204,10 +204,10 @@ def _tidy(folder: Path, name: str, text: str = "") -> None:
 
 @functools.cache
 def _unused(folder: Path) -> dict[str, list[Path]]:
-    """Return the files that have not been used for long, by name, and remove those that nobody can need.
+    """Return the files unused for 30 days, by name; remove files that no process needs.
 
-    Nobody can need the unfinished files of killed processes. Nor can anybody need files of other versions, unless the
-    folder is shared: readers who may not write there leave no date of use.
+    These are the unfinished files of killed processes, and unused files of other versions. In a shared folder other
+    versions' files stay: readers without the right to write leave no date of use.
     """
     found: dict[str, list[Path]] = {}
     others = [] if folder in READ_ONLY else folder.parent.glob("*-numba-*-llvmlite-*")

@@ -1,6 +1,6 @@
-"""How numba's pipeline is told to compile: which code goes into which library, and with which passes of LLVM.
+"""Numba's compiler pipeline as the lean way sets it: which code goes into which library, with which passes of LLVM.
 
-This is the only place that builds on numba's compiler from inside; `backend` says for which versions it was tried.
+Only this module uses the internals of numba's compiler; `backend` lists the tested versions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba.core import ir as numba_ir
 
 from fedsched.core.jit import items, shortcuts, slots
 
-# Passes of numba that change nothing in code without closures, with-blocks, generators and parallel loops.
+# Passes of numba that have no effect on code without closures, with-blocks, generators and parallel loops.
 NEEDLESS = {
     "WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction", "InlineInlinables",
     "FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass", "InlineOverloads",
@@ -22,17 +22,17 @@ NEEDLESS = {
 
 
 class Library(codegen.JITCodeLibrary):
-    """Machine code of one function and of what is compiled into it."""
+    """The machine code of one function and of the functions compiled into it."""
 
     lean = True  # its code may read slots
 
     def add_ir_module(self, module: Any) -> None:
-        """Add what numba generated, without the loads that nothing uses."""
+        """Add the code that numba generated, without unused loads."""
         _drop_unused_loads(module)
         super().add_ir_module(module)  # type: ignore[no-untyped-call]
 
     def finalize(self) -> None:
-        """Optimise and translate it; note which slots it reads, to make them before it is loaded another time."""
+        """Optimise and translate the code; note the slots that it reads, which must exist before it is next loaded."""
         super().finalize()  # type: ignore[no-untyped-call]
         self._reload_init.update(slots.needed_by(self._final_module))
 
@@ -40,7 +40,7 @@ class Library(codegen.JITCodeLibrary):
         for function in self._final_module.functions:
             if function.linkage == binding.Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = "internal"
-        # Vectors and unrolled loops gain nothing here, and a first, cheap round of passes only costs time.
+        # Vectorised and unrolled loops gain nothing here, and numba's first, cheap round of passes only costs time.
         options = binding.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = False
         options.loop_unrolling = options.loop_interleaving = False
@@ -57,7 +57,7 @@ class InlinedLibrary(Library):
     def _finalize_final_module(self) -> None:
         whole = self._final_module
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
-        # Numba writes to these as soon as a function is compiled or loaded: all that there is of machine code.
+        # Numba writes to these symbols when a function is compiled or loaded, so they must exist in machine code.
         names = [one.name for one in whole.global_variables if one.name.startswith("_ZN08NumbaEnv")]
         empty = str(self._codegen._create_empty_module(self.name))  # type: ignore[no-untyped-call]
         lines = [empty, *(f'@"{name}" = common global ptr null' for name in names)]
@@ -87,7 +87,7 @@ class _IntoLibrary(compiler_machinery.FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         _check_returned(state)
-        state.func_id.unique_id = 0  # which stands in names of symbols: the same in each process
+        state.func_id.unique_id = 0  # part of symbols' names, which must be the same in each process
         library = self.kind(state.targetctx.codegen(), state.func_id.func_qualname)
         library.enable_object_caching()  # type: ignore[no-untyped-call]
         state.library = library
@@ -95,7 +95,7 @@ class _IntoLibrary(compiler_machinery.FunctionPass):
 
 
 def _check_returned(state: Any) -> None:
-    """Refuse a function that returns what its annotation cannot hold: numba would cut that to size in silence."""
+    """Refuse a function that returns a type that its annotation cannot hold: numba would convert it silently."""
     for block in state.func_ir.blocks.values():
         end = block.terminator
         if isinstance(end, numba_ir.Return):
@@ -111,7 +111,7 @@ def _holds(promised: Any, found: Any) -> bool:
 
 
 def _compiler_into(library: type[Library]) -> type[compiler.CompilerBase]:
-    """Return a compiler whose code goes into a library of this kind."""
+    """Return a compiler class that puts its code into a library of this kind."""
 
     @compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
     class Into(_IntoLibrary):

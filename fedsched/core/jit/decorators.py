@@ -21,37 +21,37 @@ _WAY: Any = lean if CHOICE.name == "lean" else plain
 
 
 def kernel(function: F) -> F:
-    """Return the function compiled, callable from Python and from compiled code: no GIL, numpy's division."""
+    """Compile a function that Python and compiled code call: it releases the GIL and divides as numpy does."""
     return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.kernel(function))
 
 
 def part(function: F) -> F:
-    """Return the function compiled for kernels, which call it: an object of its own, compiled at its first call."""
+    """Compile a function that only kernels call: separately, at its first call."""
     return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.part(function))
 
 
 def inlined(function: F) -> F:
-    """Return the function compiled into each of its callers: for the small steps of hot loops."""
+    """Compile a function into each of its callers: for small steps of hot loops."""
     return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.inlined(function))
 
 
 def constant(value: int) -> int:
-    """Return a whole number that kernels may hand to kernels: numba compiles once more for each Python literal."""
+    """Return a whole number that kernels may pass to kernels: numba compiles again for each Python literal."""
     return cast("int", np.int64(value))
 
 
 def flag(value: bool) -> bool:
-    """Return a truth value that kernels may hand to kernels, for the same reason."""
+    """Return a truth value that kernels may pass to kernels: numba compiles again for each Python literal."""
     return cast("bool", np.bool_(value))
 
 
 def folder_in_use() -> Path | None:
-    """Return where compiled code is kept, or None if every process compiles for itself."""
+    """Return the cache folder of compiled code, or None if every process compiles for itself."""
     return cache.FOLDER
 
 
 class _Counted(event.Listener):
-    # Numba tells of what it compiles, not of what it finds in the cache. Others' functions are none of ours.
+    # Numba reports what it compiles, not what it loads from the cache. Functions of other packages are not counted.
     def on_start(self, event: Any) -> None:
         if _is_ours(event):
             compilation.begun(what=event.data["dispatcher"].py_func.__module__.removeprefix("fedsched."))

@@ -1,7 +1,7 @@
-"""How our code reads and writes items of arrays: in a few instructions each, where numba writes some forty.
+"""Code generation for reading and writing items of arrays: a few instructions each, instead of numba's about forty.
 
-Results are those of numba, negative indices among them. Numba itself does what is not one item of an array of numbers
-in C's order, and everything where indices are checked.
+Results equal numba's, also for negative indices. Numba itself handles all that is not one item of an array of numbers
+in C order, and everything if indices are checked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, compiler_machinery, config, lowering, typed_passes, types
 from numba.np import arrayobj
 
-DATA, SHAPE = 4, 5  # which fields of an array's struct
+DATA, SHAPE = 4, 5  # positions of fields in an array's struct
 _SETTINGS: Any = config
 
 
@@ -35,7 +35,7 @@ class _Lower(lowering.Lower):
         return arrayobj.store_item(self.context, self.builder, array, value, place)  # type: ignore[no-untyped-call]
 
     def _place(self, array: Any, of: Any, kind: Any, index: Any) -> Any:
-        """Return where an item is."""
+        """Return a pointer to an item."""
         b, struct, indices = self.builder, self.loadvar(of.name), self.loadvar(index.name)
         kinds = (kind,) if isinstance(kind, types.Integer) else kind.types
         values = [indices] if isinstance(kind, types.Integer) else cgutils.unpack_tuple(b, indices, len(kinds))
@@ -53,7 +53,7 @@ _NUMBERS = (types.Integer, types.Float, types.Boolean)
 
 
 def _plain(array: Any, index: Any) -> bool:
-    """Return whether an index is that of one item of an array of numbers in C's order."""
+    """Return whether an index selects one item of an array of numbers in C order."""
     kinds: Any = (index,) if isinstance(index, types.Integer) else getattr(index, "types", ())
     return (
         type(array) is types.Array and array.layout == "C" and isinstance(array.dtype, _NUMBERS) and array.aligned
@@ -64,11 +64,11 @@ def _plain(array: Any, index: Any) -> bool:
 
 @compiler_machinery.register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call]
 class Lowering(typed_passes.BaseNativeLowering):
-    """Numba's pass that generates instructions, with ours for items of arrays."""
+    """Numba's pass that generates instructions, with shorter ones for items of arrays."""
 
     _name = "fedsched_lowering"  # type: ignore[assignment]
 
     @property
     def lowering_class(self) -> Any:
-        """Return what generates them."""
+        """Return the class that generates the instructions."""
         return _Lower

@@ -1,4 +1,4 @@
-"""Compiling little: each part once, as an object of its own, when it is first called."""
+"""The lean way to compile: each part once, as separate machine code, when it is first called."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numba
 from fedsched.core.jit import cache, compilers, parts
 
 F = TypeVar("F", bound=Callable[..., Any])
-_MADE: dict[str, Any] = {}  # compiled code finds a function by its name: all of a name have to be the same
+_MADE: dict[str, Any] = {}  # compiled code finds a function by its name: a name must always mean the same function
 
 
 def kernel(function: F) -> F:
-    """Return the function compiled, with an entry from Python; compiled code calls it as a part."""
+    """Compile a function with an entry from Python; compiled code calls it as a part."""
     if parts.return_type(function) is None:
         return _compiled(function, compilers.INTO_OWN, "kernel", no_cpython_wrapper=False)
     own: Any = part(function)
     entry: Any = _compiled(_calling(own, function), compilers.INTO_OWN, "entry", no_cpython_wrapper=False)
-    entry.typingctx._remove_global(entry)  # which has the type of a dispatcher
+    entry.typingctx._remove_global(entry)  # it is registered as a dispatcher
     parts.callable_by_kernels(entry, own.dispatcher)
     return cast("F", entry)
 
 
 def part(function: F) -> F:
-    """Return the function compiled as an object of its own, at its first call by compiled code."""
+    """Compile a function separately, when compiled code first calls it."""
     dispatcher: Any = _compiled(function, compilers.INTO_OWN, "part")
     if parts.return_type(function) is None:
         return cast("F", parts.Linked(dispatcher))
@@ -36,7 +36,7 @@ def part(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Return the function compiled into each of its callers."""
+    """Compile a function into each of its callers."""
     return cast("F", parts.Linked(_compiled(function, compilers.INTO_CALLERS, "inlined", forceinline=True)))
 
 
@@ -51,7 +51,7 @@ def _compiled(function: F, into: Any, kind: str, **options: bool) -> F:
         function,
         nogil=True,
         error_model="numpy",
-        # No kernel allocates, so none needs reference counts; counting made each call twenty times dearer.
+        # No kernel allocates, so none needs reference counts; counting made each call twenty times slower.
         _nrt=False,
         no_cfunc_wrapper=True,
         pipeline_class=into,
@@ -62,7 +62,7 @@ def _compiled(function: F, into: Any, kind: str, **options: bool) -> F:
 
 
 def _calling(own: Any, function: F) -> F:
-    """Return a function of the same arguments that calls a part."""
+    """Return a function with the same arguments that calls a part."""
     names = ", ".join(function.__code__.co_varnames[: function.__code__.co_argcount])
     text = f"def {function.__name__}({names}):\n    return part({names})"
     scope: dict[str, Any] = {"part": own, "__name__": function.__module__}

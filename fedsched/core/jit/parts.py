@@ -1,6 +1,6 @@
-"""Calls between compiled functions: each callee is an object of its own, compiled when it is first called.
+"""Calls between compiled functions: each callee is compiled separately, when it is first called.
 
-So a change in one function compiles that function alone, and code that never runs is never compiled.
+So after a change in one function only that function is compiled again, and code that never runs is never compiled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RETURNS = {"None": types.none, "int": types.int64, "float": types.float64, "bool": types.boolean}
-_CALLEES: dict[tuple[str, str], tuple[Any, Any]] = {}  # by module and name: dispatcher, and the type that it returns
+_CALLEES: dict[tuple[str, str], tuple[Any, Any]] = {}  # by module and name: dispatcher and return type
 
 
 class Part:
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def signatures(self) -> list[Any]:
-        """Return the types of arguments for which this process has it compiled or loaded."""
+        """Return the argument types for which this process has compiled or loaded it."""
         return list(self.dispatcher.signatures)
 
     def __call__(self, *_: Any) -> Any:
@@ -58,7 +58,7 @@ def _type_of(part: Linked, _: Any) -> Any:
 
 
 def return_type(function: Any) -> Any:
-    """Return the type that a function's annotation promises, or None if that is not a simple one."""
+    """Return the return type that a function's annotation promises, or None if that is not a simple one."""
     promised = function.__annotations__.get("return", "")
     return RETURNS.get(getattr(promised, "__name__", str(promised)))
 
@@ -107,7 +107,7 @@ class _Promises(ArgumentAttributes):  # type: ignore[misc]
 
 
 def _promise(call: Any) -> None:
-    # What LLVM may assume of a call whose callee it does not see: fields of structs stay as they are.
+    # LLVM does not see the callee; it may assume that the call leaves the fields of structs unchanged.
     for k, argument in enumerate(call.args):
         if k < 2:  # where the result and the exception go
             call.arg_attributes[k] = _Promises(("noalias", "captures(none)"))

@@ -1,4 +1,4 @@
-"""Compiling by numba's own `njit`, for a numba that `lean` was not tried with: the same results, slower to compile."""
+"""The plain way to compile, numba's own `njit`, for versions that `lean` is not tested with: same results, slower."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SETTINGS: Any = config
 
 
 def kernel(function: F) -> F:
-    """Return the function compiled."""
+    """Compile a function."""
     # Without reference counts: no kernel allocates, and tuples by reference hold none.
     compiled: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
     with _kept(function) as kept:
@@ -30,10 +30,10 @@ def kernel(function: F) -> F:
 
 
 class _Kept(caching.FunctionCache):  # type: ignore[misc]
-    """What numba keeps of a function: where no more can be kept, compiled code is used without."""
+    """Numba's cache of one function; if it cannot be written, compiled code is used uncached."""
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, unless the cache is full."""
+        """Write a compiled function to the cache, unless writing has failed before."""
         if cache.FOLDER is not None:
             try:
                 super().save_overload(sig, data)
@@ -46,7 +46,7 @@ part = inlined = kernel
 
 @contextlib.contextmanager
 def _kept(function: Any) -> Iterator[bool]:
-    """Let numba keep what it compiles of this function in a folder named after all text that can change it."""
+    """Let numba cache this function in a folder named by the digest of all text that can change its code."""
     if cache.FOLDER is None:
         yield False
         return

@@ -1,4 +1,4 @@
-"""A small kernel with all that kernels are made of, compiled both ways."""
+"""A small kernel with all building blocks of kernels, compiled both ways."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What numba's front end works out again and again, worked out once: in force only while our own code is compiled.
+"""Shortcuts: results that numba's front end computes repeatedly are computed once, only while our code is compiled.
 
-Each stands for a function of numba or llvmlite and returns what that returns; none changes what is compiled.
+Each replaces a function of numba or llvmlite and returns the same; none changes the compiled code.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def taken() -> Iterator[None]:
-    """Take the shortcuts within the block; whoever enters holds the compiler's lock."""
+    """Put the shortcuts in force within the block; the caller holds the compiler's lock."""
     if TargetConfig.__eq__ is _same_settings:  # within another such block
         yield
         return
-    # Listeners to LLVM's lock time each of some 100,000 calls.
+    # Listeners to LLVM's lock time each of about 100,000 calls.
     listeners, collects = ffi.lib._lock._cblist, gc.isenabled()
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in _INSTEAD]
     try:
-        gc.disable()  # it takes a tenth of the time, and finds little: what compiling makes, it keeps
+        gc.disable()  # collection takes a tenth of the time and frees little: compiling keeps most of its objects
         ffi.lib._lock._cblist = []
         for owner, name, shortcut in _INSTEAD:
             setattr(owner, name, shortcut)
@@ -45,7 +45,7 @@ def taken() -> Iterator[None]:
             gc.enable()
 
 
-# --- Settings of a compilation, which are looked up and compared at each call. Numba's hash is that of their names.
+# --- Settings of a compilation, which are looked up and compared at each call. Numba hashes their names.
 
 
 def _same_settings(self: Any, other: Any) -> Any:
@@ -68,7 +68,7 @@ def _settings_hash(self: Any) -> int:
     return _HASHES[kind]
 
 
-# --- Types that Python's own operators and functions return for types that they were called with before.
+# --- Return types of Python's own operators and functions for argument types met before.
 
 _BUILT_IN = {one for one in vars(operator).values() if callable(one)} | {
     getattr(builtins, name) for name in ("len", "min", "max", "abs", "int", "float", "bool", "range")
@@ -84,7 +84,7 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         settings = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
         key = self.typing_key, tuple(args), len(self.templates), settings, id(context)
         found = _CALL_TYPES.get(key)
-    except TypeError:  # what has no hash
+    except TypeError:  # an argument type without a hash
         return _call_type(self, context, args, kws)  # type: ignore[no-untyped-call]
     if found is None:
         signature = _call_type(self, context, args, kws)  # type: ignore[no-untyped-call]
@@ -96,7 +96,7 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     return signature
 
 
-# --- Sizes of LLVM's types, for each of which llvmlite has LLVM parse a module.
+# --- Sizes of LLVM's types: for each query llvmlite lets LLVM parse a module.
 
 
 def _once(of: Callable[..., int]) -> Callable[..., int]:
@@ -111,7 +111,7 @@ def _once(of: Callable[..., int]) -> Callable[..., int]:
     return size
 
 
-# --- Variables of a statement, without a look into what cannot hold any.
+# --- Variables of a statement, found without searching attributes that cannot hold any.
 
 _NO_VARIABLES = {str, int, float, bool, type(None), ir.Loc}
 
@@ -133,7 +133,7 @@ def _variables(self: Any) -> list[Any]:
     return found
 
 
-# --- Rewriting of statements: lifetimes are worked out anew only where something was rewritten.
+# --- Rewriting of statements: lifetimes are computed again only if a statement was rewritten.
 
 
 def _rewrite(self: Any, kind: str, state: Any) -> None:

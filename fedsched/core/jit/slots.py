@@ -1,8 +1,8 @@
-"""Slots: where compiled code finds the address of a function that is compiled, or loaded, when it is first called.
+"""Slots: pointers through which compiled code calls functions that are compiled or loaded at their first call.
 
-A slot is a pointer under a symbol of LLVM. As long as it is null, a caller asks `_resolve`, which makes the function
-and fills the slot. Code that comes from the cache first makes the slots that it reads. A slot `at_once` is filled
-before code that reads it runs: so an error in the making surfaces there, where Python code can raise it.
+A slot is a pointer under an LLVM symbol. While it is null, a caller calls `_resolve`, which makes the function and
+fills the slot. Before code is loaded from the cache, the slots that it reads are made. A slot with `at_once` is filled
+before the code that reads it runs: an error in making the function then occurs where Python can raise it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BY_ADDRESS: dict[int, Slot] = {}
 
 
 class Slot:
-    """Where the address of a function is, once it is made; `make` returns it, and can be pickled."""
+    """A pointer to a function, null until that is made; `make` returns its address, and can be pickled."""
 
     def __init__(self, name: str, make: Callable[[], int], *, at_once: bool) -> None:
         self.name, self.make, self.at_once = name, make, at_once
@@ -41,7 +41,7 @@ class Slot:
         binding.add_symbol(name, ctypes.addressof(self._pointer))
 
     def fill(self) -> int:
-        """Return where the function begins; make it, unless another thread has done so."""
+        """Return the function's address; make the function unless another thread has done so."""
         with global_compiler_lock:
             if not self._pointer.value:
                 compilation.begun(0)
@@ -72,7 +72,7 @@ class Needed:
 
 
 def slot(name: str, make: Callable[[], Callable[[], int]], *, at_once: bool = False) -> Slot:
-    """Return the slot of a name; if it is new, it is filled by what `make` returns."""
+    """Return the slot of a name; a new one is filled by the function that `make` returns."""
     found = _SLOTS[name] if name in _SLOTS else Slot(name, make(), at_once=at_once)
     if at_once:
         found.fill()
@@ -80,13 +80,13 @@ def slot(name: str, make: Callable[[], Callable[[], int]], *, at_once: bool = Fa
 
 
 def needed_by(module: Any) -> set[Needed]:
-    """Return what makes the slots that a module of LLVM reads."""
+    """Return the makers of the slots that an LLVM module reads."""
     names = (one.name for one in module.global_variables)
     return {Needed(_SLOTS[name]) for name in names if name.startswith(PREFIX)}
 
 
 def address(builder: Any, slot: Slot, kind: Any) -> Any:
-    """Return, in code that is being generated, a pointer to a slot's function of this type."""
+    """Return, in generated code, a pointer to a slot's function of this type."""
     module = builder.module
     place = module.globals.get(slot.name)
     place = ir.GlobalVariable(module, _BYTE, slot.name) if place is None else place
@@ -94,7 +94,7 @@ def address(builder: Any, slot: Slot, kind: Any) -> Any:
 
 
 def _entry(module: Any) -> Any:
-    """Return the function of a module that returns where a slot's function begins."""
+    """Return the function of a module that returns the address of a slot's function."""
     name = "fedsched_entry"
     if name in module.globals:
         return module.globals[name]
@@ -113,7 +113,7 @@ def _entry(module: Any) -> Any:
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 def _resolve(address: int) -> int:
-    # There is no way from here to the caller but a function that fails in the other's place.
+    # No error can pass from here to the compiled caller, so the slot returns a function that fails instead.
     instead = _failed
     try:
         return _BY_ADDRESS[address].fill()
@@ -123,8 +123,8 @@ def _resolve(address: int) -> int:
         with contextlib.suppress(BaseException):
             sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
     while True:
-        with contextlib.suppress(KeyboardInterrupt):  # a second one, which must not escape to compiled code either
-            # Its arguments are those that every compiled function has first; what else it is handed it does not read.
+        with contextlib.suppress(KeyboardInterrupt):  # a second interrupt must not escape to compiled code either
+            # It has only the arguments that every compiled function begins with, and does not read further ones.
             return code_of(instead)
 
 
@@ -133,7 +133,7 @@ binding.add_symbol("fedsched_resolve", ctypes.cast(_resolve, ctypes.c_void_p).va
 
 @intrinsic
 def _interrupt(_: Any) -> Any:
-    """Raise KeyboardInterrupt, which numba does not take after `raise`: it is no Exception."""
+    """Raise KeyboardInterrupt, which numba does not accept after `raise`, as it is no Exception."""
 
     def generate(context: Any, builder: Any, *_: Any) -> Any:
         with builder.if_then(cgutils.true_bit):
@@ -154,7 +154,7 @@ def _failed() -> None:
 
 
 def code_of(dispatcher: Any, args: tuple[Any, ...] = (), returned: Any = types.none) -> int:
-    """Return where the function of a dispatcher begins for some types of arguments; compile it first if need be."""
+    """Return the address of a dispatcher's function for some argument types; compile it first if necessary."""
     dispatcher.compile(returned(*args))
     compiled = dispatcher.overloads[args]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

@@ -1,9 +1,9 @@
-"""What the compiled code of a module depends on: its own text, and what it sees of all that it imports.
+"""The source text that a module's compiled code depends on: its own, and what it sees of its imports.
 
-The compiler writes whatever a kernel finds in its module into the machine code: inlined functions, constants and enums
-from other files. Only what a module imports can be found there; so its imports, and theirs, tell what can change it.
-Of a `@part` or `@kernel` in another file it sees the head alone, since it calls that through a slot; but all of one
-that returns more than a number, which is linked into its callers.
+The compiler writes the names that a kernel uses into its machine code: inlined functions, constants and enums from
+other files. These come from imports, so a module's direct and indirect imports tell what can change its code. Of a
+`@part` or `@kernel` in another file it sees only the head, as it calls that through a slot. If such a function returns
+more than a number, it is linked into its callers, and its whole text counts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# An import by a module, or one within an `if TYPE_CHECKING:` or a function, which is indented.
+# An import of a module, or an indented one within `if TYPE_CHECKING:` or a function.
 _IMPORT = re.compile(
     r"^(?P<inner> *)(?:from (?P<home>[\w.]+) import (?P<names>\([^)]*\)|[^\n#]*)|import (?P<module>[\w.]+))",
     re.MULTILINE,
 )
 _TUPLE = re.compile(r"^class \w+\(NamedTuple\):$", re.MULTILINE)
-# A function that callers call through a slot, as its head says what it returns: its decorator and head, and its body.
+# A function that is called through a slot, as its head names a simple return type: decorator and head, then the body.
 _CALLED = re.compile(
     r"^(@(?:kernel|part)\ndef (?:[^\n]*|[^\n]*\(\n(?:    [^\n]*\n)*?\)) -> (?:None|int|float|bool):\n)"
     r"(?:(?:[ \t][^\n]*)?\n)*",
@@ -31,10 +31,10 @@ _CALLED = re.compile(
 
 
 def sources(file: Path, package: Path) -> list[Path]:
-    """Return the files that the compiled code of this one depends on, itself included, in a fixed order.
+    """Return the files that this one's compiled code depends on, itself included, in a fixed order.
 
-    What is imported for its types counts where it defines tuples: kernels find a field by its place. All of `core/jit`
-    counts.
+    A module imported only for its types counts if it defines tuples: kernels find a field by its position. All of
+    `core/jit` counts.
     """
     found, ahead = {file, *(package / "core" / "jit").glob("*.py")}, [file]
     while ahead:
@@ -45,7 +45,7 @@ def sources(file: Path, package: Path) -> list[Path]:
 
 
 def fingerprint(own: Path | None, files: list[Path]) -> str:
-    """Return a name for the text of a file, and for what it sees of others; with no file, for all text of all."""
+    """Return a digest of a file's text and of what it sees of others; without `own`, of the whole text of all files."""
     digest = hashlib.sha256()
     for path in files:
         seen = seen_of(path) if own and path != own else text(path)
@@ -55,7 +55,7 @@ def fingerprint(own: Path | None, files: list[Path]) -> str:
 
 @functools.cache
 def seen_of(path: Path) -> str:
-    """Return what compiled code of another file sees of this one: all but the bodies of what it calls."""
+    """Return the text of a file that compiled code of other files sees: all but bodies of functions with a slot."""
     return _CALLED.sub(r"\1", text(path))
 
 

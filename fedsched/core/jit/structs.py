@@ -1,10 +1,10 @@
-"""Tuples of arrays that compiled functions hand to one another by reference.
+"""Named tuples of arrays that compiled functions pass to each other by reference.
 
-Numba hands a tuple on by value: a state of a hundred arrays is a thousand arguments of each call and a thousand
-variables of each function, and most of what compiling takes. A named tuple under `by_reference` is a pointer to its
-fields instead, which are read where they are used; a tuple within a tuple lies inside of it. Nobody writes to the
-fields of a tuple, so the compiler may keep what it has read of them. A tuple that a compiled function makes lies in its
-own memory, in one place for each place in its text: made anew in a loop, it replaces the one before.
+Numba passes a tuple by value: a state of a hundred arrays becomes a thousand arguments of each call and a thousand
+variables of each function, which takes most of the compile time. A named tuple under `by_reference` is a pointer to
+its fields, which are read where they are used; a tuple within a tuple lies inside it. Fields of a tuple are never
+written, so the compiler may keep the values that it has read. A tuple that a compiled function makes lies in that
+function's stack frame, one place for each expression in its text: in a loop, each new tuple replaces the one before.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 T = TypeVar("T", bound=type)
-PROMISES = ("noalias", "captures(none)", "nonnull", "noundef")  # of a pointer to fields that nobody writes to
+PROMISES = ("noalias", "captures(none)", "nonnull", "noundef")  # of a pointer to fields that are never written
 
 
 def by_reference(of: T) -> T:
-    """Return the class of named tuples, which compiled functions hand to one another by reference from now on."""
+    """Make compiled functions pass this class of named tuples by reference; return the class."""
     typeof_impl.register(of)(_type_of)
 
     @infer_getattr
@@ -55,9 +55,9 @@ def by_reference(of: T) -> T:
 
 
 def unless_none(field: str) -> Callable[[F], F]:
-    """Return a decorator of a function of a tuple that returns it, or None where it or this field of it is None.
+    """Return a decorator for a function that returns its tuple, or None if the tuple or this field of it is None.
 
-    Compiled code has the same pointer of it, and knows by its type which it is: what is None leaves no code behind.
+    Compiled code gets the same pointer, and its type tells which case it is: code for None is not generated.
     """
 
     def decorated(function: F) -> F:
@@ -79,19 +79,19 @@ def unless_none(field: str) -> Callable[[F], F]:
 
 
 class Reference(types.Type):
-    """The type of a named tuple that is handed on by reference."""
+    """The type of a named tuple that is passed by reference."""
 
     def __init__(self, of: Any, members: Iterable[Any]) -> None:
         self.of = of
         self.members = tuple(map(types.unliteral, members))
         inner = ", ".join(f"{field}: {member.name}" for field, member in zip(of._fields, self.members, strict=True))
         digest = hashlib.sha256(f"{of.__module__}.{of.__qualname__}({inner})".encode()).hexdigest()
-        # Short: it stands in the name of each function that takes one.
+        # Short, as it is part of the name of each function that takes one.
         super().__init__(name=f"{of.__name__}_{digest[:16]}")
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """Return what names of compiled functions say of it."""
+        """Return the type's part in names of compiled functions."""
         return self.name, ()
 
 
@@ -102,7 +102,7 @@ def _type_of(value: Any, context: Any) -> Reference | None:
 
 @register_default(Reference)
 class _Model(DataModel):
-    # A value is a pointer to the fields; what is kept in another tuple, or returned, is the fields themselves.
+    # A value is a pointer to the fields; in another tuple, or when returned, it is the fields themselves.
     def __init__(self, models: Any, reference: Reference) -> None:
         super().__init__(models, reference)
         self.of_fields = [models.lookup(member) for member in reference.members]
@@ -133,14 +133,14 @@ class _Model(DataModel):
         return value
 
     def from_argument(self, builder: Any, value: Any) -> Any:
-        # What is compiled into its callers knows of the pointer what they do.
+        # A function compiled into its callers inherits their promises about the pointer.
         if "alwaysinline" not in value.parent.attributes:
             for promise in PROMISES:
                 value.add_attribute(promise)
         return value
 
     def inner_models(self) -> list[Any]:
-        return []  # none whose references are counted
+        return []  # no field has a reference count
 
 
 @infer_getattr
@@ -191,7 +191,7 @@ def _unbox(reference: Reference, tuple_: Any, c: Any) -> NativeValue:
 
 
 def _write(context: Any, builder: Any, reference: Reference, values: Sequence[Any]) -> Any:
-    # Returns a pointer to the values, which this function keeps for as long as it runs.
+    # Returns a pointer to the values, which lie in the generated function's stack frame.
     model = context.data_model_manager[reference]
     kept = cgutils.alloca_once(builder, model.fields)
     for k, (field, value) in enumerate(zip(model.of_fields, values, strict=True)):

@@ -1,4 +1,4 @@
-"""How a tuple from Python becomes a struct: one function for each type, compiled once and not into each kernel."""
+"""Conversion of Python's tuples to structs: one function for each type, compiled once and not into each kernel."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from numba.np.numpy_support import as_dtype
 from fedsched.core.jit import cache, slots
 
 _INT, _OBJECT = ir.IntType(32), ir.IntType(8).as_pointer()
-_ITEMSIZE = 3  # which field of an array's struct
+_ITEMSIZE = 3  # position of a field in an array's struct
 _LIBRARIES: list[Any] = []
 
 
 def unbox(reference: Any, tuple_: Any, c: Any) -> NativeValue:
-    """Return, in a wrapper that is being generated, a pointer to what a tuple holds."""
+    """Return, in a generated wrapper, a pointer to a struct with a tuple's items."""
     kept = cgutils.alloca_once(c.builder, c.context.data_model_manager[reference].fields)
     return NativeValue(kept, is_error=cgutils.is_not_null(c.builder, _filled(c.builder, reference, tuple_, kept)))
 
@@ -63,7 +63,7 @@ def _address_of(pickled: bytes) -> int:
 
 
 def _generate(context: Any, module: Any, name: str, reference: Any) -> None:
-    """Generate a function that fills a struct with a tuple's items, and returns 0 unless one has another type."""
+    """Generate a function that fills a struct with a tuple's items; it returns 0 if all items have the right type."""
     model = context.data_model_manager[reference]
     function = ir.Function(module, ir.FunctionType(_INT, [_OBJECT, _OBJECT]), name)
     builder = ir.IRBuilder(function.append_basic_block())
