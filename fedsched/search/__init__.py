@@ -1,4 +1,4 @@
-"""Searches over plans: genome, operators, methods, and the run that drives them."""
+"""Searches over plans: encodings and their operators, the methods, and the run that drives them."""
 
 from __future__ import annotations
 

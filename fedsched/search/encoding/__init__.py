@@ -1,4 +1,4 @@
-"""Plans as rows of whole numbers or keys: decoding, repair, crossover and mutation.
+"""Encodings of plans, as rows of whole numbers or of keys: decoding, repair, crossover and mutation.
 
-Rows come in. Rows that keep every rule of the problem go out.
+It takes rows, and returns rows that keep every rule of the problem.
 """

@@ -1,8 +1,8 @@
-"""The assignment encoding: a plan says for every task on which group's nodes it runs, as blacklists do not.
+"""The assignment encoding: a plan fixes how many nodes of each group every job takes, unlike a blacklist.
 
-Tasks of a job are alike and so are nodes of a group: how many tasks lie on each group is all that an assignment says.
-It is a row as any plan's, whose caps add up to the job's tasks: the job waits for just these nodes. Of one whose
-nodes hold different numbers of its tasks [76] they are nodes that hold all of them, none of which it could do without.
+A job's tasks are alike, and so are a group's nodes, so the number of tasks on each group is all that it needs. An
+assignment is a row like any plan's, with caps that add up to the job's tasks: the job waits for exactly these nodes.
+If a job's nodes hold different numbers of its tasks [76], its caps are nodes that hold all tasks, with none to spare.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.run import Run
 
-ORDER_SHARE = 0.5  # of the moves; the others move tasks
-WHOLE_SHARE = 0.5  # of the moves of tasks: all of the job's
-MOVES = 1  # the purpose of the draws, apart from a run's own
-SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
+ORDER_SHARE = 0.5  # share of the moves that change the order; the others move tasks
+WHOLE_SHARE = 0.5  # share of the moves of tasks that place all tasks of the job again
+MOVES = 1  # number of the random stream, to keep it apart from a run's own
+SWAP_SHARE = 0.25  # share of the moves of order that swap two jobs; the others insert one
 
 
 def first_assignments(run: Run, size: int) -> Ints:
-    """Return what the run's seeds give every job, and random assignments beside them: so many at least."""
+    """Return the run's seeds as assignments, and random assignments besides: at least `size` in all."""
     wanted = random_beside(run, size)
     room = run.first_room(wanted)
     run.too_few |= room < size
@@ -37,9 +37,9 @@ def first_assignments(run: Run, size: int) -> Ints:
 
 
 def assigned(run: Run, rows: Ints) -> Ints:
-    """Return assignments that do as these plans: jobs in the order of their starts, on the nodes that they had then.
+    """Return assignments that repeat these plans: jobs in the order of their starts, on the nodes that they had.
 
-    Plans that leave a choice are evaluated for it.
+    A plan with caps that leave a choice of nodes is simulated to find its nodes.
     """
     problem = run.problem
     layout, (fits, tasks) = problem.layout, places_on(problem.problem, np.arange(problem.layout.jobs))
@@ -47,7 +47,7 @@ def assigned(run: Run, rows: Ints) -> Ints:
     layout.rules(found)[:] = problem.default_rules()
     caps = layout.caps(rows)
     empty = (caps * fits).sum(axis=2) - tasks
-    spare = ((caps > 0) & (fits <= empty[:, :, None])).any(axis=2)  # nodes that it could do without
+    spare = ((caps > 0) & (fits <= empty[:, :, None])).any(axis=2)  # some node is not needed
     for k in np.flatnonzero(((empty < 0) | spare).any(axis=1)).tolist():
         run.evaluate(rows[k : k + 1])
         state = problem.states[0]
@@ -57,7 +57,7 @@ def assigned(run: Run, rows: Ints) -> Ints:
 
 
 def random_assignments(problem: PackedProblem, count: int, rng: np.random.Generator) -> Ints:
-    """Return random orders, every job on a cluster drawn at random, and on others what that does not hold."""
+    """Return assignments in random orders, with each job on random clusters: the next one takes what does not fit."""
     jobs = problem.layout.jobs
     orders = rng.permuted(np.tile(np.arange(jobs), (count, 1)), axis=1)
     caps = _on_random_clusters(problem, np.tile(np.arange(jobs), count), rng).reshape(count, jobs, -1)
@@ -66,7 +66,7 @@ def random_assignments(problem: PackedProblem, count: int, rng: np.random.Genera
 
 
 def reassigned(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
-    """Return the assignments, each changed in place by so many random moves: of jobs in the queue, or of tasks."""
+    """Return the assignments, each changed in place by its number of random moves, of jobs in the queue or of tasks."""
     rng = np.random.default_rng([seed, generation, MOVES])
     jobs = problem.layout.jobs
     orders, caps = problem.layout.orders(rows), problem.layout.caps(rows)
@@ -89,7 +89,7 @@ def reassigned(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, ge
 
 
 def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.random.Generator) -> None:
-    # Some tasks of one group, all that it has at most, to another one that has room for them.
+    # Moves a random number of one group's tasks, possibly all, to another group with room.
     to = np.flatnonzero(counts < limits)
     if not to.size:
         return
@@ -98,7 +98,7 @@ def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.rand
     some = int(rng.integers(1, counts[source] + 1))
     if source != target:
         counts[source] -= some
-        for g in (target, source):  # back, what has no room there
+        for g in (target, source):  # tasks without room go back
             lacking = max(tasks - int((counts * fits).sum()), 0)
             counts[g] += min(-(-lacking // int(fits[g])), int(limits[g] - counts[g]))
         if int((counts * fits).sum()) > tasks:
@@ -106,9 +106,9 @@ def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.rand
 
 
 def _on_random_clusters(problem: PackedProblem, jobs: Ints, rng: np.random.Generator) -> Ints:
-    """Return the counts of jobs that fill clusters, and the groups of each, in an order drawn for each of them."""
+    """Return the node counts of jobs that fill the clusters, and the groups within each, in a random order per job."""
     groups, limits = problem.problem.groups, problem.space.limits[jobs]
-    turn = rng.random((len(jobs), groups.uplink.size))[:, groups.cluster]  # of the group's cluster
+    turn = rng.random((len(jobs), groups.uplink.size))[:, groups.cluster]  # the random key of each group's cluster
     order = np.lexsort((rng.random(limits.shape), turn), axis=1)
     in_turn = np.take_along_axis(limits, order, axis=1)
     fits, tasks = places_on(problem.problem, jobs)

@@ -1,6 +1,6 @@
-"""Delays: by how many whole seconds a plan puts off each job, within the slack that its user grants [71].
+"""Delays: the whole seconds by which a plan puts off each job, within the slack that its user grants [71].
 
-Kernels know nothing of them. What a plan says is written, before the plan runs, where its jobs' earliest starts stand.
+Kernels do not read delays. Before a plan runs, its delays are written into the array of the jobs' earliest starts.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from fedsched.search.problem.objectives import Objectives
     from fedsched.search.problem.packed import PackedProblem
 
-MOVED = 0.35  # of the moves of a mutation: how many put off a job anew, beside the others
-NEAR = 0.4  # of these: how many by little more or less than before
-AT_ONCE = 0.2  # and how many not at all
-REACH = 0.1  # how much is little: this share of the slack
-MANY = 1000  # jobs whose begins are looked at together
-MOST_STEPS = 1_000_000  # of a repeating signal that these jobs look at; if there are more, one period is looked at
-STREAM = 71  # of random numbers, beside those of the kernels
+MOVED = 0.35  # chance, for each move of a mutation, that a job also gets a new delay
+NEAR = 0.4  # share of the new delays that are close to the old one
+AT_ONCE = 0.2  # share of the new delays that are 0
+REACH = 0.1  # most change of a close delay, as a share of the slack
+MANY = 1000  # jobs for which the cheapest delays are computed together
+MOST_STEPS = 1_000_000  # steps of a repeating signal to try for these jobs; if there are more, one period is tried
+STREAM = 71  # number of the random stream, to keep it apart from those of the kernels
 CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --put-off 0)"
 
 
 class Delays(NamedTuple):
-    """What plans may say of delays."""
+    """The limits of delays in plans, for each job."""
 
-    slack: Ints  # of each job, in whole seconds
-    since: Floats  # from when its delay counts
-    earliest: Floats  # before when it does not start, however small its delay
+    slack: Ints  # the longest delay, in whole seconds
+    since: Floats  # the time from which its delay counts
+    earliest: Floats  # its earliest start, however small its delay
 
     @property
     def choosers(self) -> Ints:
@@ -54,12 +54,12 @@ class Delays(NamedTuple):
         return np.flatnonzero(self.slack > 0)
 
     def moments(self, delays: Ints) -> Floats:
-        """Return before when no job starts, with these delays."""
+        """Return the jobs' earliest starts with these delays."""
         return np.where(delays > 0, np.maximum(self.earliest, self.since + delays), self.earliest)
 
 
 def delays_on(workload: Workload, federation: Federation, t0: float, running: Ints) -> Delays | None:
-    """Return what plans may say of the jobs' delays; None where no job has a second of slack."""
+    """Return the limits of the jobs' delays; None if no job has a second of slack."""
     slack = np.floor(slack_of(workload)).astype(np.int64)
     slack[running] = 0
     if not slack.any():
@@ -70,7 +70,7 @@ def delays_on(workload: Workload, federation: Federation, t0: float, running: In
 
 
 def opened(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
-    """Return a problem with earliest starts of its own, those without delays, and where to write others."""
+    """Return a problem with its own array of earliest starts, at first without delays, and a writable view of it."""
     assert problem.extras is not None
     moments = delays.earliest.copy()
     precedence = problem.extras.precedence._replace(earliest=seen(moments))
@@ -81,17 +81,16 @@ def opened(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
 
 
 def random_delays(delays: Delays, count: int, rng: np.random.Generator) -> Ints:
-    """Return random delays of so many plans, about half of the jobs put off."""
+    """Return random delays for `count` plans; about half of the jobs are put off."""
     drawn = rng.integers(0, delays.slack + 1, size=(count, delays.slack.size))
     return np.where(rng.random(drawn.shape) < 0.5, drawn, 0)
 
 
 def cheapest_delays(problem: PackedProblem) -> list[Ints]:
-    """Return delays for plans to begin with: each job in its cheapest stretch, as if it were alone; by each tariff.
+    """Return delays for first plans, one array for each tariff: each job runs in its cheapest interval, as if alone.
 
-    The stretch is as long as the job runs on reference nodes, and costs what it does in the mean of the clusters that
-    the job may run on. It is sought at the job's earliest start, at its latest, and where it begins or ends with a step
-    of a signal.
+    The interval is as long as the job's run time on reference nodes. Its cost is the mean over the clusters that the
+    job may run on. It is tried at the job's earliest start, at its latest, and if it begins or ends at a signal's step.
     """
     delays, pricing = problem.delays, problem.pricing
     if delays is None or pricing is None:
@@ -107,7 +106,7 @@ def cheapest_delays(problem: PackedProblem) -> list[Ints]:
 
 
 def _clusters_of_jobs(problem: PackedProblem) -> NDArray[np.bool_]:
-    # Which clusters each job may run on.
+    # Jobs × clusters: may the job run there?
     cluster, may = np.array(problem.problem.groups.cluster), problem.space.limits > 0
     return np.stack([may[:, cluster == k].any(axis=1) for k in range(int(cluster.max()) + 1)], axis=1)
 
@@ -115,12 +114,12 @@ def _clusters_of_jobs(problem: PackedProblem) -> NDArray[np.bool_]:
 def _cheapest_begins(
     curves: Sequence[Curve], open_to: NDArray[np.bool_], first: Floats, slack: Ints, length: Floats
 ) -> Ints:
-    # By how much each job is put off to where its clusters' curves together have least of it; of equals the earliest.
+    # The delay of each job with the least sum of its clusters' integrals; ties go to the earliest.
     end = first + slack + length
     jobs, begins = [np.arange(first.size)] * 2, [np.zeros(first.size), slack.astype(np.float64)]
     for curve, may in zip(curves, open_to.T, strict=True):
         reach = max(float(end.max() - first.min()), float((end - first)[may].sum()))
-        if math.isfinite(curve.period) and curve.count(0.0, reach) > MOST_STEPS:  # a step's first time stands for all
+        if math.isfinite(curve.period) and curve.count(0.0, reach) > MOST_STEPS:  # one period stands for all
             job = np.repeat(np.flatnonzero(may), curve.times.size)
             begun = np.mod(np.resize(curve.times, job.size) - first[job], curve.period)
             ended = np.mod(begun - length[job], curve.period)
@@ -143,7 +142,7 @@ def _cheapest_begins(
 
 
 def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints, *, seed: int, generation: int) -> None:
-    """Give each job of each child the delay that it has in either parent."""
+    """Give each job of each child its delay in one of the parents, at random."""
     rng = np.random.default_rng([STREAM, seed, generation])
     theirs = layout.delays(parents)
     from_first = rng.random((len(pairs), layout.jobs)) < 0.5
@@ -151,7 +150,7 @@ def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints,
 
 
 def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *, seed: int, generation: int) -> None:
-    """Put off some jobs anew, in place: one after the other for some of so many moves of each plan."""
+    """Give some jobs new delays, in place: with a fixed chance for each of a plan's moves."""
     rng = np.random.default_rng([STREAM, seed, generation])
     row = np.repeat(np.arange(len(rows)), rng.binomial(moves, MOVED))
     job = rng.choice(delays.choosers, size=row.size)
@@ -161,11 +160,11 @@ def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *
     present[row, job] = np.where(kind >= 1.0 - AT_ONCE, 0, drawn)
 
 
-# ---- what has no delays ---------------------------------------------------------------------------------------------
+# ---- refusals -------------------------------------------------------------------------------------------------------
 
 
 def refuse_slack(info: MethodInfo, objectives: Objectives) -> None:
-    """Refuse by name what cannot put off jobs, or has no reason to, where they have slack."""
+    """Refuse jobs with slack if the method cannot delay jobs, or if no objective is better for a delay."""
     if not objectives.priced:
         raise ValueError(
             f"objectives={objectives.names}: jobs have slack, and none of these is better for a delay; seek one of "

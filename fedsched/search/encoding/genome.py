@@ -1,4 +1,4 @@
-"""What every search needs of plans as rows of whole numbers: decoding and repair."""
+"""Decoding and repair of plans as rows of whole numbers, for all searches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ANY_NODES = tuple(int(x) for x in (Placement.FASTEST, Placement.BEST_FIT, Placem
 
 @by_reference
 class Space(NamedTuple):
-    """What the search kernels know beside the Problem."""
+    """The search kernels' data besides the Problem."""
 
     common: Common
-    limits: Ints  # jobs × groups: the caps that forbid nothing; the jobs of a row are the problem's first
-    nodes: Ints  # nodes of every group: the empty federation
+    limits: Ints  # jobs × groups: caps that forbid nothing; a row's jobs are the problem's first ones
+    nodes: Ints  # nodes of each group, all free
     no_load: Floats
-    placements: Ints  # rules under which every job fits on the empty federation
+    placements: Ints  # placement rules under which every job fits on the empty federation
     dispatches: Ints
 
 
@@ -43,18 +43,18 @@ def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State)
 
 @inlined
 def takes_any_nodes(placement: int) -> bool:
-    """Return whether a rule places every job for which enough nodes are allowed, wherever these are."""
+    """Return whether a placement rule places every job with enough allowed nodes, wherever they are."""
     return placement in ANY_NODES
 
 
 @inlined
 def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
-    """Do as `make_placeable` for caps within their limits: most need no more than this look at their sums."""
+    """Do as `make_placeable`, for caps within their limits: for most jobs the sums of the caps suffice."""
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     tasks = tasks_in(space.common.shapes, problem, groups, row, j)
     placement = row[jobs * (1 + groups) + 1]
-    if is_uneven(problem.extras, j):  # whose nodes are not known by their number
+    if is_uneven(problem.extras, j):  # its tasks per node differ, so sums of nodes do not tell
         make_placeable(problem, space, row, j, state)
         return
     begin = problem.groups.cluster_begin
@@ -64,7 +64,7 @@ def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
         for g in range(begin[k], begin[k + 1]):
             here += row[base + g]
         if here >= tasks and placement != Placement.HOME:
-            return  # one cluster can hold it, and that is enough for every other rule
+            return  # one cluster holds it, which suffices for every rule but `home`
         allowed += here
     if allowed < tasks or not takes_any_nodes(placement):
         make_placeable(problem, space, row, j, state)
@@ -72,7 +72,7 @@ def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
 
 @part
 def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
-    """Restore whole groups to a job, least forbidden first, until it fits on the empty federation."""
+    """Allow a job whole groups again, the least forbidden first, until it fits on the empty federation."""
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     allowed = 0
@@ -93,7 +93,7 @@ def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
                 if weight < least:
                     chosen, least = g, weight
         if chosen < 0:
-            return  # nothing is forbidden any more; `space.placements` holds only rules under which it fits
+            return  # nothing is forbidden; `space.placements` has only rules under which the job fits
         allowed += space.limits[j, chosen] - row[base + chosen]
         row[base + chosen] = space.limits[j, chosen]
 

@@ -1,4 +1,4 @@
-"""Compiled variation of genomes of keys: how particles fly, and how two genomes are crossed."""
+"""Compiled operators on genomes of keys: the move of a particle swarm, and crossover."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints
 
 INERTIA, OWN, SOCIAL = 0.729, 1.494, 1.494
-FASTEST = 0.2  # velocities are clipped to this
+FASTEST = 0.2  # velocities are clipped to ± this
 
 
 @kernel
@@ -50,9 +50,9 @@ def cross_keys(
     seed: int,
     generation: int,
 ) -> None:
-    """Fill a child of each parent and its mate: order crossover of the keys' ranking, blend of the weights.
+    """Fill one child for each parent and its mate: order crossover of the keys' ranking, blend of the weights.
 
-    `orders` holds the ranking of each parent's keys; a child's keys are evenly spaced in the ranking that it gets.
+    `orders` holds the ranking of each parent's keys; a child's keys are evenly spaced in the child's ranking.
     """
     jobs = orders.shape[1]
     for c in range(parents.shape[0]):

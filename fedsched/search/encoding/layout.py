@@ -1,4 +1,4 @@
-"""How the rows of searches lie: as the engine's, and, where jobs have slack, with a delay for each behind that."""
+"""The layout of the searches' rows: the engine's, followed by a delay for each job if jobs have slack."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanLayout(Layout):
-    """Where the parts of a row lie, `… | delays (n)` in whole seconds behind what kernels read."""
+    """The positions of the parts of a row: the engine's, which kernels read, then `delays (n)` in whole seconds."""
 
-    delayed: bool = False  # whether rows say by how long jobs are put off, too
+    delayed: bool = False  # whether rows have delays
 
     @property
     def read(self) -> int:
-        """Return how many numbers of a row kernels read: all but the delays."""
+        """Return how many numbers of a row kernels read: all except the delays."""
         return self._unshaped + self.jobs * self.shaped
 
     @property
     def length(self) -> int:
-        """Return how many numbers a row has."""
+        """Return the number of a row's elements."""
         return self.read + self.jobs * self.delayed
 
     def choices(self, rows: Ints) -> Ints:
-        """Return which shape the jobs of some rows have, as a view; 0 = their present one."""
+        """Return the index of each job's shape in these rows, as a view; 0 is the job's present shape."""
         return rows[:, self._unshaped : self.read]
 
     def delays(self, rows: Ints) -> Ints:
-        """Return by how many seconds the jobs of some rows are put off, as a view."""
+        """Return each job's delay in seconds in these rows, as a view."""
         return rows[:, self.read :]
 
     def pack(
         self, orders: Ints, caps: Ints, rules: Ints, choices: Ints | None = None, delays: Ints | None = None
     ) -> Ints:
-        """Return rows made of their parts; no job is put off unless `delays` says so."""
+        """Return rows made of their parts; without `delays` no job is put off."""
         rows = Layout.pack(self, orders, caps, rules, choices)
         if not self.delayed:
             return rows

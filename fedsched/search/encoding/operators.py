@@ -1,4 +1,4 @@
-"""Compiled variation of plans: crossover of two rows, and the moves of mutation and local search."""
+"""Compiled operators on rows: crossover of two plans, and the random moves of mutation and local search."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from fedsched.engine.pack.shape_arrays import Shapes
     from fedsched.search.encoding.genome import Space
 
-LONGEST_BLOCK = 8  # jobs that an insertion moves together
-CAP_SHARE = 0.2  # of the moves; none where there is one group
-JOB_SHARE = 0.3
-RULE_SHARE = 0.03
-SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
-SHAPE_SHARE = 0.2  # of the moves, where plans choose shapes
-NEAR_SHARE = 0.5  # of the insertions that stay near
-LATE_SHARE = 0.5  # of the moves whose job is the latest to end among some drawn at random
+LONGEST_BLOCK = 8  # most jobs that an insertion moves together
+CAP_SHARE = 0.2  # share of the moves that change caps; 0 if there is one group
+JOB_SHARE = 0.3  # share of the moves that change order and caps
+RULE_SHARE = 0.03  # share of the moves that change the rules
+SWAP_SHARE = 0.25  # share of the moves of order that swap two jobs; the others insert
+SHAPE_SHARE = 0.2  # share of the moves that change a shape, if plans choose shapes
+NEAR_SHARE = 0.5  # share of the insertions that stay near
+LATE_SHARE = 0.5  # share of the moves with the job that ends last among LATE_AMONG random ones
 LATE_AMONG = 6
 OPEN = flag(True)
 
@@ -32,8 +32,8 @@ OPEN = flag(True)
 
 @part
 def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, stream: Stream) -> None:
-    # Order crossover: a stretch of the first parent stays in place, the rest comes in the second parent's order.
-    # Caps: each job's row from either parent.
+    # Order crossover: a section of the first parent stays in place, the rest follows the second parent's order.
+    # Caps: each job's row comes from one parent, at random.
     jobs, groups = space.limits.shape
     begin = below(stream, jobs)
     end = begin + 1 + below(stream, jobs - begin)
@@ -64,7 +64,7 @@ def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, st
 
 @part
 def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) -> None:
-    # Caps that were feasible under one rule may not be under the one that the row has now.
+    # Caps that are feasible under one placement rule may be infeasible under another.
     jobs, groups = space.limits.shape
     if not takes_any_nodes(row[jobs * (1 + groups) + 1]):
         for j in range(jobs):
@@ -84,14 +84,14 @@ def cross_rows(
     generation: int,
     state: State,
 ) -> None:
-    """Fill a child of each pair of parents (pairs × 2 row numbers); each pair draws from a stream of its own."""
+    """Fill one child for each pair of parents (pairs × 2 row numbers); each pair has its own random stream."""
     jobs, groups = space.limits.shape
     placement = jobs * (1 + groups) + 1
     for c in range(pairs.shape[0]):
         begin_stream(stream, seed, generation, c)
         first, second = parents[pairs[c, 0]], parents[pairs[c, 1]]
         _cross(space, first, second, children[c], taken, stream)
-        if first[placement] != second[placement]:  # else each job's caps are known to do under the rule
+        if first[placement] != second[placement]:  # else all caps are feasible under the common rule
             _repair_for_rule(problem, space, children[c], state)
 
 
@@ -109,7 +109,7 @@ def _reverse(order: Ints, begin: int, end: int) -> None:
 
 @inlined
 def _place_of_one(row: Ints, ends: Floats, jobs: int, stream: Stream) -> int:
-    # A place in the queue: any, or that of a job that ends late, for there a plan is mended.
+    # A place in the queue: a random one, or that of a job that ends late, as moving it helps most.
     place = below(stream, jobs)
     if uniform(stream) < LATE_SHARE:
         for _ in range(LATE_AMONG - 1):
@@ -121,7 +121,7 @@ def _place_of_one(row: Ints, ends: Floats, jobs: int, stream: Stream) -> int:
 
 @part
 def _insert(row: Ints, ends: Floats, jobs: int, stream: Stream) -> None:
-    # Moves a block of jobs to another place: a rotation of the stretch between the two.
+    # Moves a block of jobs to another place, as a rotation of the section between the two.
     length = 1
     while length < LONGEST_BLOCK and length < jobs - 1 and uniform(stream) < 0.4:
         length += 1
@@ -149,7 +149,7 @@ def _swap(row: Ints, ends: Floats, jobs: int, stream: Stream) -> None:
 
 @inlined
 def _set_cluster(problem: Problem, space: Space, row: Ints, j: int, cluster: int, open_it: bool, state: State) -> None:
-    # Forbids a cluster to a job, or opens it.
+    # Forbids or allows a cluster to a job.
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     for g in range(problem.groups.cluster_begin[cluster], problem.groups.cluster_begin[cluster + 1]):
@@ -163,12 +163,12 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
     cluster = below(stream, problem.groups.uplink.size)
     open_it = uniform(stream) < 0.5
     kind = uniform(stream)
-    if kind < 0.25:  # a cluster, a stretch of the queue
+    if kind < 0.25:  # a cluster, for a section of the queue
         length = 1 + below(stream, 1 + jobs // 8)
         begin = below(stream, jobs - length + 1)
         for i in range(begin, begin + length):
             _set_cluster(problem, space, row, row[i], cluster, open_it, state)
-    elif kind < 0.4:  # a cluster, one job
+    elif kind < 0.4:  # a cluster, for one job
         _set_cluster(problem, space, row, row[_place_of_one(row, ends, jobs, stream)], cluster, open_it, state)
     elif kind < 0.65:  # one job bound to a cluster
         j = row[_place_of_one(row, ends, jobs, stream)]
@@ -182,18 +182,18 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
             row[x], row[y] = row[y], row[x]
         make_placeable(problem, space, row, a, state)
         make_placeable(problem, space, row, b, state)
-    elif kind < 0.9:  # a cluster, all jobs up to a size, or from it on
+    elif kind < 0.9:  # a cluster, for all jobs up to a size, or from it on
         size = tasks_in(space.common.shapes, problem, groups, row, below(stream, jobs))
         small = uniform(stream) < 0.5
         for j in range(jobs):
             tasks = tasks_in(space.common.shapes, problem, groups, row, j)
             if (small and tasks <= size) or (not small and tasks >= size):
                 _set_cluster(problem, space, row, j, cluster, open_it, state)
-    elif kind < 0.95:  # nothing forbidden to one job
+    elif kind < 0.95:  # all nodes allowed to one job
         j = below(stream, jobs)
         for g in range(groups):
             row[jobs + j * groups + g] = space.limits[j, g]
-    else:  # some nodes of one group, one job
+    else:  # a random number of one group's nodes, for one job
         j, g = below(stream, jobs), below(stream, groups)
         row[jobs + j * groups + g] = below(stream, space.limits[j, g] + 1)
         make_placeable(problem, space, row, j, state)
@@ -201,7 +201,7 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
 
 @part
 def _move_jobs(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
-    # Order and caps together, for what a place in the queue is worth depends on the nodes.
+    # Order and caps change together, as the value of a place in the queue depends on the nodes.
     jobs, groups = space.limits.shape
     a = _place_of_one(row, ends, jobs, stream)
     b = below(stream, jobs)
@@ -240,7 +240,7 @@ def _move_rules(problem: Problem, space: Space, row: Ints, stream: Stream, state
 def _move_shape(
     shapes: Shapes | None, problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State
 ) -> bool:
-    # One job gets another shape; False where that is not this move's turn, or no plan chooses shapes.
+    # Gives one job another shape; returns False if this move is of another kind, or plans do not choose shapes.
     if shapes is None:
         return False
     if uniform(stream) >= SHAPE_SHARE:
@@ -261,7 +261,7 @@ def _move_shape(
 
 @part
 def move(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
-    """Change a plan in place by one random move; it stays feasible. `ends`: when its jobs end, as far as known."""
+    """Change a plan in place by one random move; it stays feasible. `ends`: the jobs' ends as far as known."""
     jobs, groups = space.limits.shape
     if _move_shape(space.common.shapes, problem, space, row, ends, stream, state):
         return
@@ -290,7 +290,7 @@ def mutate_rows(
     generation: int,
     state: State,
 ) -> None:
-    """Change each row by so many moves; each row draws from a stream of its own."""
+    """Change each row by its number of moves; each row has its own random stream."""
     for c in range(rows.shape[0]):
         begin_stream(stream, seed, generation, c)
         for _ in range(moves[c]):

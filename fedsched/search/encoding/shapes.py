@@ -1,4 +1,4 @@
-"""Which shapes plans may choose for jobs on this federation, and what else then depends on them [49]."""
+"""The shapes that plans may choose for jobs on this federation, and what follows for plans [49]."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class Choices(NamedTuple):
-    """What plans may choose from."""
+    """The shapes that plans may choose, and their limits."""
 
     shapes: Shapes
-    which: Ints  # the place of each of these shapes among its job's alternatives
-    most: Ints  # jobs x groups, or one column: how many nodes of a group each takes at most
-    placements: Ints  # rules under which every job fits in each of its shapes
-    may_starve: bool  # whether a cap on power may leave one of these shapes no time
+    which: Ints  # index of each of these shapes among its job's alternatives
+    most: Ints  # jobs × groups, or one column: the most nodes of a group that a job takes in any shape
+    placements: Ints  # placement rules under which every job fits in each of its shapes
+    may_starve: bool  # whether a power cap may keep one of these shapes from ever starting
 
 
 def choices_on(workload: Workload, federation: Federation, reading: Reading, t0: float) -> Choices:
-    """Return the shapes that the federation can hold; what it cannot is none of a plan's choices."""
+    """Return the shapes that the federation can hold; plans cannot choose others."""
     each, _, which, table, row_of = possible = possible_shapes(workload, federation, t0=t0)
     problem = pack(each, federation, reading=reading, t0=t0)
     most = most_of_groups(problem, np.arange(len(each)), each.tasks)
@@ -56,7 +56,7 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
         watts=watts,
         need=need,
         choosers=np.flatnonzero(np.diff(first) > 1),
-        own_tasks=problem.tasks,  # each thread gets its own
+        own_tasks=problem.tasks,  # a placeholder: each thread gets its own array
         own_runtime=problem.runtime,
         own_estimate=problem.estimate,
         own_on_nodes=np.zeros(0, dtype=np.int64),

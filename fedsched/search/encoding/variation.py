@@ -1,4 +1,4 @@
-"""Children of rows, by the compiled operators: what the genetic methods and the adapters share."""
+"""Crossover, mutation and selection of rows by the compiled operators, for the genetic methods and the adapters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
-    """Return one child a pair of row numbers: order crossover, and each job's caps and delay from either parent."""
+    """Return one child for each pair of row numbers: order crossover; each job's caps and delay from one parent."""
     children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
     packed, space, state = problem.seat()
     cross_rows(
@@ -36,7 +36,7 @@ def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, ge
 
 
 def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
-    """Return the rows, each changed in place by so many random moves."""
+    """Return the rows, each changed in place by its number of random moves."""
     packed, space, state = problem.seat()
     mutate_rows(
         packed,
@@ -55,6 +55,6 @@ def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, gener
 
 
 def tournament(fitness: Floats | Ints, count: int, rng: np.random.Generator) -> Ints:
-    """Return `count` winners of tournaments of two; the less fitness the better, the first of equals."""
+    """Return `count` winners of binary tournaments; less fitness wins, ties go to the first drawn."""
     a, b = rng.integers(0, len(fitness), size=(2, count))
     return np.where(fitness[b] < fitness[a], b, a)

@@ -1,4 +1,4 @@
-"""Our problem for algorithms of pymoo and DEAP that a user brings: thin, and what our own methods use too."""
+"""Thin adapters of the search problem for users' algorithms of pymoo and DEAP; our own methods use them too."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def pymoo_problem(problem: PackedProblem) -> Problem:
-    """Return the problem for pymoo: real vectors in [0, 1] (n keys, n·G weights), all objectives at once.
+    """Return the problem for pymoo: real vectors in [0, 1] (n keys, n·G weights), with all objectives at once.
 
-    `problem.rows_of_keys(result.X)` are the plans of a pymoo result, `problem.schedule(row)` a plan's schedule.
+    `problem.rows_of_keys(result.X)` returns the plans of a pymoo result, `problem.schedule(row)` a plan's schedule.
     """
     from pymoo.core.problem import Problem
 
@@ -51,11 +51,11 @@ def deap_toolbox(
     generation: int = 0,
     evaluate: Callable[[Ints], Floats] | None = None,
 ) -> base.Toolbox:
-    """Return a Toolbox whose operators work on whole arrays of rows.
+    """Return a DEAP Toolbox with operators on whole arrays of rows.
 
     It registers `rows(count)` (random plans), `evaluate(rows)` (the first objective), `map(evaluate, rows)` (all at
-    once), `select(values, count, rng)` (tournament of two), `mate(rows, pairs)` and `mutate(rows, moves)`. The
-    operators draw from streams of (seed, generation): make a new toolbox each generation.
+    once), `select(values, count, rng)` (binary tournament), `mate(rows, pairs)` and `mutate(rows, moves)`. The
+    operators' random streams depend on (seed, generation): make a new toolbox for each generation.
     """
     from deap import base
 
@@ -75,7 +75,7 @@ def deap_toolbox(
 def deap_individual_toolbox(problem: PackedProblem, *, seed: int = 0) -> base.Toolbox:
     """Return a Toolbox for DEAP's own algorithms (`eaSimple`, `eaMuPlusLambda`, …): one individual at a time.
 
-    An individual is a row with a `fitness` over all objectives. Choosing is left to you: register `select`, for
+    An individual is a row with a `fitness` over all objectives. You register the selection, `select`, yourself: for
     example `deap.tools.selNSGA2`.
     """
     from deap import base

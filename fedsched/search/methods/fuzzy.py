@@ -1,4 +1,4 @@
-"""The fuzzy controller of MPSO-FGA: how a particle's progress decides whether it becomes a parent."""
+"""The fuzzy controller of MPSO-FGA: a particle's progress gives its probability of becoming a parent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats
 
 SPAN = 0.2  # relative improvements are clipped to ± this and scaled to ± 1
-# zero-order Sugeno rules: rows by the first objective's progress (N, Z, P), columns by the second's
+# Zero-order Sugeno rules: rows by the first objective's progress (negative, zero, positive), columns by the second's.
 CHANCE = np.array(
     [
         [0.05, 0.2, 0.5],
@@ -23,13 +23,13 @@ CHANCE = np.array(
 
 
 def memberships(x: ArrayLike) -> Floats:
-    """Return how far each input in [−1, 1] is negative, zero and positive: triangles, in the last axis."""
+    """Return the memberships of inputs in [−1, 1] in negative, zero and positive (triangles), in the last axis."""
     x = np.clip(np.asarray(x, dtype=np.float64), -1.0, 1.0)
     return np.stack([np.maximum(0.0, -x), 1.0 - np.abs(x), np.maximum(0.0, x)], axis=-1)
 
 
 def promotion(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Return the chance of promotion for progress in both objectives, each in [−1, 1]: the rules' weighted mean."""
+    """Return the probability of promotion for progress in both objectives, in [−1, 1]: the rules' weighted mean."""
     strength = memberships(first)[..., :, None] * memberships(second)[..., None, :]  # AND is the product
     return (strength * CHANCE).sum(axis=(-2, -1)) / strength.sum(axis=(-2, -1))
 

@@ -1,4 +1,4 @@
-"""The genetic algorithms of the thesis, on DEAP: its Toolbox names the operators, its Logbook keeps the record."""
+"""The genetic algorithms of the thesis, on DEAP: its Toolbox has the operators, its Logbook keeps the record."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 POPULATION = 100
 ELITE = 2
-CROSSED = 0.9  # share of the children that have two parents
-RECORDED = ("best", "mean")  # of each generation, in the logbook
-REDRAWN = 0.3  # share of the jobs whose caps a redraw sets
+CROSSED = 0.9  # share of the children with two parents
+RECORDED = ("best", "mean")  # values of each generation in the logbook
+REDRAWN = 0.3  # share of the jobs that get new caps in a redraw
 
 
 class Encoding(NamedTuple):
-    """What a genome says of a job's nodes: plans to begin with that say it so, and what moves keep to it."""
+    """How genomes encode a job's nodes: a maker of first plans in this encoding, and a mutation that keeps to it."""
 
     first: Callable[[Run, int], Ints]
     mutated: Callable[..., Ints]  # as `variation.mutated`
@@ -48,7 +48,7 @@ ENCODINGS = {
 
 
 class Genetic:
-    """A generational genetic algorithm: tournament of two, order crossover, mutation, two elites."""
+    """A generational genetic algorithm: binary tournament, order crossover, mutation, two elites."""
 
     def __init__(self, run: Run, *, encoding: str = "blacklist", redraw: Redraw | None = None) -> None:
         from deap import tools
@@ -77,12 +77,12 @@ class Genetic:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the population and the record of its generations."""
+        """Return the population and the logbook of its generations."""
         record = {name: np.array(self.logbook.select(name), dtype=np.float64) for name in RECORDED}
         return {"generation": self._generation, "rows": self._rows, "values": self._values, "record": record}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on with that population."""
+        """Continue with a saved population."""
         self._generation = saved.whole("generation")
         count = POPULATION if self._generation else 0
         self._rows = saved_plans(saved, "rows", run.problem, count)
@@ -96,7 +96,7 @@ class Genetic:
     def _toolbox(self, run: Run) -> base.Toolbox:
         problem, seed, generation = run.problem, run.seed, self._generation
         toolbox = deap_toolbox(problem, seed=seed, generation=generation, evaluate=self._evaluate(run))
-        stream = 2 * generation + 1  # crossover has the even ones
+        stream = 2 * generation + 1  # crossover has the even numbers
         changed = self._encoding.mutated
         toolbox.register("mutate", lambda rows, moves: changed(problem, rows, moves, seed=seed, generation=stream))
         return toolbox
@@ -130,13 +130,13 @@ class Genetic:
             children[some] = redrawn
         values = toolbox.map(toolbox.evaluate, children)
         if room < count:
-            raise BudgetSpent  # in the midst of a generation
+            raise BudgetSpent  # within a generation
         self._rows = np.concatenate([self._rows[elite], children])
         self._values = np.concatenate([self._values[elite], values])
 
 
 def favour_fast_groups(problem: PackedProblem) -> Redraw:
-    """Return what redraws the caps of some jobs: a group stays open with probability ∝ 1/its predicted time cost."""
+    """Return a redraw of some jobs' caps: a group stays allowed with probability ∝ 1/its predicted time cost."""
     cost = costs_by_group(problem.problem, problem.space.limits)
     chance = cost.min(axis=1, keepdims=True) / cost
 
@@ -151,10 +151,10 @@ def favour_fast_groups(problem: PackedProblem) -> Redraw:
 
 
 def ga(run: Run, encoding: str = "blacklist") -> Genetic:
-    """Return the genetic algorithm of CMMSE 2013; with other objectives it is `ga-mf` and `ga-ea`."""
+    """Return the genetic algorithm of CMMSE 2013; with other objectives it is `ga-mf` or `ga-ea`."""
     return Genetic(run, encoding=encoding)
 
 
 def ga_slowdown(run: Run) -> Genetic:
-    """Return the genetic algorithm whose blacklists favour fast groups."""
+    """Return the genetic algorithm with blacklists that favour fast groups."""
     return Genetic(run, redraw=favour_fast_groups(run.problem))

@@ -1,4 +1,4 @@
-"""Islands: searches side by side on any executor, with draws of their own, that send each other their best plans."""
+"""Islands: parallel searches with different seeds on any executor, which exchange their best plans."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.stopping import StoppingRule
 
-EPOCHS = 20  # of a budget: how often the islands exchange plans
-SHORTEST = 200  # evaluations of an island's epoch
-WORK = 6_000_000  # job placements of an island's epoch at most: some two seconds, and how long Ctrl-C may take
+EPOCHS = 20  # epochs of a budget; the islands exchange plans after each
+SHORTEST = 200  # least evaluations of an island's epoch
+WORK = 6_000_000  # most job placements of an island's epoch: about two seconds, which Ctrl-C may have to wait
 EMIGRANTS = 4  # plans that an island sends to the next one after each epoch
-TRIALS = 2  # times that an epoch is tried before its island is given up
-SEARCHED = 4  # seconds at least of an epoch's search for one of setting an island down and bringing it home
-AT_FIRST = 50  # plans that an island is expected to bring home, before one has
-GRACE, GRACE_SHARE = 0.05, 0.025  # seconds, and share of the budget, that a late epoch is waited for
+TRIALS = 2  # attempts at an epoch before its island is given up
+SEARCHED = 4  # least seconds of search in an epoch for each second of sending an island and collecting it
+AT_FIRST = 50  # expected plans of an island's archive, until the first has come
+GRACE, GRACE_SHARE = 0.05, 0.025  # seconds, and share of the budget, to wait for a late epoch
 NOTHING = pack({})
 
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """One search between two epochs: what travels to a worker and back."""
+    """The state of one search between two epochs, which is sent to a worker and back."""
 
     seed: int
     done: int = 0  # evaluations
     ended: bool = False  # the method has no more to do, whatever is left of the budget
-    state: bytes = b""  # of its run and its method, packed, as the last epoch left them
+    state: bytes = b""  # packed state of its run and its method after the last epoch
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What a worker is asked to do with an island; what is heavy travels packed."""
+    """One epoch of an island, as a task for a worker; large parts are packed."""
 
     problem: PackedProblem
     info: MethodInfo
@@ -68,24 +68,24 @@ class Epoch:
     reference: Floats
     seeds: bytes
     bounds: Floats
-    share: int | None  # of the budget in evaluations: what the island may use in all
+    share: int | None  # the island's share of the budget in evaluations, over all epochs
     evaluations: int
     seconds: float | None
-    left: float | None  # of the whole budget in seconds: where the search is cut short in the midst of a step
-    since: tuple[str, float]  # machine and time of asking: until a worker is free, time passes
+    left: float | None  # seconds left of the whole budget: then the search is cut short even within a step
+    since: tuple[str, float]  # machine and time of submitting: the wait for a worker counts
     immigrants: bytes
-    plan_takes: float = 0.0  # seconds, of late
-    home: float = 0.0  # seconds that are kept back for bringing all islands home
-    saves: bool = True  # whether the state of an island whose time is over is of any use
+    plan_takes: float = 0.0  # recent seconds for each plan
+    home: float = 0.0  # seconds reserved for collecting all islands
+    saves: bool = True  # whether an island's state is needed after its time is over
 
     def __dask_tokenize__(self) -> str:
-        # By default Dask answers what looks like a task of before with that one's result, or with its failure.
+        # By default Dask answers a task equal to an earlier one with the earlier result or failure.
         return uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """Stop where an epoch ends; the island's budget goes on."""
+    """Stop at the end of an epoch; the island's budget goes on."""
 
     evaluations: int
 
@@ -95,33 +95,34 @@ class EpochEnd:
 
 
 class Archipelago:
-    """So many islands of one method, a method itself: a step is an epoch of all of them.
+    """Several islands of one method; it is itself a method, and its step is one epoch of all islands.
 
-    The same seed and evaluations give the same plans on any executor. After each epoch every island hands the best
-    of its archive to the next one, in a ring.
+    The same seed and evaluations give the same plans on any executor. After each epoch every island sends the best
+    plans of its archive to the next one, in a ring.
     """
 
     def __init__(self, run: Run, info: MethodInfo, islands: int) -> None:
         self.info = info
         self._length = run.problem.layout.length
-        self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
+        self.executor: Executor | None = None  # set before the first step, and again after a checkpoint
         seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
-        # Given before the first step as well: whether the executor outlives the search, and whether that is saved.
+        # Set before the first step as well: whether late tasks may be left to the executor, which outlives the search;
+        # and whether the search writes checkpoints.
         self.may_be_left, self.saves = False, False
-        self.late = 0  # islands that were given up when the time was over
-        self._home = 0.0  # seconds that bringing all islands home took: they are kept back for it
+        self.late = 0  # epochs that were given up when the time was over
+        self._home = 0.0  # seconds that collecting all islands took; they are reserved in the next epoch
         self._plan_takes = self._carried = 0.0
         self._seeds = NOTHING
         self._islands = [Island(seed) for seed in seeds]
         nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
-        self._found = [nothing] * islands  # the archive of each, by which the next one profits
+        self._found = [nothing] * islands  # each island's archive, from which the next one gets plans
 
     def step(self, run: Run) -> bool:
-        """Let every island live for an epoch, then collect what they have found."""
+        """Run one epoch of every island, then collect the plans that they have found."""
         alive = self._alive(run)
         self._leave_in_time(run)
         seeds = self._packed(run, alive)
-        self._leave_in_time(run)  # packing plans of many jobs may have taken what was left
+        self._leave_in_time(run)  # packing plans of many jobs may have used up the time left
         epochs = {k: self._epoch(run, k, seeds) for k in alive}
         futures = {k: self._submit(k, epochs[k]) for k in alive}
         lost, landed, packing, unpacking = None, 0, 0.0, 0.0
@@ -135,7 +136,7 @@ class Archipelago:
                 raise landing.error
             if landing is None:
                 self.late += 1
-            elif landing.archive:  # else its time was over before its turn came
+            elif landing.archive:  # else its time was over before a worker was free
                 began = run.seconds
                 self._bring_home(run, k, epochs[k], landing)
                 packing, unpacking = max(packing, landing.home), unpacking + run.seconds - began
@@ -144,11 +145,11 @@ class Archipelago:
         if lost is not None:
             raise lost
         if alive and not landed:
-            raise BudgetSpent  # there is time for none
+            raise BudgetSpent  # no epoch had time
         return bool(self._alive(run))
 
     def _leave_in_time(self, run: Run) -> None:
-        """Raise BudgetSpent where no epoch would be home in time that has as much to carry as the last one."""
+        """Raise BudgetSpent if the time left is shorter than the last epoch's time for sending and collecting."""
         if run.beyond(run.cut_at - self._home - self._carried) and len(run.archive):
             raise BudgetSpent
 
@@ -159,19 +160,19 @@ class Archipelago:
         self._plan_takes, self._carried = landing.plan_takes, landing.carried
 
     def _packed(self, run: Run, alive: Sequence[int]) -> bytes:
-        """Return the seeds, packed once; what that takes says at first what bringing plans home takes."""
+        """Return the packed seeds; the time for packing them is the first estimate of the time for collecting plans."""
         if all(self._islands[k].state for k in alive):
-            self._seeds = NOTHING  # they are only needed at first
+            self._seeds = NOTHING  # they are needed only in an island's first epoch
         elif self._seeds is NOTHING:
             began = run.seconds
             self._seeds = pack({"rows": run.seeds})
             packing = run.seconds - began
             self._home = self._home or packing * AT_FIRST / max(len(run.seeds), 1)
-            self._carried = self._carried or packing  # unpacking takes as long
+            self._carried = self._carried or packing  # unpacking takes about as long
         return self._seeds
 
     def _patience(self, run: Run) -> float:
-        """Return for how many seconds an epoch is waited for."""
+        """Return for how many seconds to wait for an epoch."""
         if run.seconds_given is None or not self.may_be_left:
             return math.inf
         return max(run.seconds_given - run.seconds, 0.0) + GRACE + GRACE_SHARE * run.seconds_given
@@ -184,7 +185,7 @@ class Archipelago:
         ]
 
     def _share(self, run: Run, k: int) -> int | None:
-        # Of the budget as it is: after a checkpoint there may be more of it.
+        # Computed from the current budget, which may be larger after a checkpoint.
         total, islands = run.total, len(self._islands)
         return None if total is None else total // islands + (k < total % islands)
 
@@ -214,10 +215,10 @@ class Archipelago:
             saves=self.saves,
         )
 
-    # ---- rest ---------------------------------------------------------------------------------------------------
+    # ---- state --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Plain]:
-        """Return how far every island is, and what it has found."""
+        """Return every island's progress, and the plans that it has found."""
         islands: list[Plain] = [
             {
                 "done": island.done,
@@ -230,7 +231,7 @@ class Archipelago:
         return {"islands": islands}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on with all islands; none sails before each is found to be as an epoch leaves it."""
+        """Continue with saved islands; all are checked before one of them runs."""
         islands = saved.parts("islands")
         if len(islands) != len(self._islands):
             raise saved.unfit("islands", f"must be {len(self._islands)}, not {len(islands)}")
@@ -246,28 +247,28 @@ class Archipelago:
             )
             self._found[k] = _plans(one, run.problem)
 
-    # ---- what an executor may do to an epoch --------------------------------------------------------------------
+    # ---- epochs on an executor ----------------------------------------------------------------------------------
 
     def _submit(self, k: int, epoch: Epoch) -> Future[Landing | Raised]:
         if self.executor is None:
             raise CutShort("the islands have no executor")
         try:
             return self.executor.submit(live, epoch)
-        except Exception as error:  # whatever an executor that has gone raises
+        except Exception as error:  # a closed executor may raise anything
             raise self._lost(k, epoch, error) from error
 
     def _result(self, run: Run, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised | None:
-        """Return what comes of an epoch; None where it comes too late."""
+        """Return the result of an epoch; None if it comes too late."""
         for trial in range(1, TRIALS + 1):
             try:
                 return result_of(self.executor, future, seconds=self._patience(run))
             except LateError:
                 future.cancel()
                 return None
-            except Exception as error:  # the executor's, whatever it is: the search's own is a result
+            except Exception as error:  # the executor's error; one of the search itself is a result
                 if trial == TRIALS:
                     raise self._lost(k, epoch, error) from error
-            future = self._submit(k, epoch)  # a lost epoch is lived again
+            future = self._submit(k, epoch)  # a lost epoch is repeated
         return None
 
     def _lost(self, k: int, epoch: Epoch, error: Exception) -> Exception:
@@ -285,23 +286,23 @@ class Archipelago:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What a worker brings back: the island, and its archive's plans and values, packed; none without time for it."""
+    """A worker's result: the island, and its archive's packed plans and values; empty if there was no time."""
 
     island: Island
     archive: bytes = b""
-    plan_takes: float = 0.0  # seconds, of late
-    home: float = 0.0  # seconds that it took to pack what the last epoch needs too
-    carried: float = 0.0  # seconds that all took which is no search
+    plan_takes: float = 0.0  # recent seconds for each plan
+    home: float = 0.0  # seconds for packing what the last epoch must return too
+    carried: float = 0.0  # seconds for all except the search
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What a worker brings back where the search raises, in most cases a user's objective: no loss of the worker's."""
+    """A worker's result if the search raises, mostly in a user's objective: it is no failure of the worker."""
 
     error: Exception
 
     def __reduce__(self) -> tuple[type[Raised], tuple[Exception]]:
-        # A traceback does not travel, nor do errors that take other arguments than they keep.
+        # Pickle drops tracebacks, and fails for errors that take other arguments than they keep.
         error = self.error
         trace = "".join(format_exception(error))
         try:
@@ -313,34 +314,34 @@ class Raised:
 
 
 def live(epoch: Epoch) -> Landing | Raised:
-    """Return an island after an epoch, or what the search raised; this is what workers run."""
+    """Run an epoch in a worker; return the island after it, or the error that the search raised."""
     try:
         with compiling() as compiled:
             return _lived(epoch, Turn(epoch, compiled))
     except MemoryError:
-        raise  # the worker's loss: another may have more
+        raise  # counts as a lost worker: another one may have more memory
     except Exception as error:
         return Raised(error)
 
 
 class Turn:
-    """The time of one epoch, by the clock of the machine where its turn has come: what it compiles does not count."""
+    """The time of one epoch, by the clock of the worker's machine; compiling does not count."""
 
     def __init__(self, epoch: Epoch, compiled: Compilation) -> None:
         machine, asked = epoch.since
-        waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # elsewhere are other clocks
+        waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # other clocks differ
         self.clock = Clock(None, compiled)
         self._over = math.inf if epoch.left is None else epoch.left - waited - epoch.home
         self._ended = 0.0
-        self.before = 0.0  # seconds that it took to set the island down
+        self.before = 0.0  # seconds for restoring the island
 
     @property
     def left(self) -> float:
-        """Return the seconds that are left for searching; inf without an end."""
+        """Return the seconds left for searching; inf without a budget in seconds."""
         return self._over - self.clock.elapsed
 
     def end(self) -> None:
-        """End the search."""
+        """Note the end of the search."""
         self._ended = self.clock.elapsed
 
     @property
@@ -383,7 +384,7 @@ def _lived(epoch: Epoch, turn: Turn) -> Landing:
     if turn.left > 0.0 or epoch.saves:
         state = pack({"run": run.state(), "method": method.state()})
     else:
-        ended = True  # no other epoch: it would begin anew
+        ended = True  # without its state another epoch would start from the beginning
     state_packed = turn.since_end
     archive = pack(_as_arrays(problem.layout.length, *run.archive.plans()))
     return Landing(
@@ -396,7 +397,7 @@ def _lived(epoch: Epoch, turn: Turn) -> Landing:
 
 
 def _set_down(saved: Saved, run: Run, info: MethodInfo) -> Method:
-    """Set a run to what an epoch left of it, and return its method."""
+    """Restore a run's state after its last epoch, and return its method."""
     run.restore(saved.part("run"))
     method = info.make(run)
     method.restore(saved.part("method"), run)
@@ -425,6 +426,6 @@ def _pickles(epoch: Epoch) -> bool:
 
 
 def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:
-    """Return the few plans of an archive that stand for it: the extremes and the least crowded."""
+    """Return a few plans that represent an archive: the extremes and the least crowded ones."""
     chosen = least_crowded(values, EMIGRANTS)
     return [rows[k] for k in chosen.tolist()], values[chosen]

@@ -1,4 +1,4 @@
-"""The yardsticks: simulated annealing, hill climbing and random plans."""
+"""Methods for comparison: simulated annealing, hill climbing and random plans."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from fedsched.io.trees import Plain, Saved
     from fedsched.search.run.run import Run
 
-TRIALS = 500  # a step
+TRIALS = 500  # trials of a step
 BATCH = 100
-FIRST = 50  # plans of which a walk begins at the best
-HOT, COLD = 0.01, 0.0001  # temperatures, relative to the reference
-STALE = 5000  # trials without a better plan after which hill climbing starts anew
+FIRST = 50  # first plans; the walk begins at the best of them
+HOT, COLD = 0.01, 0.0001  # first and last temperature, relative to the reference
+STALE = 5000  # trials without a better plan after which hill climbing restarts
 
 
 class SingleWalk:
-    """One walk from the best of the first plans; hill climbing starts anew from a random plan when it is stuck."""
+    """One walk from the best of the first plans; hill climbing restarts from a random plan when it is stuck."""
 
     def __init__(self, run: Run, accept: Accept) -> None:
         self._walkers = Walkers(run, members=1, accept=accept, greatest_share=0.0)
@@ -30,7 +30,7 @@ class SingleWalk:
             self._walkers.cool(0, HOT, (COLD / HOT) ** (1.0 / budget))
 
     def step(self, run: Run) -> bool:
-        """Walk on."""
+        """Evaluate the first plans, or continue the walk."""
         if not self._begun:
             rows = run.first_rows(max(len(run.seeds), FIRST))
             values = run.evaluate(rows)
@@ -47,11 +47,11 @@ class SingleWalk:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return where the walk is."""
+        """Return the state of the walk."""
         return {"restarts": self._restarts, "walkers": self._walkers.state() if self._begun else None}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Walk on from there."""
+        """Continue a saved walk."""
         self._restarts = saved.whole("restarts")
         walkers = saved.maybe("walkers")
         self._begun = walkers is not None
@@ -60,7 +60,7 @@ class SingleWalk:
 
 
 def annealing(run: Run) -> SingleWalk:
-    """Return simulated annealing; it cools over the evaluation budget, or over 100,000 where there is none."""
+    """Return simulated annealing; it cools over the evaluation budget, or over 100,000 evaluations without one."""
     return SingleWalk(run, Accept.ANNEALED)
 
 
@@ -70,7 +70,7 @@ def hill_climbing(run: Run) -> SingleWalk:
 
 
 class RandomPlans:
-    """Plans drawn at random, one batch a step: what every search must beat."""
+    """Random plans, one batch a step: the baseline of every search."""
 
     def __init__(self, run: Run) -> None:
         self._batch = 0
@@ -82,9 +82,9 @@ class RandomPlans:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return how many batches there were."""
+        """Return the number of batches so far."""
         return {"batch": self._batch}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on with the next batch."""
+        """Continue with the next batch."""
         self._batch = saved.whole("batch")

@@ -1,7 +1,8 @@
-"""The memetic search: a population that breeds, and late-acceptance walks from its best; who finds more gets more.
+"""The memetic search: a breeding population, and late-acceptance walks from its best plans.
 
-Where the machine falls into units, a third side walks over plans that keep each job within one: its trials cost less.
-Where few jobs are planned for makespan, one more takes some out of a plan and puts them back, and begins from chance.
+These are its sides. Each gets a share of the budget by its recent gains. If the machine splits into units, a third side
+walks over plans that keep each job within one unit: its trials cost less. If makespan alone is sought and jobs are few,
+one more side removes some jobs from a plan and reinserts them; when it is stuck, it rebuilds the whole plan at random.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ if TYPE_CHECKING:
     from fedsched.search.run.run import Run
 
 POPULATION = 100
-MEMBERS = 8  # walkers, where the budget is large enough for so many
-WALKED = 0.4  # of a budget, as is expected: what walkers make of it
-PER_WALKER = 30  # trials a job that make it worth while to have one walker more
-PER_PLACE = 5  # trials a job for each plan that late acceptance looks back: few trials are best spent climbing
-STRETCH = 0.02  # of an evaluation budget: how long one side goes on before the other may
+MEMBERS = 8  # most walkers; with several objectives there is at least one walker more than objectives
+WALKED = 0.4  # expected share of the budget that walkers use
+PER_WALKER = 30  # trials for each job that justify one more walker
+PER_PLACE = 5  # trials for each job and each plan that late acceptance looks back: few trials are best spent climbing
+STRETCH = 0.02  # share of the evaluation budget for which one side goes on before sides may change
 SHORTEST, LONGEST = 200, 4000  # evaluations of a stretch
-LEAST_TIMED = 20  # evaluations of a stretch where the budget is in seconds
-STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
-SLACK = 0.01  # how much worse a walker that begins anew may at first become
-LEAST_SHARE = 0.4  # of the evaluations, for all sides alike, whatever they bring
-BREEDING_FIRST = 0.5  # of a budget: until then the population has most of it, for it is ahead of walks only late
+LEAST_TIMED = 20  # least evaluations of a stretch if the budget is in seconds
+STALE = 10_000  # trials without a better plan after which a walker restarts elsewhere
+SLACK = 0.01  # relative worsening that a restarted walker accepts at first
+LEAST_SHARE = 0.4  # share of the evaluations that is divided equally among the sides, whatever their gains
+BREEDING_FIRST = 0.5  # share of the budget until which breeding gets most of it: breeding leads only late
 BREEDING_SHARE = 0.8
-STALE_APART = 100_000  # trials without a better plan after which a walker from cluster to cluster begins elsewhere
-REBUILDING_SHARE = 0.7  # for those that ruin and recreate, where they can; of the rest, the shares above
-MEMORY = 0.9  # how much of a side's success is remembered from stretch to stretch
+STALE_APART = 100_000  # the same as STALE for a walker that keeps each job within one unit
+REBUILDING_SHARE = 0.7  # share of the side that ruins and recreates, if there is one; the others share the rest
+MEMORY = 0.9  # weight of a side's earlier gains in each new stretch
 
 
 class Memetic:
-    """A population and walkers of both kinds, who set out from what any has found; their finds crowd no population.
+    """A population and walkers, which start from plans of any side; the walkers' plans do not enter the population.
 
-    One objective: all walk towards it. Several: each walks in a direction of its own, from the least of one objective
-    to the least of another, and everything non-dominated that is met on the way is kept.
+    With one objective all walkers minimise it. With several, each walker has its own weights of the objectives, and all
+    non-dominated plans on its way are kept.
     """
 
     def __init__(self, run: Run) -> None:
@@ -51,13 +52,13 @@ class Memetic:
         self._generation = 0
         self._gather(run)
         sides = 2 + (self.apart is not None) + (self.rebuilders is not None)
-        # In evaluations, or in seconds where the budget is: evaluations of the third side take less time.
-        self._spent = np.zeros(sides)  # on breeding, on walking, from cluster to cluster too, and on rebuilding
-        self._gained = np.zeros(sides)  # what they brought lately, and
-        self._paid = np.zeros(sides)  # for how much
+        # In evaluations, or in seconds if the budget is in seconds: evaluations of the third side take less time.
+        self._spent = np.zeros(sides)  # budget used by breeding, walking, walking within units, and rebuilding
+        self._gained = np.zeros(sides)  # recent gains of hypervolume
+        self._paid = np.zeros(sides)  # recent budget used
 
     def _gather(self, run: Run) -> None:
-        # As many walkers as there will be trials for, and stretches to suit.
+        # The number of walkers and the length of stretches follow from the expected number of trials.
         budget = run.prospect or 100 * LONGEST
         objectives = len(run.problem.objectives.names)
         least = 1 if objectives == 1 else objectives + 1
@@ -74,7 +75,7 @@ class Memetic:
         self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials)) if can_rebuild(run.problem) else None
 
     def step(self, run: Run) -> bool:
-        """Evaluate the first plans, or let one side go on for a stretch."""
+        """Evaluate the first plans, or run one side for a stretch."""
         if self._population is None:
             self._begin(run)
             return True
@@ -99,7 +100,7 @@ class Memetic:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the population, the walkers, and what each side has brought."""
+        """Return the population, the walkers, and each side's gains."""
         begun = self._population is not None
         return {
             "generation": self._generation,
@@ -114,7 +115,7 @@ class Memetic:
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on with all of that; where nothing had begun, begin."""
+        """Continue from a saved state; start afresh if it has no population."""
         population, walkers = saved.maybe("population"), saved.maybe("walkers")
         if population is None or walkers is None:
             return
@@ -134,8 +135,8 @@ class Memetic:
             self.rebuilders.restore(rebuilders, run, most=1)
 
     def _shares(self, run: Run) -> Floats:
-        # Rebuilders have a share of their own, for they alone begin anew; the others get their least share, and the
-        # rest goes by what an evaluation of theirs has brought lately.
+        # Rebuilders have a fixed share, as only they restart at random. The others get their least share, and divide
+        # the rest by their recent gain per evaluation.
         if self.rebuilders is None:
             return self._earned(run, len(self._spent))
         others = (1.0 - REBUILDING_SHARE) * self._earned(run, len(self._spent) - 1)
@@ -155,7 +156,7 @@ class Memetic:
         rows = first_population(run, POPULATION)
         values = run.evaluate(rows)
         self._population = Population(rows, values, POPULATION)
-        if run.total is None:  # now the pace is known
+        if run.total is None:  # now the time for each plan is known
             self._gather(run)
         self._look_ahead(run)
         taken: set[int] = set()
@@ -190,10 +191,10 @@ class Memetic:
         if population is None:
             return
         rows, values = run.archive.plans()
-        if not len(rows):  # a policy's schedule is better than every plan so far
+        if not len(rows):  # a policy's schedule is better than every row so far
             rows, values = list(population.rows), population.values
         bound = run.seeds[: 0 if apart.are_set else None]
-        bound = bound[apart.are_bound(bound)]  # binding can cost a good plan dearly, and these have paid
+        bound = bound[apart.are_bound(bound)]  # binding can worsen a good plan much, and these are bound already
         found = run.evaluate(bound)
         rng = run.generator(2_000_000 + run.steps)
         for k in range(len(apart)):
@@ -214,7 +215,7 @@ class Memetic:
         rebuilders.walk(run, min(self._stretch, run.left))
 
     def _look_ahead(self, run: Run) -> None:
-        # Directions are measured from the best seen of each objective to the worst on the front.
+        # Objectives are scaled from the best value seen to the worst on the front.
         values = run.archive.values
         if values.shape[1] > 1:
             ideal, extent = values.min(axis=0), np.ptp(values, axis=0)
@@ -224,7 +225,7 @@ class Memetic:
                 self.apart.aim(ideal, np.maximum(extent, floor))
 
     def _start_elsewhere(self, run: Run) -> None:
-        # A walker goes where the archive has something better in its direction; a stale one, anywhere near.
+        # A walker moves to a plan of the archive that is better by its weights; a stale one, to a random good plan.
         self._follow(*run.archive.plans())
         rng = run.generator(1_000_000 + run.steps)
         population = self._population
@@ -234,7 +235,7 @@ class Memetic:
                 self.walkers.place(k, population.rows[chosen], population.values[chosen], slack=SLACK)
 
     def _follow(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
-        # Walkers go where there is something better in their direction; with one objective only the last of them.
+        # Walkers move to plans that are better by their weights; with one objective only the worst walker moves.
         if not len(rows):
             return
         everyone = range(len(self.walkers))
@@ -245,19 +246,19 @@ class Memetic:
                 self.walkers.place(k, rows[best], values[best])
 
     def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
-        """Let plans from elsewhere breed and be walked from, where they are good enough."""
+        """Take up plans from another island, if they are good enough for the population or the walkers."""
         self._follow(rows, values)
         if self._population is not None:
             self._population.survive(rows, values)
 
 
 def _look_back(trials: float) -> int:
-    # How far back a walker looks that will try so many moves a job.
+    # The length of late acceptance's history for so many trials for each job.
     return int(np.clip(trials / PER_PLACE, 1, LATE))
 
 
 def _used(run: Run) -> float:
-    """Return how much of its budget a run has used: evaluations, or seconds where there is no other budget."""
+    """Return how much of its budget a run has used: evaluations, or seconds if that is its only budget."""
     return run.seconds if run.total is None and run.seconds_given is not None else run.evaluations
 
 
@@ -266,13 +267,13 @@ def _one_of_the_best(scores: Floats, rng: np.random.Generator) -> int:
 
 
 def directions(members: int, objectives: int) -> Floats:
-    """Return one weight vector a walker: evenly spread between the objectives, the corners included."""
+    """Return one weight vector for each walker, evenly spread between the objectives, corners included."""
     if objectives == 1:
         return np.ones((members, 1))
     if objectives == 2:
         share = np.linspace(0.02, 0.98, members)
         return np.stack([share, 1.0 - share], axis=1)
-    # more objectives: the corners first, then points of a fixed low-discrepancy set on the simplex
+    # More objectives: the corners first, then fixed pseudo-random points on the simplex.
     corners = np.full((objectives, objectives), 0.02) + np.eye(objectives) * (1.0 - 0.02 * objectives)
     rest = np.random.default_rng(objectives).dirichlet(np.ones(objectives), size=max(members - objectives, 0))
     return np.concatenate([corners, np.maximum(rest, 0.02)])[:members]

@@ -1,4 +1,4 @@
-"""The registry of search methods: name, what it is after, and how one is made."""
+"""The registry of search methods: names, default objectives, and makers."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Method(Protocol):
-    """A search in steps. The run is handed to each step and not kept; its state is data: arrays, numbers, words."""
+    """A search in steps; each step gets the run. Its state is plain data: arrays, numbers, words."""
 
     def step(self, run: Run) -> bool:
-        """Do one generation (or its like) and return whether there is more to do."""
+        """Do one generation, or the like, and return whether there is more to do."""
         ...
 
     def state(self) -> dict[str, Plain]:
-        """Return all that another process needs to go on."""
+        """Return the state that another process needs to continue."""
         ...
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on as the method did whose state this is; raise an UnfitError where it is none of this run's problem."""
+        """Continue from a saved state; raise an UnfitError if it does not fit this run's problem."""
         ...
 
 
 @runtime_checkable
 class Welcoming(Protocol):
-    """A method that takes up plans from another island."""
+    """A method that accepts plans from another island."""
 
     def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
-        """Let these plans take part in what follows."""
+        """Accept these plans into the search."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MethodInfo:
-    """What the registry knows of a method."""
+    """The registry's entry of a method."""
 
     name: str
     about: str
-    objectives: tuple[str, ...]  # what it is after when the user names none
-    maker: str  # "module:callable": called with the run, and the encoding if it has a choice; returns the Method
-    encodings: tuple[str, ...] = ()  # what its plans may be written in, the usual one first; none: it has one way
-    encoding: str = ""  # the one chosen, where that is not the usual one
-    rows: bool = True  # whether its plans are rows from first to last, which may choose shapes; else keys
-    walks: bool = False  # whether it runs plans within its own kernels, which know what the engine does
-    sides: int = 1  # that take turns, each with kernels of its own
+    objectives: tuple[str, ...]  # default objectives
+    maker: str  # "module:callable": called with the run, and with the encoding if that is not the usual one
+    encodings: tuple[str, ...] = ()  # encodings of its plans, the usual one first; empty if there is no choice
+    encoding: str = ""  # the chosen encoding, if that is not the usual one
+    rows: bool = True  # whether it works on rows throughout, which may choose shapes; else on keys
+    walks: bool = False  # whether it simulates plans within its own kernels
+    sides: int = 1  # kinds of search that take turns, each with its own kernels
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
@@ -65,7 +65,7 @@ class MethodInfo:
 
     @property
     def title(self) -> str:
-        """Return the name, with the encoding where it is not the usual one."""
+        """Return the name, with the encoding if that is not the usual one."""
         return f"{self.name} ({self.encoding})" if self.encoding else self.name
 
     @property
@@ -75,11 +75,11 @@ class MethodInfo:
 
     @property
     def shares_nodes(self) -> bool:
-        """Return whether it can plan on nodes that jobs share: it hands over rows, and each is run as a whole."""
+        """Return whether it can plan on nodes that jobs share: it must pass rows, which are simulated as a whole."""
         return self.takes_shapes and not self.walks
 
     def encoded(self, encoding: str | None) -> MethodInfo:
-        """Return the method with its plans written in this encoding; None: in the usual one."""
+        """Return the method with this encoding of plans; None: the usual one."""
         if encoding is None:
             return self
         if not self.encodings:

@@ -14,7 +14,7 @@ POPULATION = 100
 
 
 class Moga:
-    """NSGA-II: parents by rank and crowding, as many children, the better half of both stays."""
+    """NSGA-II: parents are chosen by rank and crowding; of parents and children the better half survives."""
 
     def __init__(self, run: Run) -> None:
         self._population: Population | None = None
@@ -40,7 +40,7 @@ class Moga:
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on with that population."""
+        """Continue with a saved population."""
         self._generation = saved.whole("generation")
         population = saved.maybe("population")
         self._population = None if population is None else Population.of(population, run.problem, POPULATION)

@@ -1,4 +1,4 @@
-"""MPSO-FGA: a multi-objective swarm whose promising particles, chosen by a fuzzy controller, breed."""
+"""MPSO-FGA: a multi-objective particle swarm; a fuzzy controller promotes promising particles to parents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARCHIVE = 50
 
 
 class SwarmFuzzyGenetic:
-    """The hybrid: fly towards leaders of the archive; children of promoted particles replace the last."""
+    """The hybrid method: particles fly towards leaders, and children of promoted particles replace the worst."""
 
     def __init__(self, run: Run) -> None:
         self._particles: Particles | None = None
@@ -35,7 +35,7 @@ class SwarmFuzzyGenetic:
         self._steps = 0
 
     def step(self, run: Run) -> bool:
-        """Place the swarm, or do one iteration."""
+        """Make the first swarm, or do one iteration."""
         problem = run.problem
         if len(problem.objectives.names) < 2:
             raise ValueError(f"mpso-fga needs two objectives, not {problem.objectives.names}; pso-ea takes one.")
@@ -66,7 +66,7 @@ class SwarmFuzzyGenetic:
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Go on with that swarm."""
+        """Continue with a saved swarm."""
         self._steps = saved.whole("steps")
         particles, problem = saved.maybe("particles"), run.problem
         if particles is None:
@@ -87,7 +87,7 @@ class SwarmFuzzyGenetic:
         self._values = values[best]
 
     def _leaders(self, rng: np.random.Generator) -> Ints:
-        # Binary tournament on crowding: the lonelier of two.
+        # Binary tournament: the less crowded of two becomes a leader.
         distance = crowding(self._archive_values)
         a, b = rng.integers(0, len(distance), size=(2, SWARM))
         return np.where(distance[b] > distance[a], b, a)
@@ -101,7 +101,7 @@ class SwarmFuzzyGenetic:
         self._archive, self._archive_values = together[kept], all_values[kept]
 
     def _update_own(self, values: Floats) -> None:
-        # A personal best gives way to what dominates it, and to what it does not dominate itself.
+        # A personal best is kept only if it is at least as good in all objectives.
         swarm = self._particles
         if swarm is None:
             return
@@ -124,11 +124,11 @@ class SwarmFuzzyGenetic:
         last = order[SWARM - len(children) :]
         swarm.positions[last], self._values[last] = children, values
         swarm.velocities[last] = 0.0
-        swarm.own[last], swarm.own_values[last] = children, values  # personal bests begin anew
+        swarm.own[last], swarm.own_values[last] = children, values  # children begin their personal bests
 
 
 def crossed_keys(problem: PackedProblem, parents: Floats, mates: Ints, *, seed: int, generation: int) -> Floats:
-    """Return a child of each parent and its mate, another row: order crossover of the ranking, blend of the weights."""
+    """Return one child for each parent and its mate (a row): order crossover of the ranking, blend of the weights."""
     jobs = problem.layout.jobs
     orders = np.argsort(parents[:, :jobs], axis=1, kind="stable")
     children = np.empty_like(parents)

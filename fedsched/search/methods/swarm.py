@@ -1,4 +1,4 @@
-"""The particle swarm of the thesis on genomes of keys (PSO-EA), its state plain arrays."""
+"""The particle swarm of the thesis (PSO-EA) on genomes of keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SWARM = 40
 
 
 class Particles:
-    """Positions, velocities and personal bests; how a swarm moves is all it knows."""
+    """Positions, velocities and personal bests of a swarm, and its movement."""
 
     def __init__(self, positions: Floats, values: Floats) -> None:
         self.positions = positions
@@ -29,7 +29,7 @@ class Particles:
         self.own_values = values.copy()
 
     def state(self) -> dict[str, Plain]:
-        """Return where all are, how fast, and where they were best."""
+        """Return positions, velocities and personal bests."""
         return {
             "positions": self.positions,
             "velocities": self.velocities,
@@ -39,7 +39,7 @@ class Particles:
 
     @classmethod
     def of(cls, saved: Saved, problem: PackedProblem, *values: int) -> Particles:
-        """Return the particles whose state this is; `values` is the shape of theirs, the swarm's size first."""
+        """Return particles from a saved state; `values` is the shape of their values, the swarm's size first."""
         particles = cls(saved_keys(saved, "positions", problem, values[0]), saved.floats("own_values", values))
         particles.velocities = saved.floats("velocities", particles.positions.shape, -FASTEST, FASTEST)
         particles.own = saved_keys(saved, "own", problem, values[0])
@@ -52,9 +52,9 @@ class Particles:
 
 
 def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
-    """Return genomes to begin with and their values: seeds, as many as there is time for, and random ones beside them.
+    """Return first genomes and their values: as many seeds as there is time for, and random ones besides.
 
-    Raise BudgetSpent where there is no time for a swarm of that size.
+    Raise BudgetSpent if there is no time for a swarm of that size.
     """
     random = run.random_rows(max(size - len(run.seeds), size // 4))
     room = run.first_room(len(random))
@@ -67,7 +67,7 @@ def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
 
 
 def evaluated_keys(run: Run, keys: Floats) -> Floats:
-    """Return the objective values of genomes, repaired in place; raise BudgetSpent where there is no time for all."""
+    """Return the objective values of genomes, repaired in place; raise BudgetSpent if there is no time for all."""
     room = run.room(len(keys))
     if room == len(keys):
         return run.evaluate(run.problem.rows_of_keys(keys))
@@ -76,14 +76,14 @@ def evaluated_keys(run: Run, keys: Floats) -> Floats:
 
 
 class ParticleSwarm:
-    """Global-best particle swarm optimisation of one value."""
+    """Global-best particle swarm optimisation of the weighted sum of the objectives."""
 
     def __init__(self, run: Run) -> None:
         self._particles: Particles | None = None
         self._steps = 0
 
     def step(self, run: Run) -> bool:
-        """Place the swarm, or let it fly once."""
+        """Make the first swarm, or move it once."""
         if self._particles is None:
             keys, found = first_keys(run, SWARM)
             values = run.scalar(found)
@@ -100,11 +100,11 @@ class ParticleSwarm:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the swarm and how often it flew."""
+        """Return the swarm and the number of its moves."""
         return {"steps": self._steps, "particles": None if self._particles is None else self._particles.state()}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Fly on."""
+        """Continue with a saved swarm."""
         self._steps = saved.whole("steps")
         particles = saved.maybe("particles")
         self._particles = None if particles is None else Particles.of(particles, run.problem, SWARM)

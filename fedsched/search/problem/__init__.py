@@ -1,4 +1,4 @@
-"""What searches plan: a package of jobs on a federation, packed once, with objectives and the machine's parts.
+"""The problem of a search: a package of jobs on a federation, with objectives and the machine's units.
 
-A workload comes in. Arrays that plans are evaluated on go out.
+It takes a workload and a federation, and returns the arrays on which plans are evaluated.
 """

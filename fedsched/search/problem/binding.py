@@ -1,4 +1,4 @@
-"""Jobs bound to the cluster where each is predicted to end first, as a list scheduler would: compiled."""
+"""Compiled list scheduling: each job is bound to the cluster with its earliest predicted end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def _instant(
     tasks: int, groups: Ints, first: int, last: int, limit: Ints, begin: Ints, free: Floats, head: Ints
 ) -> float:
-    """Return when so many of the nodes are free that the groups `first` .. `last` − 1 in a list may give."""
+    """Return when so many allowed nodes are free on the groups at places `first` .. `last` − 1 of a list."""
     for i in range(first, last):
         head[groups[i]] = 0
     now = -np.inf
@@ -35,7 +35,7 @@ def _instant(
 
 @part
 def _occupy(free: Floats, first: int, last: int, taken: int, until: float) -> None:
-    """Let the `taken` nodes that come free first be free again at `until`; the instants stay in rising order."""
+    """Occupy the `taken` nodes that are free first until `until`; the times stay in rising order."""
     if taken == 0:
         return
     i = first + taken
@@ -52,8 +52,8 @@ def bind(
 ) -> None:
     """Fill each job's caps and predicted start, job by job in the given order.
 
-    `free[begin[g]:begin[g + 1]]` are the instants from which the group's nodes are free, rising; `limits` has a row
-    more than there are jobs: all nodes of each group. A job that no single cluster can hold keeps its limits.
+    `free[begin[g]:begin[g + 1]]` are the times from which the nodes of group g are free, rising. `limits` has one row
+    more than there are jobs: all nodes of each group. A job that fits no single cluster keeps its limits as caps.
     """
     groups = problem.groups
     every = limits[problem.submit.size]
@@ -63,7 +63,7 @@ def bind(
         cluster, last = -1, -1
         for k in range(groups.uplink.size):
             usable = 0
-            # the fastest groups of the cluster first, more of them while they end the job sooner
+            # Groups are added from the fastest on; the set with the earliest end is kept.
             for i in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
                 g = groups.fast_in_cluster[i]
                 usable += limits[j, g]

@@ -1,4 +1,4 @@
-"""What plans cost by the signals of their federation, where that is sought [65]."""
+"""Prices of plans by the federation's signals (price, carbon), if objectives ask for them [65]."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def told_by(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
-    """Return which of these metrics the signals of a federation make."""
+    """Return which of these metrics follow from the federation's signals."""
     signals = pricing.federation.signals
     return tuple(name for name in names if name in pricing.tariffs or (name == "peak_watts" and signals))
 
 
 def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | None:
-    """Return what prices plans, where objectives ask for it, or raise where the federation does not say how."""
+    """Return the pricing of plans, or None if no objective needs it; raise if the federation lacks a signal for it."""
     asked = objectives.priced
     if not asked:
         return None

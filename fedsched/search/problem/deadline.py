@@ -1,4 +1,4 @@
-"""A deadline by which all jobs of a plan are to end, and how long it lets plans put off each [72]."""
+"""A deadline by which all jobs of a plan must end, and the slack that it leaves each job [72]."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def latest_makespan(deadline: float, t0: float) -> float:
 
 
 def slack_until(workload: Workload, deadline: float, t0: float, submits: str) -> Workload:
-    """Return the workload with as much slack for each job as lets it end by a deadline, were it then alone."""
+    """Return the workload with the longest slack with which each job, run alone, ends by a deadline."""
     jobs = waiting_from(workload, t0) if submits == "now" else workload
     slack = np.floor(deadline - counted_from(jobs, t0) - workload.runtime)
     return replace(workload, slack=np.maximum(slack, 0.0))  # type: ignore[arg-type]
 
 
 def puts_off(info: MethodInfo, objectives: Objectives) -> bool:
-    """Return whether plans of a method say delays, and something that is sought is better for them."""
+    """Return whether a method's plans can delay jobs, and an objective may gain by delays."""
     return info.takes_shapes and bool(objectives.priced)
 
 
 def refuse_hopeless(latest: float, least: float) -> None:
-    """Raise where no schedule has a makespan so short."""
+    """Raise if the lower bound of the makespan exceeds the latest one."""
     if least > latest:
         raise InfeasibleError(
             f"optimize: deadline={duration(latest)} after the begin, and no schedule of these jobs ends before "
@@ -52,7 +52,7 @@ def refuse_hopeless(latest: float, least: float) -> None:
 
 
 def refuse_late(run: Run) -> None:
-    """Raise where each plan that a search has found ends after its deadline."""
+    """Raise if every plan that a search has found ends after its deadline."""
     latest, best = run.problem.objectives.latest, run.archive.values[:, 0].min()
     if latest < math.inf and best >= LATE:
         late = (best / LATE - 1.0) * latest

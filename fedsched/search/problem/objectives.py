@@ -1,4 +1,4 @@
-"""What a search minimises: columns of the metric row or a user's functions of them, several or as a weighted sum."""
+"""Objectives of a search: metrics, or a user's functions of metrics; several at once, or as a weighted sum."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Floats, Ints
 
-Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metric columns, per plan
+Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metrics, per plan
 MAXIMISED = frozenset({"utilisation"})
-# Ask for a workspace of their own, or for a whole schedule: what is found has them, and but for what signals make of
-# it, which searches that take functions seek too, no search seeks them.
+# These metrics need a workspace of their own or a whole schedule. Results show them, but searches minimise none of them
+# except the priced ones, in methods that accept a user's functions.
 NOT_SOUGHT = frozenset({"user_spread", *OF_A_SCHEDULE})
-LATE = 1e18  # whatever is sought of a plan that ends after its deadline, and as much again a makespan that is allowed
+LATE = 1e18  # value of a plan after its deadline, plus as much for each allowed makespan by which it is late
 SOUGHT = tuple(name for name in NAMES if name not in NOT_SOUGHT or name in PRICED)
 
 
 @dataclass(frozen=True, slots=True)
 class Objectives:
-    """What is minimised (utilisation: maximised), with weights for a single value.
+    """The values to minimise (utilisation: maximise), with weights for a single value.
 
-    Each is the name of a metric column, or of one of the user's functions: these get the metrics of all plans by name,
-    `{"makespan": array, "energy": array, …}`, and return one finite value a plan: an infinite one would leave no
-    distance between plans, which fronts and weighted sums are made of.
+    Each objective is the name of a metric, or of a user's function. A function gets the metrics of all plans by name,
+    `{"makespan": array, "energy": array, …}`, and returns one finite value for each plan: fronts and weighted sums need
+    finite distances between plans.
     """
 
     names: tuple[str, ...]
     weights: tuple[float, ...] = ()
     functions: Mapping[str, Cost] = field(default_factory=dict, repr=False)
-    latest: float = math.inf  # makespan of a plan that keeps its deadline [72]
+    latest: float = math.inf  # longest makespan that keeps the deadline, in seconds [72]
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -70,7 +70,7 @@ class Objectives:
 
     @property
     def columns(self) -> Ints:
-        """Return the places of the objectives in a metric row, for kernels; a user's functions have none."""
+        """Return the objectives' columns in a metric row, for kernels; raise if kernels cannot compute one."""
         if self.latest < math.inf:
             raise ValueError(
                 "A deadline is nothing that compiled walks (memetic, sa, hc) look at; take method='moga' for several "
@@ -90,35 +90,35 @@ class Objectives:
 
     @property
     def uncompiled(self) -> tuple[str, ...]:
-        """Return which of them no kernel computes: a user's functions, and what signals make."""
+        """Return the objectives that no kernel computes: a user's functions, and those made of signals."""
         return tuple(name for name in self.names if name in (*self.functions, *self.priced))
 
     @property
     def priced(self) -> tuple[str, ...]:
-        """Return which of them signals make, which may be better for a delay."""
+        """Return the objectives made of signals, which may gain by delays."""
         return tuple(name for name in self.names if name in PRICED and name not in self.functions)
 
     @property
     def signs(self) -> Floats:
-        """Return −1 for what is maximised, else 1: values are metrics times signs."""
+        """Return −1 for maximised objectives, else 1: values are metrics times signs."""
         return signs_of(self.names)
 
     def values(self, metrics: Floats) -> Floats:
-        """Return what is minimised, from metric rows."""
+        """Return the values to minimise, from metric rows."""
         if not self.functions:
             return metrics[..., self._places] * self.signs
         columns = Named("metric", {name: metrics[..., k] for k, name in enumerate(NAMES)})
         return np.stack([self._column(name, columns) for name in self.names], axis=-1) * self.signs
 
     def sought(self, metrics: Floats) -> Floats:
-        """Return what plans are compared by: their values, but of those that end after the deadline how late that is.
+        """Return the values by which plans are compared; a plan that misses the deadline is valued by its lateness.
 
-        So each that keeps it is better than each that does not, and of those the one that ends first is the best.
+        So every plan that keeps the deadline is better than every other, and of the others the earliest is best.
         """
         return self.behind_late(self.values(metrics), metrics)
 
     def behind_late(self, values: Floats, metrics: Floats) -> Floats:
-        """Return values that were made of these metric rows as what plans are compared by."""
+        """Return the values by which plans are compared, from their values and metric rows."""
         if self.latest == math.inf:
             return values
         late = lateness(metrics[..., Column.MAKESPAN], self.latest)[..., None]
@@ -143,19 +143,19 @@ class Objectives:
         return values
 
     def index(self, name: str) -> int:
-        """Return the place of an objective among the others."""
+        """Return the index of an objective."""
         if name not in self.names:
             raise unknown_name("objective", name, self.names)
         return self.names.index(name)
 
 
 def lateness(makespan: Floats, latest: float) -> Floats:
-    """Return by how many seconds makespans are longer than the latest one."""
+    """Return by how many seconds makespans exceed the latest one."""
     return np.maximum(makespan - latest, 0.0)
 
 
 def signs_of(names: Sequence[str]) -> Floats:
-    """Return −1 for what is maximised, else 1."""
+    """Return −1 for maximised metrics, else 1."""
     return np.array([-1.0 if name in MAXIMISED else 1.0 for name in names])
 
 

@@ -1,4 +1,4 @@
-"""PackedProblem: the arrays that searches plan in, with the batch evaluation and the rows that all of them use."""
+"""PackedProblem: jobs and nodes as arrays, with batch evaluation of plans, for all searches."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from fedsched.search.problem.objectives import Objectives
 
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
-FAR = 2.0**30  # times what a plan has: how far behind one lies in which another job has no end
+FAR = 2.0**30  # factor of the penalty on each metric for each further job without an end
 
 
 class Seat(NamedTuple):
-    """What one thread works on."""
+    """One thread's problem, space and workspace."""
 
     problem: Problem
     space: Space
@@ -57,30 +57,30 @@ class PackedProblem:
     Parameters
     ----------
     problem
-        The jobs, those to plan first, and what they run on.
+        The jobs, those to plan first, and the nodes.
     limits
-        Jobs to plan × groups: the caps that forbid nothing.
+        Jobs to plan × groups: caps that forbid nothing.
     placements, dispatches
         The rules that plans may have: under each placement every job fits on the empty federation.
     objectives
-        What is minimised.
+        The values to minimise.
     ids
-        What errors call the jobs.
+        The jobs' numbers in errors.
     running
         The jobs of `problem.running`, as they run at its t0.
     threads
-        How many threads evaluate; results do not depend on it.
+        How many threads evaluate plans; results do not depend on it.
     states
-        Their workspaces, where the caller has some.
+        The threads' workspaces, if the caller has some.
     shapes
-        Those that plans choose for the jobs; None: jobs are as they are.
+        The shapes that plans may choose; None: plans do not choose shapes.
     pricing
-        What the federation's signals make of runs, where objectives ask for that.
+        Prices of runs by the federation's signals, if objectives need them.
     delays
-        By how long plans may put off the jobs; None: they do not.
+        The limits of delays; None: plans do not delay jobs.
     """
 
-    whole_nodes = True  # a task has a node of its own
+    whole_nodes = True  # each task has a node of its own
 
     def __init__(
         self,
@@ -121,13 +121,13 @@ class PackedProblem:
         self.threads = threads
         self._states = list(states)
         self._seats: list[Seat] = []
-        self._moments: list[Floats] = []  # of each seat: where delays are written
+        self._moments: list[Floats] = []  # each seat's array for delays
         self._lacking = np.zeros(0, dtype=np.int64)
         self.no_users = np.zeros((0, 2))
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
-        """Let a plan lie far behind first come, first served for each job more that has no end in it [48]."""
+        """Set the penalty for each job more without an end than under first come, first served [48]."""
         common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
         self._seats, self._lacking = [], self._lacking[:0]
         if self._may_starve or may_miss(self.problem):
@@ -143,21 +143,21 @@ class PackedProblem:
 
     @property
     def may_miss(self) -> bool:
-        """Return whether there may be plans in which jobs have no end."""
+        """Return whether jobs may have no end in some plan."""
         return self.space.common.missing.size > 0
 
     def missed(self, finish: Floats) -> int:
-        """Return how many of the jobs that may start or run have no finish."""
+        """Return how many of the jobs that wait or run have no end."""
         return self._without_end(finish).size
 
     def lacks_some(self, *schedules: Schedule) -> bool:
-        """Return whether jobs that nothing else keeps have no end in some schedule, or first come, first served."""
+        """Return whether a job that is sure to start has no end in a schedule, or under first come, first served."""
         lacking = {*self._lacking.tolist(), *(j for one in schedules for j in self._without_end(one.finish).tolist())}
         return bool(lacking and not may_not_start(self.problem)[sorted(lacking)].all())
 
     @property
     def nobody_is_sure_to_start(self) -> bool:
-        """Return whether each job may be cancelled, or miss a reservation, or waits for one that may."""
+        """Return whether every job may be cancelled, may miss a reservation, or waits for a job that may."""
         return bool(may_not_start(self.problem)[self._able].all())
 
     @property
@@ -168,26 +168,26 @@ class PackedProblem:
         return self._able[np.isnan(finish[self._able])]
 
     def ranked(self, metrics: Floats, finish: Floats) -> Floats:
-        """Return the metric row of a run as plans are ranked by: behind those in which fewer jobs have no end."""
+        """Return a run's metric row with penalties, which rank it behind plans with fewer jobs without an end."""
         common = self.space.common
         if not self.may_miss:
             return metrics
         return np.nan_to_num(metrics, nan=0.0) + (self.missed(finish) - common.missed) * common.missing
 
     def ends(self, thread: int = 0) -> Floats:
-        """Return when each job had ended in the plan that a thread has run last."""
+        """Return each job's end in the plan that a thread has simulated last."""
         return self.seat(thread).state.finish
 
     @property
     def states(self) -> list[State]:
-        """Return the workspaces, one a thread, made when they are first asked for."""
+        """Return the workspaces, one for each thread, made at the first call."""
         if not self._states:
             needs = needs_of(*PLAN_DISPATCH)
             self._states = [new_state(self.problem, needs=needs, separate_backfill=False) for _ in range(self.threads)]
         return self._states
 
     def seat(self, thread: int = 0) -> Seat:
-        """Return what a thread works on: where plans write the jobs' shapes, columns of its own to write them in."""
+        """Return a thread's problem, space and workspace, with its own columns for shapes that plans choose."""
         if not self._seats:
             self._moments = []
             self._seats = [self._seat(state) for state in self.states]
@@ -203,22 +203,22 @@ class PackedProblem:
         if self.delays is not None:
             problem, moments = put_off.opened(problem, self.delays)
             self._moments.append(moments)
-        if state.extras is not None and np.isinf(problem.submit).any():  # as they come in each plan [45]
+        if state.extras is not None and np.isinf(problem.submit).any():  # as they follow in each plan [45]
             common = common._replace(measured=common.measured._replace(submit=seen(state.extras.waiting.submitted)))
         return Seat(problem, self.space._replace(common=common), state)
 
     def anew(self, threads: int = 1) -> Self:
-        """Return the same problem with workspaces of its own, for another thread or process."""
+        """Return the same problem with its own workspaces, for another thread or process."""
         other = copy(self)
         other.threads = threads
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_states": [], "_seats": [], "_moments": []}  # workspaces do not travel
+        return {**self.__dict__, "_states": [], "_seats": [], "_moments": []}  # workspaces are not pickled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Arrays that have travelled can be written, and kernels know one type.
+        # Unpickled arrays are writable, but kernels are compiled for read-only ones.
         self.problem = frozen(self.problem)
         common = self.space.common._replace(measured=measured_of(self.problem))
         self.space = self.space._replace(common=common)
@@ -228,7 +228,7 @@ class PackedProblem:
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def metrics(self, rows: Ints) -> Floats:
-        """Return the metric rows of feasible plans, evaluated on all threads."""
+        """Return the metric rows of feasible plans, computed on all threads."""
         rows = np.asarray(rows, dtype=np.int64)
         read = np.ascontiguousarray(rows[:, : self.layout.read])
         metrics = np.full((len(rows), len(Column)), np.nan)
@@ -245,26 +245,26 @@ class PackedProblem:
         return metrics
 
     def _measure(self, thread: int, rows: Ints, metrics: Floats, begin: int, end: int) -> None:
-        # Fill the metric rows of some plans.
+        # Fills the metric rows of plans begin .. end − 1.
         problem, space, state = self.seat(thread)
         failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, begin, end)
         if failed >= 0:
             raise self._stuck(failed)
 
     def _put_off(self, row: Ints, thread: int) -> None:
-        # Write the delays of the plan that a seat is about to run.
+        # Writes a plan's delays to the seat of a thread, before it is simulated.
         if self.delays is not None:
             self._moments[thread][:] = self.delays.moments(self.layout.delays(row[None])[0])
 
     def _price(self, row: Floats, thread: int) -> None:
-        # Fill in what signals make of the plan that a thread has just run.
+        # Fills the priced metrics of the plan that a thread has just simulated.
         if self.pricing is not None:
             energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
             for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():
                 row[Column[name.upper()]] = value
 
     def _drawing(self, thread: int) -> tuple[Held, Floats]:
-        # Who held how many nodes in the plan that a thread has run last, and what each node draws under each job.
+        # Jobs' times and nodes in the plan that a thread has simulated last, and the watts of each node under each job.
         problem, _, state = self.seat(thread)
         ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
         return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), problem.watts
@@ -273,11 +273,11 @@ class PackedProblem:
         return InfeasibleError(f"Plan {plan} has a job that its caps and placement never let start.")
 
     def values(self, rows: Ints) -> Floats:
-        """Return what is minimised, plans × objectives; of those that miss a deadline by how much they do."""
+        """Return the values to minimise, plans × objectives; plans that miss a deadline are ranked by lateness."""
         return self.objectives.sought(self.metrics(rows))
 
     def values_unless(self, rows: Ints, over: Callable[[], bool]) -> tuple[Floats, Ints]:
-        """Return the values of the rows that ended before `over` said so, which is asked within each too, and which."""
+        """Return the values and indices of the rows evaluated before `over` is true; it is also asked within rows."""
         metrics = np.full((len(rows), len(Column)), np.nan)
         self.seat()
 
@@ -292,12 +292,12 @@ class PackedProblem:
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))
-        if not ended.size:  # users' functions are not asked about nothing
+        if not ended.size:  # users' functions get no empty arrays
             return np.zeros((0, len(self.objectives.names))), ended
         return self.objectives.sought(metrics[ended]), ended
 
     def _measure_unless(self, thread: int, plan: int, row: Ints, metrics: Floats, over: Callable[[], bool]) -> bool:
-        # Fill the metric row of a plan; return whether it had ended before `over` said so.
+        # Fills a plan's metric row; returns whether the plan ended before `over` was true.
         problem, space, state = self.seat(thread)
         status = metrics_unless(problem, space.common, self.layout, row, state, metrics, over)
         if status == Status.STUCK:
@@ -309,7 +309,7 @@ class PackedProblem:
     def repaired(self, rows: Ints) -> Ints:
         """Return the rows, made feasible in place.
 
-        Caps are within limits, delays within slack, and every job is placeable on the empty federation.
+        Then caps are within limits, delays within slack, and every job fits on the empty federation.
         """
         problem, space, state = self.seat()
         repair(problem, space, rows, state)
@@ -319,7 +319,7 @@ class PackedProblem:
         return rows
 
     def holds(self, rows: Ints) -> bool:
-        """Return whether the rows are plans that `repaired` would leave as they are."""
+        """Return whether the rows are feasible plans, which `repaired` leaves unchanged."""
         layout, space = self.layout, self.space
         caps, rules, choices = layout.caps(rows), layout.rules(rows), layout.choices(rows)
         many = np.ones(0) if self.shapes is None else np.diff(self.shapes.first)
@@ -335,7 +335,7 @@ class PackedProblem:
         )
 
     def rows_of_keys(self, keys: Floats) -> Ints:
-        """Return the plans of genomes of keys, and write the repaired weights back into the genomes.
+        """Return the plans of genomes of keys; the repaired weights are written back to the genomes.
 
         A genome is n random keys (the queue order is their ascending rank) and n·G weights.
         """
@@ -350,7 +350,7 @@ class PackedProblem:
         return rows
 
     def keys_of_rows(self, rows: Ints) -> Floats:
-        """Return genomes of keys that decode to these orders and caps (dispatch and placement are left behind)."""
+        """Return genomes of keys that decode to these orders and caps; dispatch and placement are lost."""
         jobs = self.layout.jobs
         keys = np.empty((len(rows), self.layout.keys_length))
         np.put_along_axis(keys[:, :jobs], rows[:, :jobs], (np.arange(jobs) + 0.5) / jobs, axis=1)
@@ -372,10 +372,9 @@ class PackedProblem:
         choices: Ints | None = None,
         delays: Ints | Floats | None = None,
     ) -> Ints:
-        """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones.
+        """Return one feasible plan made of its parts; by default nothing is forbidden, with the default rules.
 
-        Jobs keep their present shapes unless `choices` says which of those that they may have, and none is put off
-        unless `delays` says by how many seconds.
+        Without `choices` jobs keep their present shapes; without `delays` (in seconds) no job is put off.
         """
         jobs = self.layout.jobs
         permutation = np.asarray(order, dtype=np.int64)
@@ -385,7 +384,7 @@ class PackedProblem:
             raise ValueError(f"caps: shape {np.shape(caps)} must be (jobs, groups) = {self.space.limits.shape}.")
         limits = self.space.limits if caps is None else np.asarray(caps, dtype=np.int64)
         chosen = np.array(self.default_rules() if rules is None else rules, dtype=np.int64)
-        if chosen[0] not in PLAN_DISPATCH:  # the workspaces have no room for what other rules keep
+        if chosen[0] not in PLAN_DISPATCH:  # the workspaces lack the arrays of other rules
             known = ", ".join(rule.name.lower() for rule in PLAN_DISPATCH)
             raise ValueError(f"rules: a plan's dispatch must be {known}, not {Dispatch(chosen[0]).name.lower()}.")
         shapes = None if choices is None else choices[None]
@@ -393,7 +392,7 @@ class PackedProblem:
         return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes, late))[0]
 
     def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
-        """Return random plans: any order, and whole groups forbidden at random to about half of the jobs."""
+        """Return random plans: random orders, and random whole groups forbidden to about half of the jobs."""
         jobs, groups = self.space.limits.shape
         orders = rng.permuted(np.tile(np.arange(jobs), (count, 1)), axis=1)
         forbidden = (rng.random((count, jobs, 1)) < 0.5) & (rng.random((count, jobs, groups)) < 0.5)
@@ -408,7 +407,7 @@ class PackedProblem:
 
 
 def usable_placements(problem: Problem, plan: Plan) -> Ints:
-    """Return the rules under which, with the plan's caps, every job fits somewhere on the empty federation."""
+    """Return the placement rules under which, with the plan's caps, every job fits on the empty federation."""
     state = new_state(problem, needs=Needs.NOTHING, separate_backfill=False)
     rules = [int(rule) for rule in Placement]
     fits = [rule for rule in rules if first_unplaceable(problem, plan._replace(placement=rule), state) < 0]

@@ -1,4 +1,4 @@
-"""SearchProblem: a package of jobs on a federation, packed once: what searches plan, and what comes of a plan."""
+"""SearchProblem: a package of jobs on a federation, as searches plan it, and the schedules of plans."""
 
 from __future__ import annotations
 
@@ -52,30 +52,30 @@ if TYPE_CHECKING:
 class SearchProblem(PackedProblem, Read):
     """A package of jobs on a federation, as searches see it: rows in, objective values out.
 
-    It is what is known at t0; where more comes, downtimes, cancellations, or signals unlike their forecasts, `truth` is
-    the same with that.
+    It contains what is known at t0. If more happens later (downtimes, cancellations, signals unlike their forecasts),
+    `truth` is the same problem with all of that.
 
     Parameters
     ----------
     workload, federation
-        The jobs to plan, and what they run on.
+        The jobs to plan, and the federation that they run on.
     objectives
-        What is minimised.
+        The values to minimise.
     submits
-        "now": all jobs wait already, as a package, but those that follow others. "keep": their submit times stay, and
-        the plan knows them.
+        "now": all jobs wait at t0, as a package, except those that follow others. "keep": jobs keep their submit
+        times, and plans know them.
     reading, knowledge, saturation, kill_at_estimate, alternatives
-        As in `simulate`; but plans see true run times unless they are told not to, and take instants whole.
+        As in `simulate`; but by default plans know true run times, and each instant is handled as a whole.
     t0
-        The time's origin; the earliest submit when not given.
+        The origin of time; the earliest submit when not given.
     running
-        Jobs of the workload that run already.
+        Jobs of the workload that already run.
     threads
-        How many threads evaluate; results do not depend on it.
+        How many threads evaluate plans; results do not depend on it.
     delays
-        Whether plans may put off jobs that have slack.
+        Whether plans may put off jobs with slack.
     deadline
-        The time by which all jobs are to end in a plan.
+        The time by which all jobs of a plan must end.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class SearchProblem(PackedProblem, Read):
         def packed(jobs: Workload) -> Problem:
             if late is None:
                 return pack(jobs, federation, reading=self.reading, t0=t0, running=rows)
-            able = put_off(jobs, begin, slack_of(jobs))  # plans write when each begins
+            able = put_off(jobs, begin, slack_of(jobs))  # plans write the earliest starts
             return opened(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
 
         true = packed(workload)
@@ -139,7 +139,7 @@ class SearchProblem(PackedProblem, Read):
         if choice is not None:
             placements = np.intersect1d(placements, choice.placements)
         if not placements.size:
-            # No rule will do: let the simulation name the job and the reason.
+            # No rule places all jobs: let the simulation name the job and the reason.
             prepare(workload, federation, Rules(dispatch="greedy"), t0=problem.t0, running=running)
             raise InfeasibleError(f"Workload {workload.name!r}: no placement rule places all of its jobs.")
         super().__init__(
@@ -176,26 +176,26 @@ class SearchProblem(PackedProblem, Read):
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_truth": None}  # it stays where plans are scored
+        return {**super().__getstate__(), "_truth": None}  # only the process that scores plans needs it
 
     @property
     def truth(self) -> SearchProblem:
-        """Return the problem as it is, which tells what comes of a plan; itself where all of it was known [48]."""
+        """Return the problem with all that happens, which scores plans; itself if all of that is known at t0 [48]."""
         return self if self._truth is None else self._truth
 
     @property
     def scores_apart(self) -> bool:
-        """Return whether what plans are chosen by may be other figures than what comes of them has."""
+        """Return whether the values that choose plans may differ from the figures of their schedules."""
         return self._truth is not None or self.may_miss
 
     def alternatives_of(self, row: Ints) -> Ints | None:
-        """Return which of its workload's alternatives each job has in a plan; None where plans do not choose."""
+        """Return the index of each job's alternative in a plan; None if plans do not choose shapes."""
         if self.shapes is None or self._which is None:
             return None
         return np.asarray(self._which[self.shapes.first[:-1] + self.layout.choices(row[None])[0]])
 
     def choices_of(self, alternatives: Ints | None) -> Ints | None:
-        """Return how a plan says that jobs have these of their alternatives; the other way round."""
+        """Return a row's choices for these indices of alternatives: the inverse of `alternatives_of`."""
         if self.shapes is None or self._which is None or alternatives is None:
             return None
         first = self.shapes.first
@@ -208,11 +208,11 @@ class SearchProblem(PackedProblem, Read):
         return found
 
     def delays_of(self, row: Ints) -> Ints | None:
-        """Return by how many seconds a plan puts off each job; None where plans do not."""
+        """Return each job's delay in a plan, in seconds; None if plans do not put off jobs."""
         return None if self.delays is None else self.layout.delays(row[None])[0].copy()
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
-        """Return the schedule of a plan, with its full trace."""
+        """Return the complete schedule of a plan."""
         ended = to_the_end(self.started(row, policy=policy))
         if (delays := self.delays_of(row)) is None:
             return ended
@@ -221,7 +221,7 @@ class SearchProblem(PackedProblem, Read):
         )
 
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
-        """Return the run of a plan, not yet begun; jobs that it puts off have a `begin` instead."""
+        """Return the run of a plan, not yet begun; its delays become the jobs' earliest starts (`begin`)."""
         order, caps, dispatch, placement = unpacked(self.layout, row)
         workload, problem = self._jobs, self.problem
         alternatives, delays = self.alternatives_of(row), self.delays_of(row)
@@ -250,7 +250,7 @@ class SearchProblem(PackedProblem, Read):
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Schedule:
-        """Return what a policy does with the package, knowing what plans know."""
+        """Return a policy's schedule of the package, made with the same knowledge as plans."""
         return to_the_end(self.begun(policy, caps, progress=progress), progress)
 
     def begun(
@@ -260,7 +260,7 @@ class SearchProblem(PackedProblem, Read):
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Simulation:
-        """Return a policy's run over the package, not yet begun."""
+        """Return a policy's run of the package, not yet begun."""
         chosen = policy_named(policy)
         return begun(self._jobs, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
 
@@ -268,7 +268,7 @@ class SearchProblem(PackedProblem, Read):
 def as_package(
     workload: Workload, federation: Federation, submits: str, t0: float | None, running: RunningJobs | None
 ) -> tuple[Workload, float | None]:
-    """Return the jobs as they wait where a search begins, and the time's origin; None for the earliest submit."""
+    """Return the jobs as they wait when a search begins, and the origin of time (None: the earliest submit)."""
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
     refuse("optimize", Use(workload, federation))

@@ -1,4 +1,4 @@
-"""SharedProblem: a package of jobs on nodes that they share, as searches see it."""
+"""SharedProblem: a package of jobs on shared nodes, as searches see it."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items()
 
 
 class SharedRows(PackedProblem):
-    """Rows of plans over nodes that jobs share: caps count tasks, and each plan is one run of the loop of shared nodes.
+    """Rows of plans on shared nodes: caps count tasks, and each plan is one run of the loop for shared nodes.
 
-    A job that stands so many tasks to a node takes a group whole or not at all: a cap that forbids part of one to it
-    forbids nothing.
+    A job with a fixed number of tasks per node may use a whole group or none of it: a cap on part of a group has no
+    effect.
     """
 
     whole_nodes = False
@@ -70,24 +70,24 @@ class SharedRows(PackedProblem):
     _says_who_shares = False
 
     def share(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
-        """Say who shares which nodes; `present` is what runs already, as `Trials` has it."""
+        """Set how nodes are shared; `present` describes the running jobs, as in `Trials`."""
         self._shared, self._shortest, self._present = sharing, shortest, present
         self._trials: list[Trials] = []
         kinds = sharing.kinds
         self._in_chunks = kinds.chunk[kinds.of_job][: self.layout.jobs] > 0
-        # Of whom limits or partitions count the nodes that they are given: caps might keep them for ever.
+        # Jobs under limits or partitions that count their nodes have no caps: these might keep them from ever starting.
         self._uncapped = are_counted(sharing.counted, self.layout.jobs)
         self.space = self.space._replace(nodes=np.maximum(self.space.limits.max(axis=0), 1))
         self._seats, self._says_who_shares = [], True
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
-        """Let plans lie behind in which more jobs have no end, as soon as it is said who shares which nodes."""
+        """Set the penalty for jobs without an end, once it is set how nodes are shared."""
         if self._says_who_shares:
             super().rank_by_ends()
 
     def ends(self, thread: int = 0) -> Floats:
-        """Return when each job had ended in the plan that a thread has run last."""
+        """Return each job's end in the plan that a thread has simulated last."""
         return self.trials(thread).state.finish
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,13 +98,13 @@ class SharedRows(PackedProblem):
         freeze(self._shared)
 
     def trials(self, thread: int = 0) -> Trials:
-        """Return what a thread works on."""
+        """Return a thread's workspace."""
         while len(self._trials) <= thread:
             self._trials.append(Trials(self.problem, self._shared, self._shortest, **self._present))
         return self._trials[thread]
 
     def plan(self, row: Ints) -> Plan:
-        """Return what a row says, as the loop reads it."""
+        """Return a row as the loop's Plan."""
         order, caps, dispatch, placement = unpacked(self.layout, row)
         limits = self.space.limits
         caps = np.where(self._in_chunks[:, None] & (caps > 0) & (caps < limits), limits, caps)
@@ -149,12 +149,12 @@ class SharedRows(PackedProblem):
         return self.trials(thread).drawing(self.federation), self.problem.watts
 
     def _ends_so(self, state: State) -> bool:
-        # Some jobs have no end, as may be, and nobody runs.
+        # A stuck run is complete if jobs may have no end, and none runs.
         return self.may_miss and state.counter[Counter.RUNNING] == 0
 
 
 class SharedProblem(SharedRows, SearchProblem):
-    """A package of jobs on nodes that they share: what searches plan, and what comes of a plan.
+    """A package of jobs on shared nodes, as searches plan it, and the schedules of plans.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class SharedProblem(SharedRows, SearchProblem):
         limits = empty.rooms()
         placements = empty.placements(limits)
         if not placements.size:
-            # No rule will do: let the simulation name the job and the reason.
+            # No rule places all jobs: let the simulation name the job and the reason.
             scheduled(workload, federation, Rules(dispatch="greedy"), sharing, self.reading, t0=problem.t0)
             raise InfeasibleError(f"Workload {workload.name!r}: no placement rule places all of its jobs.")
         PackedProblem.__init__(
@@ -238,14 +238,14 @@ class SharedProblem(SharedRows, SearchProblem):
         return other
 
     def bounds(self) -> SharedBounds | None:
-        """Return what no schedule of the package is below; None where jobs may have no end that these count in."""
+        """Return lower bounds on all schedules of the package; None if jobs may have no end, or be killed."""
         some_never_start = self._able.size < self.layout.jobs
         if some_never_start or self.may_miss or kills(self.federation, self.problem.t0):
             return None
         return shared_bounds(self.problem, self._shared, self.federation)
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
-        """Return the schedule of a plan, with each task on its node."""
+        """Return the schedule of a plan, with each task's node."""
         plan, trials = self.plan(row), Trials(self.problem, self._shared, self._shortest)
         if trials.run(plan) == Status.STUCK and not self._ends_so(trials.state):
             raise self._stuck(0)
@@ -267,7 +267,7 @@ class SharedProblem(SharedRows, SearchProblem):
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Schedule:
-        """Return what a policy does with the package, knowing what plans know."""
+        """Return a policy's schedule of the package, made with the same knowledge as plans."""
         chosen = policy_named(policy)
         if caps is not None or not isinstance(chosen, Rules):
             raise refused("shared nodes", "policies that bind", str(chosen))
@@ -284,7 +284,7 @@ class SharedProblem(SharedRows, SearchProblem):
 
 
 def refuse_to_share(info: MethodInfo) -> None:
-    """Refuse a method that does not plan on nodes that jobs share."""
+    """Refuse a method that cannot plan on shared nodes."""
     if not info.shares_nodes:
         raise ValueError(
             f"Plans of method {info.title} are of whole nodes; on nodes that jobs share (sharing=) take moga, ga or "
@@ -303,7 +303,7 @@ def problem_for(
     deadline: float | None = None,
     **how: Any,
 ) -> SearchProblem:
-    """Return the jobs on whole nodes, or on nodes that they share."""
+    """Return the search problem on whole nodes, or with `sharing` on shared nodes."""
     if sharing is None:
         return SearchProblem(workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how)
     return SharedProblem(workload, federation, objectives, sharing=sharing, **how)

@@ -1,4 +1,4 @@
-"""The slowdown that the model predicts of jobs on given nodes (eqs. 1.1 to 1.5, 1.7): what guides `ga-slowdown`."""
+"""Predicted slowdown of jobs on given nodes (eqs. 1.1 to 1.5, 1.7), which guides `ga-slowdown`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
-    """Return the time costs of some of the problem's jobs on such nodes (jobs × groups), each job alone.
+    """Return the time costs of jobs on given nodes (jobs × groups), each job alone.
 
-    Computing is as slow as the slowest node, communication as the uplink of which the job asks for most beyond its
-    bandwidth. So a job that shares no uplink runs exactly runtime × time cost; one that shares some may run longer.
+    A time cost is a factor of the run time. Computing is as slow as the slowest node; communication is as slow as the
+    uplink with the highest ratio of the job's demand to bandwidth. A job that shares no uplink runs exactly runtime ×
+    time cost; one that shares an uplink may run longer.
     """
     groups, sigma = problem.groups, problem.sigma[jobs]
     bandwidth = problem.bandwidth[jobs, None]
@@ -36,10 +37,10 @@ def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
 
 
 def costs_by_group(problem: Problem, limits: Ints) -> Floats:
-    """Return jobs × groups: the time cost where a job takes as many nodes of that group as it needs and may have.
+    """Return jobs × groups: the time cost if a job takes as many nodes of that group as it needs and may use.
 
-    Tasks that the group does not hold go to the rest of its cluster; what that does not hold either goes to another
-    cluster, the one with which the cost is least, and then to the others; the fastest groups first, everywhere.
+    Tasks that do not fit there go to the rest of its cluster, then to the second cluster with the least cost, then to
+    the others; in each cluster the fastest groups come first.
     """
     groups, (fits, tasks) = problem.groups, places_on(problem, np.arange(len(limits)))
     fast_of = [groups.fast[groups.cluster[groups.fast] == k] for k in range(groups.uplink.size)]
@@ -49,14 +50,14 @@ def costs_by_group(problem: Problem, limits: Ints) -> Floats:
         inside = (limits * fits)[:, groups.cluster == own].sum(axis=1) >= tasks
         for second in range(groups.uplink.size):
             jobs = np.flatnonzero((limits[:, g] > 0) & (inside == (second == own)))
-            order = dict.fromkeys((g, *fast_of[own], *fast_of[second], *groups.fast))  # each group at its first place
+            order = dict.fromkeys((g, *fast_of[own], *fast_of[second], *groups.fast))  # each group only once
             found = time_costs(problem, jobs, filled(limits[jobs], tasks[jobs], fits[jobs], order))
             costs[jobs, g] = np.minimum(costs[jobs, g], found)
     return costs
 
 
 def filled(limits: Ints, tasks: Ints, fits: Ints, groups: Iterable[int]) -> Ints:
-    """Return the nodes that jobs take (jobs × groups, within limits) where they fill the groups in this order."""
+    """Return the nodes that jobs take (jobs × groups, within limits) if they fill the groups in this order."""
     counts, left = np.zeros_like(limits), tasks
     for g in groups:
         counts[:, g] = np.minimum(limits[:, g], -(-left // np.maximum(fits[:, g], 1)))

@@ -1,10 +1,11 @@
-"""A part of the machine as a federation of its own.
+"""Simulation of units: parts of the machine that run as federations of their own.
 
-Under `greedy` in batches clusters that share no job know nothing of each other. A *unit* is a cluster, or the clusters
-that jobs too wide for one may span. A plan that keeps every job within one unit falls into one queue a unit, and a
-change of one queue is run without the others. All jobs are there at t0, none runs already, and none needs a pool.
+Under `greedy` with whole instants, clusters without common jobs do not affect each other. A *unit* is one cluster, or
+the clusters that jobs too wide for one may span. A plan that keeps every job within one unit splits into one queue for
+each unit, and a change of one queue is simulated without the others. All jobs are submitted by t0, none runs already,
+and none needs a pool.
 
-A job's *home* says what of the machine it may use: a cluster, or all of the unit of several.
+A job's *home* is the part of the machine that it may use: one cluster, or a whole unit of several clusters.
 """
 
 from __future__ import annotations
@@ -23,40 +24,40 @@ if TYPE_CHECKING:
 
 GREEDY, FIXED, BATCH = constant(Dispatch.GREEDY), constant(QueueKey.FIXED), constant(SameTime.BATCH)
 ONE_QUEUE = flag(False)
-FROM, TO = constant(0), constant(1)  # where what a change touches is remembered
+FROM, TO = constant(0), constant(1)  # slots of the (at most two) units that a move changes
 
 
 @by_reference
 class Units(NamedTuple):
-    """The machine unit by unit; what says nothing else is numbered within its unit."""
+    """The machine unit by unit; numbers count within a unit unless stated otherwise."""
 
-    groups: Groups  # of all units, one after the other; a unit's clusters begin and end in `cluster_begin`
+    groups: Groups  # groups of all units, one unit after the other; `cluster_begin` has begins and end for each unit
     group: Ints  # the federation's number of each of these groups
-    first_group: Ints  # unit → where its groups begin; one more, where they end
+    first_group: Ints  # unit → index of its first group; the end in one more element
     first_cluster: Ints
     unit: Ints  # home → unit
-    option: Ints  # home → which of its unit's
-    covers: Ints  # home × group of the federation: 1 where the job may run
-    allowed: Ints  # job × home: 1 where it fits
-    area: Floats  # unit × job: node-seconds that it takes there at least
-    caps: Ints  # unit after unit, a table of options·jobs × groups
+    option: Ints  # home → index among its unit's homes
+    covers: Ints  # home × group of the federation: 1 if the home contains the group
+    allowed: Ints  # job × home: 1 if the job fits
+    area: Floats  # unit × job: least node-seconds of the job there
+    caps: Ints  # for each unit a table of homes·jobs × groups, one after the other
     first_cap: Ints
 
 
 @by_reference
 class Parts(NamedTuple):
-    """A plan unit by unit: who is in which queue, what comes of it, and both before the last change."""
+    """A plan unit by unit: its queues, their simulated times and nodes, and both before the last move."""
 
     queue: Ints  # unit × place
-    arrival: Ints  # the same memory, not to be written
+    arrival: Ints  # the same memory, read-only
     length: Ints  # jobs of each unit
     home: Ints  # of each job
     cap_row: Ints  # each job's row in its unit's caps
     start: Floats
     finish: Floats
     counts: Ints  # job × group
-    end: Floats  # of each unit: when its last job ends
-    old_queue: Ints  # 2 × place: of the units that a change touches
+    end: Floats  # end of each unit's last job
+    old_queue: Ints  # 2 × place: queues of the units that a move changes
     old_home: Ints
     old_start: Floats
     old_finish: Floats
@@ -67,7 +68,7 @@ class Parts(NamedTuple):
 
 @inlined
 def settle(units: Units, parts: Parts, j: int, home: int) -> None:
-    """Let a job use what its new home covers."""
+    """Set a job's home, and its row in the unit's caps."""
     parts.home[j] = home
     parts.cap_row[j] = units.option[home] * parts.home.size + j
 
@@ -105,7 +106,7 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
             groups.uplink[first_cluster:last_cluster],
         ),
         problem.t0,
-        problem.nodes,  # a job's share of the idle energy is one of the federation's [19]
+        problem.nodes,  # the whole federation's, by which idle energy is divided [19]
         problem.idle_total,
         BATCH,
         problem.saturation,
@@ -176,7 +177,7 @@ def _nodes_of(units: Units, u: int) -> int:
 
 @inlined
 def area_of(units: Units, parts: Parts, u: int) -> float:
-    """Return the node-seconds that the jobs of a unit take at least."""
+    """Return the least node-seconds of a unit's jobs."""
     area = 0.0
     for i in range(parts.length[u]):
         area += units.area[u, parts.queue[u, i]]
@@ -195,9 +196,10 @@ def run_unit(
     latest: float,
     ends_alone: bool,
 ) -> int:
-    """Run one unit anew and note what its jobs do; return a Status: MORE where some would end beyond `latest`.
+    """Simulate one unit and write its jobs' times and nodes to `parts`; return a Status.
 
-    That is said in seconds from t0. With `ends_alone` neither starts nor nodes are noted.
+    The Status is MORE if a job must end after `latest`, in seconds from t0: then the simulation stops. With
+    `ends_alone` only the ends are written.
     """
     jobs = space.limits.shape[0]
     first, queued = units.first_group[u], parts.length[u]
@@ -251,7 +253,7 @@ def run_unit(
 
 @inlined
 def last_end(parts: Parts) -> float:
-    """Return when the last job of all units ends."""
+    """Return the end of the last job of all units."""
     end = parts.end[0]
     for u in range(1, parts.end.size):
         end = max(end, parts.end[u])
@@ -260,7 +262,7 @@ def last_end(parts: Parts) -> float:
 
 @inlined
 def keep(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
-    """Remember a unit's queue and what came of it."""
+    """Save a unit's queue and its jobs' times and nodes to a slot."""
     parts.old_end[slot] = parts.end[u]
     for i in range(parts.length[u]):
         j = parts.queue[u, i]
@@ -275,7 +277,7 @@ def keep(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
 
 @inlined
 def restore(units: Units, parts: Parts, u: int, slot: int, length: int, ends_alone: bool) -> None:
-    """Bring back what was remembered of a unit, whose queue had this length."""
+    """Restore a unit from a slot; `length` is the length of its saved queue."""
     parts.length[u] = length
     parts.end[u] = parts.old_end[slot]
     for i in range(length):

@@ -1,4 +1,4 @@
-"""The machine cut into units, each of which some plans use as a federation of its own."""
+"""The machine cut into units: parts that run as federations of their own in plans that keep jobs within them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def units_of(problem: PackedProblem) -> Units | None:
-    """Return the units: single clusters, and one of several where a job is too wide for each; or None if one is all.
+    """Return the units of the machine; None if it is one unit.
 
-    The unit of several is of the largest clusters, and as few of them as hold every job.
+    Units are single clusters. If a job is too wide for each cluster, the largest clusters form one unit: as few of them
+    as hold every such job.
     """
     packed, limits = problem.problem, problem.space.limits
     groups, tasks = packed.groups, packed.tasks[: len(limits), None]
@@ -36,14 +37,14 @@ def units_of(problem: PackedProblem) -> Units | None:
 
 
 def one_unit(problem: PackedProblem) -> Units:
-    """Return the whole machine as one unit, in which a job may be at home in a cluster or in all."""
+    """Return the whole machine as one unit; a job's home may be one cluster or all."""
     return _units([np.arange(problem.problem.groups.uplink.size)], problem)
 
 
 def _units(parts: list[Ints], problem: PackedProblem) -> Units:
     groups, limits = problem.problem.groups, problem.space.limits
     members = [np.flatnonzero(np.isin(groups.cluster, part)) for part in parts]
-    inside = [groups.cluster == k for k in range(groups.uplink.size)]  # what a home covers
+    inside = [groups.cluster == k for k in range(groups.uplink.size)]  # home → the groups that it covers
     unit = [next(u for u, part in enumerate(parts) if k in part) for k in range(len(inside))]
     for u, part in enumerate(parts):
         if len(part) > 1:
@@ -71,7 +72,7 @@ def _units(parts: list[Ints], problem: PackedProblem) -> Units:
 
 
 def _areas(packed: Problem, own: Ints) -> Floats:
-    # The node-seconds of each job on the fastest nodes of these groups.
+    # Each job's node-seconds on the fastest nodes of these groups.
     cost = packed.sigma * packed.groups.slowdown[own].min() + (1.0 - packed.sigma)
     return np.asarray(packed.tasks * packed.runtime * cost)
 
@@ -84,7 +85,7 @@ def _groups(groups: Groups, parts: list[Ints], members: list[Ints]) -> Groups:
         number[own] = np.arange(len(own))
 
     def ordered(everyone: Ints) -> Ints:
-        # The units' groups in an order of all groups.
+        # Each unit's groups, in the given order of all groups.
         return _ints(np.concatenate([number[everyone[np.isin(everyone, own)]] for own in members]))
 
     own = np.concatenate(members)

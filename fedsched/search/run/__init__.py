@@ -1,4 +1,4 @@
 """One search under way: its budget, archive, history, seeds and checkpoints.
 
-A method comes in. A front of plans goes out when a stopping rule gives a reason.
+It takes a method, and returns a front of plans when a stopping rule gives a reason.
 """

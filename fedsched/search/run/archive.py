@@ -1,4 +1,4 @@
-"""The plans worth keeping: non-dominated ones, at most so many, the least crowded first to stay."""
+"""The archive of non-dominated plans; beyond its capacity the most crowded ones are dropped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A plan that is kept: a row, or the name of the policy whose schedule it is."""
+    """A kept plan: a row, or the name of the policy that made its schedule."""
 
     row: Ints | None
     policy: str = ""
@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Archive:
-    """The non-dominated plans met so far; equal values are kept once, the first to come stays."""
+    """The non-dominated plans met so far; of plans with equal values only the first is kept."""
 
     objectives: int
     capacity: int = 500
@@ -47,7 +47,7 @@ class Archive:
         """Offer plans, given as rows or by the names of policies; return whether any was kept."""
         candidates = np.flatnonzero(~np.isnan(values).any(axis=1))
         if len(self) and candidates.size:
-            # most candidates are dominated by what is there: those go before anything is sorted
+            # Most candidates are dominated by kept plans: dropping them first saves sorting.
             worse = np.any(np.all(self.values[None] <= values[candidates][:, None], axis=2), axis=1)
             candidates = candidates[~worse]
         if not candidates.size:
@@ -69,16 +69,16 @@ class Archive:
         return changed
 
     def state(self, length: int) -> dict[str, Plain]:
-        """Return what is kept: `length` is a row's."""
+        """Return the archive's state; `length` is the length of a row."""
         return {
             "values": self.values,
             "rows": np.array(self.rows(), dtype=np.int64).reshape(-1, length),
-            "policies": [entry.policy for entry in self.entries],  # "" where a row is
+            "policies": [entry.policy for entry in self.entries],  # "" for a row
             "changes": self.changes,
         }
 
     def restore(self, saved: Saved, problem: PackedProblem) -> None:
-        """Keep what was kept."""
+        """Restore a saved archive."""
         policies = saved.words("policies")
         values = saved_values(saved, "values", problem, len(policies))
         rows = iter(saved_plans(saved, "rows", problem, policies.count("")))
@@ -91,11 +91,11 @@ class Archive:
         self.changes = saved.whole("changes")
 
     def rows(self) -> list[Ints]:
-        """Return the kept plans that are rows."""
+        """Return the kept rows."""
         return [entry.row for entry in self.entries if entry.row is not None]
 
     def plans(self) -> tuple[list[Ints], Floats]:
-        """Return the kept plans that are rows, and their values."""
+        """Return the kept rows and their values."""
         return self.rows(), self.values[[k for k, entry in enumerate(self.entries) if entry.row is not None]]
 
     def best(self) -> Floats:
@@ -104,7 +104,7 @@ class Archive:
 
 
 def non_dominated(values: Floats) -> Ints:
-    """Return which rows no other row dominates, the first of equal ones only, in their order."""
+    """Return the indices of the rows that no other row dominates, in order; of equal rows only the first."""
     if values.shape[1] == 1:
         return np.array([int(np.argmin(values[:, 0]))])
     from moocore import is_nondominated

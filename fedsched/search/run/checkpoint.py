@@ -1,4 +1,4 @@
-"""Checkpoints: a search that saves itself between steps, and goes on from there as if nothing had happened."""
+"""Checkpoints: a search saves itself between steps, and a later process resumes it with the same results."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 10.0
 MARK = b"fedsched checkpoint 5\n"
-AGAIN = 1_000_000  # job placements, about, by which plans are evaluated again when a search goes on
-LEAST_AGAIN = 4  # plans, however many jobs they have
-ROUNDING = 1e-9  # by which another machine's values may differ
-PLANS = 2500  # at most, that a search keeps, islands counted apart: archive, population, walkers, swarm
-KEPT = 200  # of those, usually, beside the archive, and
-PACKED = 2e7  # numbers of plans a second that are saved at least: what a save takes, before there was one
-HISTORY = 64 << 20  # bytes that may be more than plans: history, values, names
+AGAIN = 1_000_000  # job placements, about, to spend on evaluating plans again when a search is resumed
+LEAST_AGAIN = 4  # least plans to evaluate again, however many jobs they have
+ROUNDING = 1e-9  # relative difference of values that another machine may have
+PLANS = 2500  # most plans of a search, or of one island: archive, population, walkers, swarm
+KEPT = 200  # usual number of plans besides the archive
+PACKED = 2e7  # least numbers saved a second, to estimate the time of the first save
+HISTORY = 64 << 20  # most bytes besides plans: history, values, names
 
 
 class Checkpoint:
-    """The file of one search, or of one package after the other; with no path it only remembers the packages."""
+    """The file of one search, or of one package after the other; without a path it only collects the packages."""
 
     def __init__(
         self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int, *, islands: int = 1
@@ -49,13 +49,13 @@ class Checkpoint:
         self._file = None if path is None else SealedFile(Path(path), MARK, "a search")
         self._key = "" if path is None else _key(problem, method, seed)
         self._most = HISTORY + 8 * problem.layout.length * PLANS * (1 + islands)
-        self._saved = self._read()  # the search that goes on, until it has begun
+        self._saved = self._read()  # the search to resume, until it has been resumed
         if self._file is not None:
             self._file.check_writable()
         self._saved_at = time.monotonic()
         self._takes: float | None = None  # seconds that the last save took
         self._plans = KEPT * islands
-        self.packages: list[Saved] = [] if self._saved is None else self._saved.parts("packages")  # those that ended
+        self.packages: list[Saved] = [] if self._saved is None else self._saved.parts("packages")  # finished
 
     def _read(self) -> Saved | None:
         if self._file is None or (content := self._file.read(self._most)) is None:
@@ -71,7 +71,7 @@ class Checkpoint:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say of which file it is what turns out not to be as searches leave it."""
+        """Turn errors about the content into errors that name the file."""
         try:
             yield
         except UnfitError as error:
@@ -80,7 +80,7 @@ class Checkpoint:
             raise self._file.refusal(f"not a checkpoint as a search leaves it ({error})") from None
 
     def resume(self, run: Run, method: Method, problem: SearchProblem) -> None:
-        """Set run and method to what was saved; where nothing has been saved of this search, let them be."""
+        """Restore run and method from the file; if it has no state of this search, leave them unchanged."""
         saved, self._saved = self._saved, None
         if saved is None:
             return
@@ -97,7 +97,7 @@ class Checkpoint:
             self.check(run.problem.objectives, archive.values[kept], np.array(values))
 
     def check(self, objectives: Objectives, before: Floats, now: Floats) -> None:
-        """Raise where plans have other values now: the key knows the objectives by their names, functions too."""
+        """Raise if plans have other values now: the file's key has only the names of objectives, even of functions."""
         same = np.isclose(now, before, rtol=ROUNDING, atol=0.0).all(axis=0)
         if self._file is not None and not same.all():
             name = objectives.names[int(np.argmin(same))]
@@ -111,12 +111,12 @@ class Checkpoint:
         return self._file is not None
 
     def end_package(self, given: dict[str, Plain]) -> None:
-        """Keep what a package's search gave: it is not searched again."""
+        """Save the result of a package's search, which is not repeated."""
         self.packages.append(Saved(given))
         self._write(None, None)
 
     def save_sometimes(self, run: Run, method: Method) -> None:
-        """Save where the last time is long enough ago, and the budget has time for it."""
+        """Save if the last save is long enough ago and the budget leaves time for it."""
         if self._file is None or time.monotonic() - self._saved_at < EVERY_SECONDS:
             return
         takes = self._takes
@@ -140,7 +140,7 @@ class Checkpoint:
 
 
 def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
-    """Return what a plan of an archive is worth, evaluated again."""
+    """Return the values of an archive's plan, evaluated again."""
     if entry.row is not None:
         return problem.values(entry.row[None])[0]
     schedule = problem.simulated(entry.policy)

@@ -1,4 +1,4 @@
-"""Plans and their values as a checkpoint holds them, read back only where a search could have left them so."""
+"""Plans and their values read from a checkpoint, with checks that a search can have saved them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def saved_plans(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Ints:
-    """Return rows that are plans of the problem: kernels look at no limits, so that others are refused here."""
+    """Return saved rows; refuse rows that are no plans of the problem, as kernels do not check indices."""
     rows = saved.ints(name, (count, problem.layout.length))
     if not saved.own and not problem.holds(rows):
         raise saved.unfit(name, "must hold plans of these jobs")
@@ -19,10 +19,10 @@ def saved_plans(saved: Saved, name: str, problem: PackedProblem, count: int | No
 
 
 def saved_keys(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Floats:
-    """Return genomes of keys."""
+    """Return saved genomes of keys."""
     return saved.floats(name, (count, problem.layout.keys_length), 0.0, 1.0)
 
 
 def saved_values(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Floats:
-    """Return objective values."""
+    """Return saved objective values."""
     return saved.floats(name, (count, len(problem.objectives.names)))

@@ -1,4 +1,4 @@
-"""The time of one call: what of a budget in seconds is gone, compiling and loading apart, and who may use how much."""
+"""The clock of one call: how much of a budget in seconds is used, without compiling and loading, and shares of it."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ if TYPE_CHECKING:
     from fedsched.core.compilation import Compilation
 
 
-AT_ONCE = 1e-9  # seconds: the budget of what begins when the time is over
+AT_ONCE = 1e-9  # seconds: the budget of a part that begins when the time is over
 
 
 class OutOfTimeError(Exception):
-    """The share of the time that something had is used up."""
+    """A part's share of the time is used up."""
 
 
 class Clock:
-    """Seconds since a call began, with the budget that they count against; without one there is no end."""
+    """Seconds since a call began, and their budget; without a budget there is no end."""
 
     def __init__(self, seconds: float | None, watch: Compilation | None = None) -> None:
         self.seconds = seconds
         self.warm_up = 0.0  # seconds of compiling and loading at the begin
         self._watch = watch
-        self._counted = self._compiling  # of the watch's seconds, those before the call and within the warm-up
+        self._counted = self._compiling  # the watch's seconds before the call and within the warm-up
         self._begun = time.perf_counter()
 
     def spend(self, seconds: float) -> None:
-        """Count so many seconds that were spent before the call, which goes on where another one stopped."""
+        """Count seconds that an earlier call has spent, if this call continues it."""
         self._begun -= seconds
 
     def part(self, parts: int, *, kept: float = 0.0) -> Clock:
-        """Return a clock that begins now, with its share of what is left for so many parts of a call.
+        """Return a clock that begins now, for one of `parts` equal shares of the time left.
 
-        Of each part's share so many seconds are kept for what else it takes.
+        `kept` seconds of the share are reserved for other work.
         """
         left = None if self.seconds is None else max(self.left() / parts - kept, AT_ONCE)
         return Clock(left, self._watch)
 
     @contextmanager
     def warming_up(self) -> Iterator[None]:
-        """Count none of the block's time: it goes into compiling and loading what the call needs."""
+        """Exclude the block's time from the budget: the call compiles and loads its kernels there."""
         began, compiled = time.perf_counter(), self._compiling
         try:
             yield
@@ -58,7 +58,7 @@ class Clock:
 
     @property
     def apart(self) -> float:
-        """Return the seconds that do not count: of warming up, and of what was compiled later after all."""
+        """Return the seconds that do not count: the warm-up, and compiling after it."""
         return self.warm_up + self._compiling - self._counted
 
     @property
@@ -67,11 +67,11 @@ class Clock:
         return time.perf_counter() - self._begun - self.apart
 
     def left(self, share: float = 1.0) -> float:
-        """Return how many seconds are left until this share of the budget is gone."""
+        """Return the seconds left until this share of the budget is used."""
         return math.inf if self.seconds is None else share * self.seconds - self.elapsed
 
     def within(self, share: float) -> Callable[[int, int], None] | None:
-        """Return a progress callback that raises an OutOfTimeError from then on; None without a budget."""
+        """Return a progress callback that raises an OutOfTimeError once this share is used; None without a budget."""
         if self.seconds is None:
             return None
 

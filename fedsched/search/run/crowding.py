@@ -1,4 +1,4 @@
-"""Crowding distances: how far a point's neighbours on its front are, as NSGA-II has it."""
+"""Crowding distances of NSGA-II: the distances of a point's neighbours on its front."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def crowding(values: Floats, front: Ints | None = None) -> Floats:
     """Return every point's crowding distance within its front; −1 for all but the first of equal points.
 
-    `front` has a number a point; by default all points are of one front.
+    `front` has the front's number of each point; by default all points are on one front.
     """
     front = np.zeros(len(values), dtype=np.int64) if front is None else front
     distance = np.zeros(len(values))
@@ -22,7 +22,7 @@ def crowding(values: Floats, front: Ints | None = None) -> Floats:
     distance[again] = -1.0
     points = np.flatnonzero(distance == 0.0)
     for m in range(values.shape[1]):
-        # all fronts at once: sorted by front, then by the objective
+        # All fronts are handled at once: points are sorted by front, then by the objective.
         sorted_points = points[np.lexsort((values[points, m], front[points]))]
         x, of = values[sorted_points, m], front[sorted_points]
         begins = np.flatnonzero(np.diff(of, prepend=-1))
@@ -36,7 +36,7 @@ def crowding(values: Floats, front: Ints | None = None) -> Floats:
 
 
 def least_crowded(values: Floats, count: int) -> Ints:
-    """Return which points of a front stay when only so many may, in their order: the least crowded."""
+    """Return the indices of a front's `count` least crowded points, in order."""
     if len(values) <= count:
         return np.arange(len(values))
     return np.sort(np.argsort(-crowding(values), kind="stable")[:count])

@@ -1,4 +1,4 @@
-"""The loop around every method: step, remember, ask the stopping rules, until one gives a reason."""
+"""The loop around every method: do a step, record it, ask the stopping rules; until one gives a reason."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None]
         run.note()
         warnings.warn(f"The search ended early: {why}; the best until then is kept.", RuntimeWarning, stacklevel=2)
         return f"{CUT_SHORT}{why}"
-    except KeyboardInterrupt:  # wherever it strikes, after the last evaluation as well
+    except KeyboardInterrupt:  # it may come at any time, even after the last evaluation
         run.note()
         return INTERRUPTED
 
 
 def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] | None) -> str:
-    reason = run.reason_to_stop() if len(run.archive) else None  # at least one plan, were there no time at all
+    reason = run.reason_to_stop() if len(run.archive) else None  # at least one plan, even without time
     try:
         while reason is None:
             more = method.step(run)
@@ -55,5 +55,5 @@ def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] 
 
 
 def _of_time(run: Run) -> str | None:
-    # A method that has no time for another generation ends before the clock does.
+    # A method without time for another generation ends before its budget in seconds does.
     return next((rule.reason for rule in run.stop if isinstance(rule, MaxSeconds)), None)

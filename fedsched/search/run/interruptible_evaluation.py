@@ -1,7 +1,7 @@
-"""Plans that take long, evaluated so that a clock can end them in their midst: with the same kernels, to the same bits.
+"""Evaluation of long plans that a clock can interrupt, with the same kernels and bit-identical results.
 
-The batch evaluation is one call of a kernel, which comes back when its plans have ended; of many thousand jobs one plan
-may take a second, and another a hundredth of one, so that what the last one took says little about the next.
+The batch evaluation is one call of a kernel, which returns when its plans have ended. With many thousand jobs one plan
+may take a second and another a hundredth of a second, so the last plan's time does not predict the next one's.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
     from fedsched.engine.run.evaluate import Common, Layout
 
-LONG = 2000  # jobs of a plan, from where on it may take longer than a budget in seconds may be exceeded by
+LONG = 2000  # least jobs of a plan that may exceed a budget in seconds by too much
 LOOK = 0.01  # seconds, about, between two looks at the clock
-FIRST_INSTANTS = 64  # that a run advances by before it is known how long they take
+FIRST_INSTANTS = 64  # instants of a run's first section; later sections are adapted to LOOK
 
 
 def metrics_unless(
     problem: Problem, common: Common, layout: Layout, row: Ints, state: State, metrics: Floats, over: Callable[[], bool]
 ) -> int:
-    """Simulate the plan and fill its metric row; return a Status, MORE where `over` said so before it had ended."""
+    """Simulate a plan and fill its metric row; return a Status: MORE if `over` was true before the plan ended."""
     order, caps, dispatch, placement = unpacked(layout, row)
     plan = plan_in_order(order, caps, dispatch=dispatch, placement=placement)
     if common.running.rows.size:
@@ -57,7 +57,7 @@ def metrics_unless(
             instants = max(1, instants // 2)
     sums = integrals(problem, state)
     if status == Status.STUCK and common.missing.size and not state.counter[Counter.RUNNING]:
-        status, sums = int(Status.DONE), until_the_last_end(sums, problem, state)  # some jobs have no end, as may be
+        status, sums = int(Status.DONE), until_the_last_end(sums, problem, state)  # jobs may have no end
     if status == Status.DONE:
         found = metrics_of(
             common.measured,
@@ -79,7 +79,7 @@ def _eligible(state: State) -> Floats | None:
 
 
 def wasted_in(state: State) -> Wasted:
-    """Return what runs held that came to nothing."""
+    """Return the node-seconds that lost runs have used."""
     if state.extras is None:
         return NOTHING_WASTED
     lost = state.extras.lost

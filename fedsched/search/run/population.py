@@ -1,4 +1,4 @@
-"""A population of plans by rank and crowding, as NSGA-II has it: who breeds, who stays."""
+"""A population of plans with NSGA-II's selection of parents and survivors, by rank and crowding."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.run import Run
 
-RANDOM = 0.2  # share of a first population that is random, however many seeds there are
+RANDOM = 0.2  # least share of random plans in a first population, however many seeds there are
 
 
 class Population:
-    """Plans that breed: parents by tournaments of rank and crowding; the better half of old and new stays."""
+    """A breeding population: parents win tournaments by rank and crowding; the best of parents and children survive."""
 
     def __init__(self, rows: Ints, values: Floats, size: int) -> None:
         best = by_rank_and_crowding(values, size)
         self.rows, self.values = rows[best], values[best]
-        self._standing = np.arange(len(best))  # of each row, 0 the best
+        self._standing = np.arange(len(best))  # each row's position, 0 for the best
 
     def state(self) -> dict[str, Plain]:
-        """Return the plans, and how they stand among each other."""
+        """Return the plans, their values and their positions by rank and crowding."""
         return {"rows": self.rows, "values": self.values, "standing": self._standing}
 
     @classmethod
     def of(cls, saved: Saved, problem: PackedProblem, size: int) -> Population:
-        """Return the population whose state this is."""
+        """Return the population of a saved state."""
         population = cls.__new__(cls)
         population.rows = saved_plans(saved, "rows", problem, size)
         population.values = saved_values(saved, "values", problem, size)
@@ -43,7 +43,7 @@ class Population:
         return population
 
     def children(self, run: Run, generation: int) -> Ints:
-        """Return children that are new, as many as there are parents or fewer, and as there is time for."""
+        """Return new children, at most as many as there are parents and as there is time for."""
         rng = run.generator(1 + generation)
         pairs = tournament(self._standing, 2 * len(self.rows), rng).reshape(-1, 2)
         pairs = pairs[: run.room(len(pairs))]
@@ -54,8 +54,8 @@ class Population:
         return rows if len(new) == len(rows) else rows[new]
 
     def survive(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
-        """Let other plans in, where they are better than those that are here."""
-        # Rows are heavy: those that stay, stay where they are, and others move to the places of those that go.
+        """Replace members by better ones of these plans."""
+        # Rows are large: survivors stay in place, and new rows are copied to the places of dropped ones.
         count = len(self.rows)
         together = np.concatenate([self.values, values])
         order = by_rank_and_crowding(together, count)
@@ -71,17 +71,17 @@ class Population:
 
 
 def first_population(run: Run, size: int) -> Ints:
-    """Return the seeds and random plans beside them: so many at least, some of them random at any rate."""
+    """Return the seeds and random plans besides: at least `size` in all, and some random ones in any case."""
     return np.concatenate([run.seeds, run.random_rows(random_beside(run, size))])
 
 
 def random_beside(run: Run, size: int) -> int:
-    """Return how many plans of a first population of that size are random."""
+    """Return the number of random plans in a first population of that size."""
     return max(size - len(run.seeds), int(RANDOM * size))
 
 
 def by_rank_and_crowding(values: Floats, count: int) -> Ints:
-    """Return the `count` best points: by front, and within a front the least crowded first, equal points last."""
+    """Return the `count` best points: by front, then the least crowded first; repeated points come last."""
     from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
     _, rank = NonDominatedSorting().do(values, return_rank=True)
@@ -89,13 +89,13 @@ def by_rank_and_crowding(values: Floats, count: int) -> Ints:
 
 
 def row_hashes(rows: Ints) -> Ints:
-    """Return a number a row that equal rows share, and others but once in 2⁶⁴: a sum of products that wraps round."""
+    """Return a 64-bit hash of each row, a sum of products that wraps round; different rows collide once in 2⁶⁴."""
     factors = np.random.default_rng(rows.shape[1]).integers(np.iinfo(np.int64).max, size=rows.shape[1])
     return rows @ (2 * factors + 1)
 
 
 def _new(children: Ints, parents: Ints) -> Ints:
-    # The first of each kind of children that no parent equals; one where there is none.
+    # The first of each set of equal children that equal no parent; the first child if there is none.
     hashes = row_hashes(children)
     _, first = np.unique(hashes, return_index=True)
     fresh = np.sort(first[~np.isin(hashes[first], row_hashes(parents))])

@@ -1,4 +1,4 @@
-"""One search under way: its budget, its archive, its history; what every method evaluates through."""
+"""One search under way: its budget, archive and history; all methods evaluate plans through it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from fedsched.search.run.stopping import StoppingRule
 
 
-FINER = 4  # so many looks at the clock, within a budget in seconds, for one at Ctrl-C without
-FIRST_SHARE = 0.25  # of the time left, for evaluating first plans that take as long to make
-PACE = 0.5  # weight of the last batch in what a plan takes
-FEW_POINTS = {6: 200, 7: 60, 8: 30}  # whose hypervolume takes hundredths of a second by so many objectives; beyond 8:
+FINER = 4  # slices of plans are so many times shorter with a budget in seconds than without one
+FIRST_SHARE = 0.25  # share of the time left for evaluating first plans, as making them takes as long
+PACE = 0.5  # weight of the last batch in the mean time for each plan
+FEW_POINTS = {6: 200, 7: 60, 8: 30}  # objectives → points with a hypervolume in hundredths of a second; beyond 8:
 FEWEST_POINTS = 16
 
 
 class BudgetSpent(Exception):
-    """The evaluation budget ended within a batch; what was evaluated is in the archive."""
+    """The budget ended within a batch; the plans evaluated so far are in the archive."""
 
 
 class CutShort(Exception):
-    """A method cannot go on, and says why; what it found until then is in the archive."""
+    """A method cannot go on, and says why; the plans found so far are in the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,18 @@ class Moment:
 class Run:
     """One search under way.
 
-    A method asks it for the first plans (`first_rows`), evaluates rows by `evaluate` or `account`, and may look at
-    the archive. Everything in it but the problem, the rules and the callback goes into a checkpoint.
+    A method asks it for first plans (`first_rows`), evaluates rows by `evaluate`, reports own evaluations by `account`,
+    and may read the archive. A checkpoint has all of it except the problem, the rules and the callback.
     """
 
     problem: PackedProblem
     seed: int
     stop: Sequence[StoppingRule]
-    reference: Floats  # FCFS on `fastest`: what weighted sums are relative to
-    seeds: Ints  # structured seeds and the user's plans, the user's first
+    reference: Floats  # values of FCFS on `fastest`; weighted sums are relative to them
+    seeds: Ints  # the user's plans, then structured seeds
     bounds: Floats
     callback: Callable[[Run], None] | None = None
-    cut_at: float = math.inf  # seconds at which a step is cut short within its evaluations
+    cut_at: float = math.inf  # seconds at which a step is ended even within its evaluations
     archive: Archive = field(init=False)
     evaluations: int = 0
     improved_at: int = 0
@@ -72,24 +72,24 @@ class Run:
     history: list[Moment] = field(default_factory=list)
     _clock: Clock = field(default_factory=lambda: Clock(None))
     _seconds_before: float = 0.0
-    plan_takes: float = 0.0  # seconds, of late; 0: not known
-    too_few: bool = False  # whether there was no time to make all plans that a method begins with: it cannot go on
-    _slice: float = 0.0  # seconds that the last slice of plans took, where nothing can end one in its midst
-    _slowest: float = 0.0  # seconds that a plan took at most
-    _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes when it was measured, and what it was
+    plan_takes: float = 0.0  # recent seconds for each plan; 0: not known
+    too_few: bool = False  # whether time was too short to make all first plans of a method: it cannot go on
+    _slice: float = 0.0  # seconds of the last slice of plans, if slices cannot be interrupted; else 0
+    _slowest: float = 0.0  # most seconds of a plan
+    _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes at the last computation, and the hypervolume
 
     def __post_init__(self) -> None:
         self.archive = Archive(len(self.problem.objectives.names))
 
     def begin_clock(self, clock: Clock | None = None) -> None:
-        """Count seconds from now, or as a clock does that has begun before and knows what is compiled."""
+        """Count seconds from now, or by a clock that has begun before and excludes compiling."""
         self._clock = Clock(None) if clock is None else clock
 
     # ---- budget -------------------------------------------------------------------------------------------------
 
     @property
     def seconds(self) -> float:
-        """Return the seconds searched so far, those before a checkpoint included, and none of compiling."""
+        """Return the seconds searched so far, including those before a checkpoint, without compiling."""
         return self._seconds_before + self._clock.elapsed
 
     @property
@@ -100,20 +100,20 @@ class Run:
 
     @property
     def total(self) -> int | None:
-        """Return the evaluation budget, or None where there is none."""
+        """Return the evaluation budget, or None if there is none."""
         limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
         return min(limits, default=None)
 
     @property
     def prospect(self) -> int | None:
-        """Return how many evaluations there will be in all, by the budget or at the pace of late; None: who knows."""
+        """Return the expected number of evaluations in all, by the budget or the recent pace; None if not known."""
         if self.total is not None or self.cut_at == math.inf or not self.plan_takes:
             return self.total
         return self.evaluations + int(max(self.cut_at - self.seconds, 0.0) / self.plan_takes)
 
     @property
     def seconds_given(self) -> float | None:
-        """Return the budget in seconds, or None where there is none."""
+        """Return the budget in seconds, or None if there is none."""
         return min((rule.seconds for rule in self.stop if isinstance(rule, MaxSeconds)), default=None)
 
     def reason_to_stop(self) -> str | None:
@@ -123,8 +123,8 @@ class Run:
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def evaluate(self, rows: Ints) -> Floats:
-        """Return the rows' objective values; raise BudgetSpent where the budget ends before or within them."""
-        if self.out_of_time and len(self.archive):  # an archive without a plan gets one at any rate
+        """Return the rows' objective values; raise BudgetSpent if the budget ends before or within them."""
+        if self.out_of_time and len(self.archive):  # an empty archive gets a plan in any case
             raise BudgetSpent
         allowed = min(len(rows), self.left)
         ended: Sequence[Ints] | Ints = rows[:allowed]
@@ -138,7 +138,7 @@ class Run:
         return values
 
     def _in_time(self, rows: Ints) -> tuple[Floats, Sequence[Ints] | Ints]:
-        """Return the values of those rows that there was time for, and the rows: one where there is no plan yet."""
+        """Return the values of the rows for which there was time, and these rows; at least one if there is no plan."""
         jobs, threads = self.problem.layout.jobs, self.problem.threads
         step = threads * max(1, plans_in_a_slice(jobs) // FINER)
         parts, ended = [np.zeros((0, len(self.problem.objectives.names)))], [np.zeros(0, dtype=np.int64)]
@@ -158,55 +158,55 @@ class Run:
         return np.concatenate(parts), _chosen(rows, np.concatenate(ended))
 
     def _paced(self, plans: int, seconds: float, threads: int = 1) -> None:
-        """Remember what plans took."""
+        """Note how long plans took."""
         each = seconds / plans
         self.plan_takes = PACE * each + (1.0 - PACE) * self.plan_takes if self.plan_takes else each
         self._slowest = max(self._slowest, seconds / math.ceil(plans / threads))
         self._slice = seconds if self.problem.layout.jobs < LONG else 0.0
 
     def room(self, plans: int, *, share: float = 0.5) -> int:
-        """Return how many of so many plans there is time for at the pace of late; raise BudgetSpent where for none.
+        """Return for how many of these plans there is time at the recent pace; raise BudgetSpent if for none.
 
-        Evaluating them is to take a share of what is left: making them may take as long.
+        Evaluating them may take only a share of the time left, as making them takes time too.
         """
         if self.cut_at == math.inf or not self.plan_takes:
             return plans
         room = int(share * (self.cut_at - self.seconds) / self.plan_takes)
-        if room < 1 and len(self.archive):  # one plan there is to be at least
+        if room < 1 and len(self.archive):  # an empty archive gets a plan in any case
             raise BudgetSpent
         return max(1, min(plans, room))
 
     def first_room(self, random: int) -> int:
-        """Return how many of the seeds and so many random plans there is time for, where making one takes long, too."""
+        """Return for how many of the seeds and of so many random plans there is time, if making a plan takes long."""
         return self.room(len(self.seeds) + random, share=FIRST_SHARE)
 
     def trials(self, most: int, *, plans: int = 1) -> int:
-        """Return how many trials a walker makes until the next look at the clock; 0 where there is no time for one.
+        """Return how many trials a walker makes until the next look at the clock; 0 if there is no time for one.
 
-        The first may take as long as so many plans.
+        The first trial may take as long as `plans` plans.
         """
         slice_of = plans_in_a_slice(self.problem.layout.jobs)
         if self.cut_at == math.inf:
             return min(most, slice_of)
-        if self.beyond(self.cut_at - plans * self._slowest):  # nothing ends one in its midst
+        if self.beyond(self.cut_at - plans * self._slowest):  # a trial cannot be interrupted
             return 0
         return min(most, slice_of, max(1, int(LOOK / self.plan_takes)) if self.plan_takes else slice_of)
 
     def tried(self, trials: int, began: float) -> None:
-        """Remember what trials took that began at this second of the search."""
+        """Note how long trials took that began at this second of the search."""
         self._paced(trials, self.seconds - began)
 
     @property
     def out_of_time(self) -> bool:
-        """Return whether a step is to end where it stands: another slice of plans would go beyond the time."""
+        """Return whether a step must end now: another slice of plans would exceed the time."""
         return self.beyond(self.cut_at)
 
     def beyond(self, seconds: float) -> bool:
-        """Return whether so many seconds are over, or would be with another slice of plans."""
+        """Return whether so many seconds are used, or would be with another slice of plans."""
         return self.seconds + self._slice >= seconds
 
     def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
-        """Count evaluations that a method made itself, and offer the best of what it met to the archive."""
+        """Count evaluations that a method has made itself, and offer the plans to the archive."""
         self.evaluations += evaluations
         if self.archive.add(values, rows):
             self.improved_at = self.evaluations
@@ -219,20 +219,20 @@ class Run:
     # ---- first plans --------------------------------------------------------------------------------------------
 
     def generator(self, purpose: int = 0) -> np.random.Generator:
-        """Return a generator of this run's seed; another purpose, another stream."""
+        """Return a random generator of this run's seed; each purpose has its own stream."""
         return np.random.default_rng([self.seed, purpose])
 
     def first_rows(self, count: int) -> Ints:
-        """Return so many plans to begin with: the seeds, as many as fit, topped up with random plans."""
+        """Return `count` first plans: as many seeds as fit, then random plans."""
         return np.concatenate([self.seeds, self.random_rows(max(count - len(self.seeds), 1))])[:count]
 
     def random_rows(self, count: int) -> Ints:
-        """Return so many random plans to begin with, or what half of the time left is enough for: one at least."""
+        """Return `count` random first plans, or as many as half of the time left allows; at least one."""
         rng = self.generator()
         if self.cut_at == math.inf:
             return self.problem.random_rows(count, rng)
         until = (self.seconds + self.cut_at) / 2.0  # the other half is for evaluating them
-        room = self.room(len(self.seeds) + count, share=1.0) - len(self.seeds)  # the seeds have their turn first
+        room = self.room(len(self.seeds) + count, share=1.0) - len(self.seeds)  # the seeds come first
         step = 1 if self.out_of_time else plans_in_a_slice(self.problem.layout.jobs)
         parts = [self.problem.random_rows(min(step, count), rng)]
         for first in range(step, count, step):
@@ -242,16 +242,16 @@ class Run:
             parts.append(self.problem.random_rows(min(step, count - first), rng))
         return np.concatenate(parts)
 
-    # ---- history, and rest --------------------------------------------------------------------------------
+    # ---- history and state --------------------------------------------------------------------------------
 
     def remember(self) -> None:
-        """Add a line to the history, where something has changed, and let the callback look."""
+        """Add a line to the history if something has changed, and call the callback."""
         self.note()
         if self.callback is not None:
             self.callback(self)
 
     def note(self) -> None:
-        """Add a line to the history, where something has changed."""
+        """Add a line to the history if something has changed."""
         best = tuple(float(value) for value in self.archive.best())
         volume = self.hypervolume()
         last = self.history[-1] if self.history else None
@@ -268,7 +268,7 @@ class Run:
         box = np.abs(self.reference)
         low = np.where(np.isfinite(self.bounds), self.bounds, 0.0)
         inside = self.archive.values[(self.archive.values < self.reference).all(axis=1)]
-        if self.cut_at < math.inf:  # in many dimensions it would take longer than the search
+        if self.cut_at < math.inf:  # with many objectives all points would take longer than the search
             few = FEW_POINTS.get(inside.shape[1], FEWEST_POINTS if inside.shape[1] > max(FEW_POINTS) else len(inside))
             inside = inside[least_crowded(inside, few)]
         if not len(inside) or (self.reference <= low).any():
@@ -281,7 +281,7 @@ class Run:
         return float(volume / np.prod((self.reference - low) / box))
 
     def state(self) -> dict[str, Plain]:
-        """Return what a later process needs to go on, beside the problem and the rules."""
+        """Return the state that a later process needs to resume, besides the problem and the rules."""
         return {
             "archive": self.archive.state(self.problem.layout.length),
             "evaluations": self.evaluations,
@@ -292,7 +292,7 @@ class Run:
         }
 
     def restore(self, saved: Saved) -> None:
-        """Go on where a checkpoint was made."""
+        """Resume from a checkpoint."""
         self.archive.restore(saved.part("archive"), self.problem)
         self.evaluations = saved.whole("evaluations")
         self.improved_at = saved.whole("improved_at", most=self.evaluations)
@@ -304,7 +304,7 @@ class Run:
 
 
 def _chosen(rows: Ints, which: Ints) -> Sequence[Ints] | Ints:
-    # Views: plans of many jobs are some hundred megabytes, and copying these takes as long as a plan or ten.
+    # Views: plans of many jobs take about a hundred megabytes, and copying them takes as long as one to ten plans.
     if not which.size or which[-1] == which.size - 1:
         return rows[: which.size]
     return [rows[k] for k in which.tolist()]
@@ -321,7 +321,7 @@ def history_state(history: Sequence[Moment], objectives: int) -> dict[str, Plain
 
 
 def history_of(saved: Saved, objectives: int) -> list[Moment]:
-    """Return the history whose arrays these are."""
+    """Return the history of saved arrays."""
     evaluations = saved.ints("evaluations", (None,))
     count = len(evaluations)
     columns = (

@@ -1,4 +1,4 @@
-"""Structured seeds: what the queue orders, placements and simple blacklists give, as plans to begin with."""
+"""Structured seeds: first plans made of queue orders, placement rules and simple blacklists."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.clock import Clock
 
-UNTIL = 0.6  # of a budget in seconds, from the call on: what comes later is left out
+UNTIL = 0.6  # share of a budget in seconds, from the call on, after which no more seeds are made
 ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
 
 
 def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None = None) -> Ints:
-    """Return at most `limit` plans, the simplest first and no two alike; fewer where a budget of time is small.
+    """Return at most `limit` different plans, the simplest first; fewer if a budget in seconds is short.
 
-    First the orders under each placement rule; then jobs bound to the cluster where a list scheduler would end them
-    first; then orders and placements with the k least efficient groups forbidden, to all jobs or to the small ones.
+    First come the orders under each placement rule; then jobs bound to the clusters of a list scheduler; then the
+    orders under strict dispatch; then orders and placements with the k least efficient groups forbidden, to all jobs or
+    to the small ones.
     """
     seen: set[bytes] = set()
     rows: list[Ints] = []
@@ -43,7 +44,7 @@ def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None 
 
 
 def _shaped(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
-    # Where plans choose the jobs' shapes, each also with all of them as small and as short as they may be.
+    # If plans choose shapes, each seed comes also with all shapes of least area, and with all of least time.
     if problem.shapes is None:
         yield from rows
         return
@@ -61,7 +62,7 @@ def _shaped(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
 
 
 def _put_off(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
-    # Where jobs have slack, each also with every job in its cheapest hours.
+    # If jobs have slack, each seed comes also with every job in its cheapest interval.
     cheapest = cheapest_delays(problem)
     for row in rows:
         yield row
@@ -101,16 +102,16 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
 
 
 def as_if_submitted(problem: Problem) -> Problem:
-    """Return the problem with jobs that are submitted when others have ended as if they were so at t0."""
+    """Return the problem with jobs that follow others treated as submitted at t0."""
     moving = np.isinf(problem.submit)
     return problem._replace(submit=seen(np.where(moving, problem.t0, problem.submit))) if moving.any() else problem
 
 
 def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
-    """Return an order and caps: each job, in the given order, on the cluster where it is predicted to end first.
+    """Return an order and caps that bind each job, in the given order, to the cluster with its earliest predicted end.
 
-    The prediction knows the nodes' availability and no contention. The order returned is that of predicted starts;
-    jobs that no single cluster can hold stay free.
+    The prediction uses the nodes' availability and ignores contention. The returned order is that of predicted starts;
+    jobs that fit no single cluster are not bound.
     """
     packed, limits, counts = as_if_submitted(problem.problem), problem.space.limits, problem.space.nodes
     begin = np.concatenate([[0], np.cumsum(counts)])

@@ -1,4 +1,4 @@
-"""When a search stops: rules that look at the run and say why."""
+"""Stopping rules of a search; each returns its reason to stop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class StoppingRule(Protocol):
-    """Anything that says, between two steps of a search, why it should stop; None lets it go on."""
+    """A callable that returns, between two steps of a search, the reason to stop, or None to go on."""
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
@@ -37,7 +37,7 @@ class MaxEvaluations:
 
 @dataclass(frozen=True, slots=True)
 class MaxSeconds:
-    """Stop after so many seconds of searching, compilation not counted."""
+    """Stop after so many seconds of searching, without compiling."""
 
     seconds: float
 
@@ -51,13 +51,13 @@ class MaxSeconds:
 
     @property
     def reason(self) -> str:
-        """Return the words for it."""
+        """Return the reason as text."""
         return f"{self.seconds:g} s"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Stop when the first objective is as good as asked for."""
+    """Stop when the first objective has reached a value."""
 
     value: float
 
@@ -74,7 +74,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NoProgress:
-    """Stop when so many evaluations have brought nothing new."""
+    """Stop after so many evaluations without a new plan in the archive."""
 
     evaluations: int
 

@@ -1,4 +1,4 @@
-"""Late-acceptance descent on one plan, compiled whole: the engine of the memetic search and of sa and hc."""
+"""Compiled local search on one plan (late acceptance, hill climbing, annealing), for the methods memetic, sa and hc."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Accept(IntEnum):
-    """Which trials replace the plan at hand."""
+    """Which trials replace the current plan."""
 
-    LATE = 0  # not worse than the plan `late.size` trials ago
-    BETTER = 1  # not worse than the plan at hand: hill climbing
-    ANNEALED = 2  # worse ones by chance, less and less
+    LATE = 0  # those not worse than the plan `late.size` trials ago
+    BETTER = 1  # those not worse than the current plan: hill climbing
+    ANNEALED = 2  # also worse ones, with a falling probability
 
 
 @by_reference
 class Goal(NamedTuple):
-    """What a descent minimises: shares of the greatest weighted distance from the ideal, and of their sum."""
+    """The value that a descent minimises: shares of the greatest weighted distance from the ideal, and of their sum."""
 
     columns: Ints
     signs: Floats
     ideal: Floats
-    scale: Floats  # per objective: what one unit of distance is
+    scale: Floats  # per objective: one unit of distance
     weights: Floats
     greatest_share: float
     sum_share: float
@@ -43,17 +43,17 @@ class Goal(NamedTuple):
 
 @by_reference
 class Walker(NamedTuple):
-    """One descent's state: arrays that the caller owns, so that it can be stopped and resumed."""
+    """One descent's state, in arrays of the caller, so that it can be stopped and resumed."""
 
     current: Ints
     trial: Ints
     best: Ints
-    value: Floats  # [0] of the plan at hand, [1] of the best
-    objectives: Floats  # of the plan at hand, and of the best
+    value: Floats  # [0] of the current plan, [1] of the best
+    objectives: Floats  # of the current plan, and of the best
     late: Floats  # the values that late acceptance compares with
     steps: Ints  # [0] trials so far, [1] the trial that last improved the best
-    heat: Floats  # [0] temperature, [1] its factor a trial
-    ends: Floats  # when the jobs of the plan at hand end
+    heat: Floats  # [0] temperature, [1] its factor for each trial
+    ends: Floats  # the jobs' ends in the current plan
     stream: Stream
     pocket_values: Floats  # non-dominated plans met
     pocket_rows: Ints
@@ -62,7 +62,7 @@ class Walker(NamedTuple):
 
 @inlined
 def scalar(goal: Goal, metrics: Floats) -> float:
-    """Return the one value of a metric row that the descent goes by."""
+    """Return the single value of a metric row that the descent minimises."""
     greatest = -np.inf
     total = 0.0
     for i in range(goal.columns.size):
@@ -74,13 +74,13 @@ def scalar(goal: Goal, metrics: Floats) -> float:
 
 @part
 def pocket(goal: Goal, walker: Walker, metrics: Floats, row: Ints) -> None:
-    """Keep a plan that none of the kept ones dominates or equals, and drop those that it dominates."""
+    """Keep a plan unless a kept one dominates or equals it; drop kept ones that it dominates."""
     values, kept = walker.pocket_values, walker.pocket_size[0]
     m = goal.columns.size
     i = 0
     while i < kept:
-        no_better = True  # the kept one is nowhere better
-        no_worse = True  # the kept one is nowhere worse
+        no_better = True  # the kept plan is better in no objective
+        no_worse = True  # the kept plan is worse in no objective
         for k in range(m):
             new = metrics[goal.columns[k]] * goal.signs[k]
             if values[i, k] < new:
@@ -109,7 +109,7 @@ def pocket(goal: Goal, walker: Walker, metrics: Floats, row: Ints) -> None:
 
 @inlined
 def note(goal: Goal, metrics: Floats, values: Floats) -> None:
-    """Write down the objectives' values of a metric row."""
+    """Write the objectives' values of a metric row to `values`."""
     for k in range(goal.columns.size):
         values[k] = metrics[goal.columns[k]] * goal.signs[k]
 
@@ -136,7 +136,7 @@ def descend(
     metrics: Floats,
     trials: int,
 ) -> int:
-    """Try so many moves from the plan at hand; return a Status."""
+    """Try so many moves from the current plan; return a Status."""
     current, trial, value = walker.current, walker.trial, walker.value
     for _ in range(trials):
         for x in range(current.size):

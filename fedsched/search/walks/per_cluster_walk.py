@@ -1,6 +1,6 @@
-"""A walk over plans that keep every job within a unit of the machine, where a trial runs the one or two it changes.
+"""A walk over plans that keep every job within a unit; a trial simulates only the one or two units that it changes.
 
-A trial moves a job to another place of its unit's queue or to another home, or exchanges two jobs of two homes.
+A trial moves a job to another place in its unit's queue or to another home, or exchanges two jobs of two homes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from fedsched.search.problem.subfederation_runs import Parts, Units
     from fedsched.search.walks.descent import Goal, Walker
 
-LATE_SHARE = 0.5  # of the trials whose job is the latest to end among some drawn at random
+LATE_SHARE = 0.5  # share of the trials with the job that ends last among LATE_AMONG random ones
 LATE_AMONG = 4
-STAY_SHARE = 0.5  # of the trials that change no home
-SWAP_SHARE = 0.4  # of the others: two jobs exchange their places
-NEAR_SHARE = 0.5  # of the insertions that stay near
-CLOSE = 1e-9  # relative: what is this near to a limit is looked at in full
-ROUNDED = 2.0**-52  # what a job's end may be rounded by, relative to the clock
+STAY_SHARE = 0.5  # share of the trials that change no home
+SWAP_SHARE = 0.4  # share of the other trials that exchange two jobs
+NEAR_SHARE = 0.5  # share of the insertions that stay near
+CLOSE = 1e-9  # relative margin at a limit within which a trial is still simulated to its end
+ROUNDED = 2.0**-52  # rounding of a job's end, relative to the clock
 
 
 # ---- rows and queues ------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ ROUNDED = 2.0**-52  # what a job's end may be rounded by, relative to the clock
 
 @part
 def _home_of(units: Units, caps: Ints) -> int:
-    # The first home that covers all groups which a job may use.
+    # The first home that covers all groups that a job may use.
     home, g = 0, 0
     while g < caps.size:
         if caps[g] > 0 and units.covers[home, g] == 0:
@@ -65,7 +65,7 @@ def read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
 
 @part
 def write_row(space: Space, units: Units, parts: Parts, placement: int, row: Ints) -> None:
-    """Write the plan down: the queues one after the other, each job bound to its home."""
+    """Write the plan to a row: the queues one after the other, each job bound to its home."""
     jobs, groups = space.limits.shape
     place = 0
     for u in range(parts.length.size):
@@ -103,7 +103,7 @@ def _place_of(queue: Ints, j: int) -> int:
 
 @inlined
 def _insert(parts: Parts, u: int, place: int, to: int, near: bool, stream: Stream) -> None:
-    # Takes the job at a place of one queue and puts it into another, or the same: near its place, or anywhere.
+    # Moves the job at a place of one queue to another queue, or within it: near its place, or anywhere.
     length = parts.length[u]
     source, target = parts.queue[u], parts.queue[to]
     j = source[place]
@@ -130,7 +130,7 @@ def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
 
 @inlined
 def latest_end(problem: Problem, goal: Goal, limit: float) -> float:
-    """Return the latest end, in seconds from t0, with which a plan's makespan may be at most the limit."""
+    """Return the latest end, in seconds from t0, at which a plan's value can still be within the limit."""
     latest = goal.ideal[0] + limit * goal.scale[0] / goal.weights[0]
     return latest * (1.0 + CLOSE) + problem.submit.size * ROUNDED * (abs(problem.t0) + latest)
 
@@ -149,9 +149,10 @@ def walk_apart(
     fresh: bool,
     most: int,
 ) -> int:
-    """Move jobs in the plan at hand, which keeps each within a unit, until so many jobs were run; return a Status.
+    """Try moves from the current plan until `most` jobs are simulated; return a Status.
 
-    A `fresh` walk reads the plan; another goes on where the last one of this walker ended. One move at least is tried.
+    The plan keeps each job within a unit. A `fresh` walk reads it from its row; any other continues the walker's last
+    one. At least one move is tried.
     """
     jobs = space.limits.shape[0]
     homes = units.unit.size

@@ -1,4 +1,4 @@
-"""Walkers over plans that keep every job within a unit: where they may walk, from where, and what a trial counts."""
+"""Walkers over plans that keep every job within a unit: when they apply, their start plans, and their evaluations."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from fedsched.search.problem.subfederation_runs import Units
     from fedsched.search.run.run import Run
 
-STREAM = 2  # of random numbers: others than those of the walkers over whole plans
-REBUILDING = 3  # the stream of those that ruin and recreate
-FEW_JOBS = 40  # beyond, walks that move one job or two are ahead
-OF_THE_WHOLE = Integrals._fields  # metrics that whole runs add up: no cluster knows a part
+STREAM = 2  # number of the random stream, to keep it apart from that of the walkers over whole plans
+REBUILDING = 3  # number of the random stream of the walkers that ruin and recreate
+FEW_JOBS = 40  # most jobs for ruin and recreate: with more, walks that move one job or two are better
+OF_THE_WHOLE = Integrals._fields  # metrics that only a run of the whole machine can sum up
 
 
 def can_walk_apart(problem: PackedProblem) -> bool:
-    """Return whether units of the machine know nothing of each other in some plans, and there are several."""
+    """Return whether the machine has several units that are independent in plans that keep jobs within them."""
     packed = problem.problem
     return (
         packed.groups.uplink.size > 1
@@ -50,7 +50,7 @@ def can_walk_apart(problem: PackedProblem) -> bool:
 
 
 class ApartWalkers(Walkers):
-    """Walkers whose trials simulate only the units that they change; plans are bound before one is set down."""
+    """Walkers with trials that simulate only the changed units; a start plan's jobs are first bound to homes."""
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
         super().__init__(run, members=members, late=late)
@@ -59,15 +59,15 @@ class ApartWalkers(Walkers):
         self._units = self._cut(run.problem)
         self._layout = run.problem.layout
         threads = min(run.problem.threads, members)
-        self._owed = np.zeros(members, dtype=np.int64)  # jobs that were run and not counted yet
+        self._owed = np.zeros(members, dtype=np.int64)  # simulated jobs that are not yet counted as evaluations
         self._parts = [_parts(run.problem, len(self._units.first_group) - 1) for _ in range(threads)]
 
     def state(self) -> dict[str, Plain]:
-        """Return where all walkers are, what they go by, and what is not counted yet."""
+        """Return the walkers' states and goals, and the simulated jobs that are not yet counted."""
         return {**super().state(), "owed": self._owed}
 
     def restore(self, saved: Saved, run: Run, *, most: int) -> None:
-        """Walk on from there, with as many walkers as there were."""
+        """Continue saved walks, with as many walkers as were saved."""
         super().restore(saved, run, most=most)
         self._owed = saved.ints("owed", (len(self),), 0)
 
@@ -79,11 +79,11 @@ class ApartWalkers(Walkers):
 
     @property
     def are_set(self) -> bool:
-        """Return whether all have been set down."""
+        """Return whether all walkers have a start plan."""
         return all(np.isfinite(walker.value[1]) for walker in self.walkers)
 
     def set_out(self, run: Run, k: int, row: Ints, *, slack: float = 0.0, if_better: bool = False) -> None:
-        """Set a walker down on a plan, bound; with `if_better` only where that is better than its own best."""
+        """Start a walker from a plan, bound to homes; with `if_better` only if that is better than its own best."""
         if not run.left or not run.trials(1):
             raise BudgetSpent
         bound = self.bound(run, row)
@@ -92,12 +92,12 @@ class ApartWalkers(Walkers):
             self.place(k, bound, values, slack=slack)
 
     def are_bound(self, rows: Ints) -> NDArray[np.bool_]:
-        """Return which plans keep every job at some home already."""
+        """Return whether each plan already keeps every job within a home."""
         outside = (self._layout.caps(rows) > 0).astype(np.int64) @ (1 - self._units.covers).T  # row × job × home
         return np.asarray((outside == 0).any(axis=2).all(axis=1))
 
     def bound(self, run: Run, row: Ints) -> Ints:
-        """Return a plan with every job at home where most of its nodes are, in order of the starts."""
+        """Return a plan with every job bound to the cluster with most of its nodes, in order of the starts."""
         problem = run.problem
         problem.metrics(row[None])
         run.account(1, np.zeros((0, len(self.ideal))), [])
@@ -106,7 +106,7 @@ class ApartWalkers(Walkers):
         starts, counts = state.start[:jobs], state.counts[:jobs]
         nodes = np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1)
         fits = self._units.allowed[:, : nodes.shape[1]] > 0
-        home = np.where(fits, nodes, -1).argmax(axis=1)  # the first of those with most
+        home = np.where(fits, nodes, -1).argmax(axis=1)  # ties go to the first cluster
         home[~fits.any(axis=1)] = nodes.shape[1]  # too wide for each cluster
         place = np.empty(jobs, dtype=np.int64)
         place[row[:jobs]] = np.arange(jobs)
@@ -116,17 +116,17 @@ class ApartWalkers(Walkers):
         return problem.layout.pack(order[None], caps[None], np.array([[Dispatch.GREEDY, placement]]))[0]
 
     def _suits(self, placement: int) -> bool:
-        # Whether a rule places every job at home, wherever that is.
+        # Whether a placement rule places every job within any home.
         single = len(self._units.unit) == self._units.first_cluster[-1]
         return placement in ANY_NODES or (single and placement != Placement.HOME)
 
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
-        """Let one walker simulate as many jobs as so many whole plans have; return how many plans that made."""
+        """Let one walker simulate as many jobs as `trials` whole plans have; return the number of plans counted."""
         problem, metrics = run.problem, np.zeros(len(Column))
         parts, jobs = self._parts[thread], problem.layout.jobs
         done, fresh = 0, True
         parts.jobs_run[0] = self._owed[k]
-        while plans := run.trials(trials - done, plans=2 if fresh else 1):  # all clusters first, then one or two
+        while plans := run.trials(trials - done, plans=2 if fresh else 1):  # first all units, then one or two
             began, before = run.seconds, done
             status = int(Status.DONE)
             if parts.jobs_run[0] < (done + plans) * jobs:
@@ -136,7 +136,7 @@ class ApartWalkers(Walkers):
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
             done = min(int(parts.jobs_run[0]) // jobs, trials)
             run.tried(max(done - before, 1), began)
-        self._owed[k] = parts.jobs_run[0] - done * jobs  # the last move may have been one too many
+        self._owed[k] = parts.jobs_run[0] - done * jobs  # the last move may exceed the limit
         return done
 
     def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:
@@ -157,7 +157,7 @@ class ApartWalkers(Walkers):
 
 
 class Rebuilders(ApartWalkers):
-    """Walkers that take jobs out of a plan and put them back, where makespan alone is sought and jobs are few."""
+    """Walkers that ruin and recreate plans, for few jobs and makespan alone."""
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
         super().__init__(run, members=members, late=late)
@@ -189,7 +189,7 @@ class Rebuilders(ApartWalkers):
 
 
 def can_rebuild(problem: PackedProblem) -> bool:
-    """Return whether plans may be ruined and recreated: makespan alone is sought, jobs are few and all wait."""
+    """Return whether ruin and recreate applies: makespan alone is sought, jobs are few and all wait at t0."""
     packed = problem.problem
     return (
         problem.layout.jobs <= FEW_JOBS

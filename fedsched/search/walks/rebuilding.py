@@ -1,7 +1,8 @@
-"""Ruin and recreate: some jobs leave the plan, and each comes back at the best of some places; from chance when stuck.
+"""Ruin and recreate: some jobs are removed from the plan, and each is reinserted at the best of some tried places.
 
-Plans are those of the walk from cluster to cluster, and makespan is what counts. A place is judged by a run of its
-unit, which ends where the plan would be refused: by what it adds to the square of the unit's end, times its power.
+Plans are those of the per-cluster walk, and makespan is minimised. A place is tried by a simulation of its unit, which
+stops as soon as the plan would be rejected. Its cost is the increase of the unit's squared end, times the unit's power.
+If many ruins bring no better plan, all jobs are removed, and the plan is built again.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
     from fedsched.search.problem.subfederation_runs import Parts, Units
     from fedsched.search.walks.descent import Goal, Walker
 
-LEAST, MOST = 2, 5  # jobs that leave
-PLACES = 10  # that each may come back to, or as many as there are homes: one in each, the others anywhere
-LAST_SHARE = 0.5  # of the ruins that begin with a job of the unit that ends last
-ANY_SHARE = 0.6  # of the ruins that take any jobs beside the first
-ALIKE_SHARE = 0.15  # of them that take jobs of about its size; the others, of about its place
+LEAST, MOST = 2, 5  # jobs that a ruin removes
+PLACES = 10  # least places to try for each removed job: one in each home, the others in random homes
+LAST_SHARE = 0.5  # share of the ruins that begin with a job of the unit that ends last
+ANY_SHARE = 0.6  # share of the ruins that remove random jobs besides the first
+ALIKE_SHARE = 0.15  # share of the ruins that remove jobs of about its size; the others, jobs of about its place
 ALIKE_AMONG = 4
-NEAR = 2  # places of a queue to both sides
-STUCK = 10_000  # ruins without a better plan after which all jobs leave
+NEAR = 2  # most places between two jobs of about the same place
+STUCK = 10_000  # ruins without a better plan after which all jobs are removed
 ENDS_ALONE = flag(True)
 NOWHERE, FIRST, ONE, NOT_YET = constant(-1), constant(0), constant(1), flag(False)
-BY_CHANCE, WIDEST_FIRST, ORDERS = 0, 1, constant(3)  # in which they come back; the third is the largest first
+BY_CHANCE, WIDEST_FIRST, ORDERS = 0, 1, constant(3)  # orders of reinsertion; the third is the largest first
 
 
 @by_reference
 class Ruin(NamedTuple):
-    """Who has left, and the plan before that."""
+    """The removed jobs, and the plan before their removal."""
 
-    left: Ints  # jobs
+    left: Ints  # the removed jobs
     old_queue: Ints  # unit × place
     old_length: Ints
     old_home: Ints
@@ -76,7 +77,7 @@ def _first_to_leave(parts: Parts, stream: Stream) -> int:
 
 @inlined
 def _one_alike(ruin: Ruin, j: int, stream: Stream) -> int:
-    # Of some drawn at random, the one whose size is nearest, as a ratio.
+    # Of some random jobs, the one of the nearest size, as a ratio.
     best, least = j, np.inf
     for _ in range(ALIKE_AMONG):
         other = below(stream, ruin.size.size)
@@ -88,7 +89,7 @@ def _one_alike(ruin: Ruin, j: int, stream: Stream) -> int:
 
 @inlined
 def _one_near(units: Units, parts: Parts, j: int, stream: Stream) -> int:
-    # One of about the same place, of the same queue or of another.
+    # A job of about the same place, in the same queue or in another.
     u = units.unit[parts.home[j]]
     v = u if uniform(stream) < 0.5 else below(stream, parts.length.size)
     if parts.length[v] == 0:
@@ -102,7 +103,7 @@ def _one_near(units: Units, parts: Parts, j: int, stream: Stream) -> int:
 
 @inlined
 def _choose(units: Units, parts: Parts, ruin: Ruin, stream: Stream) -> int:
-    # Writes down who leaves; returns how many.
+    # Chooses the jobs to remove; returns how many.
     jobs = parts.home.size
     wanted = min(LEAST + below(stream, MOST - LEAST + 1), jobs)
     first = _first_to_leave(parts, stream)
@@ -133,7 +134,7 @@ def _all_leave(ruin: Ruin) -> int:
 
 @inlined
 def _order(problem: Problem, ruin: Ruin, count: int, stream: Stream) -> None:
-    # In which they come back: by chance, or the widest or the largest first.
+    # The order of reinsertion: random, or the widest or the largest first.
     for i in range(count - 1, 0, -1):
         other = below(stream, i + 1)
         ruin.left[i], ruin.left[other] = ruin.left[other], ruin.left[i]
@@ -192,7 +193,7 @@ def _put_in(parts: Parts, u: int, place: int, j: int) -> None:
 
 @inlined
 def _tear_down(units: Units, parts: Parts, ruin: Ruin, count: int) -> None:
-    # The chosen leave; what becomes of their units is not known yet.
+    # Removes the chosen jobs; the ends of their units become unknown.
     for i in range(count):
         u = units.unit[parts.home[ruin.left[i]]]
         place = 0
@@ -204,7 +205,7 @@ def _tear_down(units: Units, parts: Parts, ruin: Ruin, count: int) -> None:
 
 @inlined
 def _not_known(parts: Parts) -> int:
-    # The first unit whose end is not known, or -1.
+    # The first unit with an unknown end, or -1.
     for u in range(parts.end.size):
         if np.isnan(parts.end[u]):
             return u
@@ -213,7 +214,7 @@ def _not_known(parts: Parts) -> int:
 
 @inlined
 def _ruin_anew(problem: Problem, units: Units, parts: Parts, ruin: Ruin, all_leave: bool, stream: Stream) -> int:
-    # Jobs leave the plan at hand, which is remembered; returns how many.
+    # Saves the current plan and removes jobs from it; returns how many.
     count = _all_leave(ruin) if all_leave else _choose(units, parts, ruin, stream)
     _order(problem, ruin, count, stream)
     _remember(parts, ruin)
@@ -249,7 +250,7 @@ def _judge(
     placement: int,
     anew: bool,
 ) -> None:
-    # A plan is whole again. One that was made anew is taken as it is, and what is best is counted from there.
+    # Accepts or rejects a complete plan. One that was built anew is always accepted, and becomes the best so far.
     metrics[Column.MAKESPAN] = last_end(parts) - problem.t0
     new = scalar(goal, metrics)
     if anew:
@@ -282,9 +283,9 @@ def rebuild(
     fresh: bool,
     most: int,
 ) -> int:
-    """Ruin the plan at hand and recreate it, again and again, until so many jobs were run; return a Status.
+    """Ruin and recreate the current plan repeatedly until `most` jobs are simulated; return a Status.
 
-    A `fresh` walk reads the plan; another goes on where the last one of this walker ended. One ruin at least is tried.
+    A `fresh` walk reads the plan from its row; any other continues the walker's last one. At least one ruin is tried.
     """
     stream = walker.stream
     placement = walker.current[walker.current.size - 1]
@@ -293,7 +294,7 @@ def rebuild(
         read_row(space, units, parts, walker.current)
         for u in range(parts.end.size):
             parts.end[u] = np.nan
-    left, back, tried = 0, 0, 0  # jobs that left, how many of them are back, and the places that the next one has tried
+    left, back, tried = 0, 0, 0  # numbers of removed and reinserted jobs, and of places tried for the next one
     ruined, anew, latest = False, NOT_YET, np.inf
     home, place, u = FIRST, FIRST, 0
     best_home, best_place, best_end, least = NOWHERE, FIRST, 0.0, np.inf
@@ -301,7 +302,7 @@ def rebuild(
     while going:
         u = _not_known(parts)
         before = np.nan
-        if u < 0 and back < left and tried < places:  # one more place
+        if u < 0 and back < left and tried < places:  # try one more place
             home = tried if tried < units.unit.size else below(stream, units.unit.size)
             tried += 1
             if units.allowed[ruin.left[back], home] == 0:
@@ -311,17 +312,17 @@ def rebuild(
             place = below(stream, parts.length[u] + 1)
             settle(units, parts, ruin.left[back], home)
             _put_in(parts, u, place, ruin.left[back])
-        elif u < 0 and back < left and best_home >= 0:  # the best of them
+        elif u < 0 and back < left and best_home >= 0:  # reinsert at the best place
             u = units.unit[best_home]
             settle(units, parts, ruin.left[back], best_home)
             _put_in(parts, u, best_place, ruin.left[back])
             parts.end[u] = best_end
             back, tried, best_home, least = back + 1, 0, NOWHERE, np.inf
             continue
-        elif u < 0 and back < left and anew:  # some home has room for it, but was not drawn
+        elif u < 0 and back < left and anew:  # no suitable home was drawn: try again
             tried = 0
             continue
-        elif u < 0:  # all are back, or one cannot be
+        elif u < 0:  # all are reinserted, or one has no place
             if ruined and back == left:
                 _judge(problem, space, units, goal, walker, parts, ruin, metrics, placement, anew)
             elif ruined:

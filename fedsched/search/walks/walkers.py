@@ -1,4 +1,4 @@
-"""A set of descents side by side: their arrays, their goals, and one stretch of walking on all threads."""
+"""Several parallel descents: their arrays and goals, and one stretch of walking on all threads."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.run import Run
 
-LATE = 100  # how far back late acceptance looks at most
-POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
-GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
-REMEMBERED = ("current", "best", "value", "objectives", "late", "steps", "heat", "ends", "stream")  # of a walker
-DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
+LATE = 100  # most trials that late acceptance looks back
+POCKET = 64  # most non-dominated plans that a walker keeps in one stretch
+GREATEST_SHARE = 0.9  # share of the greatest distance in a walker's value: it finds parts of a front that sums miss
+REMEMBERED = ("current", "best", "value", "objectives", "late", "steps", "heat", "ends", "stream")  # saved fields
+DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are ignored
 
 
 class Walkers:
-    """Walkers over one problem; each draws from a stream of its own, so that threads change nothing."""
+    """Walkers on one problem; each has its own random stream, so results do not depend on threads."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Walkers:
         return len(self.walkers)
 
     def state(self) -> dict[str, Plain]:
-        """Return where all walkers are, and what they go by; pockets are empty between stretches."""
+        """Return the walkers' states and goals; their kept plans are in the archive between stretches."""
         of_all: dict[str, Plain] = {
             name: np.stack([getattr(walker, name) for walker in self.walkers]) for name in REMEMBERED
         }
         return {"weights": self.weights, "ideal": self.ideal, "scale": self.scale, **of_all}
 
     def restore(self, saved: Saved, run: Run, *, most: int) -> None:
-        """Walk on from there, with as many walkers as there were."""
+        """Continue saved walks, with as many walkers as were saved."""
         objectives = len(self.ideal)
         self.weights = saved.floats("weights", (None, objectives), 0.0)
         members = len(self.weights)
@@ -91,7 +91,7 @@ class Walkers:
                 getattr(walker, name)[:] = values[k]
 
     def goal(self, k: int) -> Goal:
-        """Return what a walker goes by."""
+        """Return the value that a walker minimises, as the kernel takes it."""
         return Goal(
             columns=self._columns,
             signs=self._signs,
@@ -104,7 +104,7 @@ class Walkers:
         )
 
     def aim(self, ideal: Floats, scale: Floats) -> None:
-        """Measure all walkers' values from this ideal and on this scale, where these have changed by much."""
+        """Set the ideal and scale of all walkers' values, unless these have changed little."""
         if np.all(np.abs(ideal - self.ideal) < DRIFT * scale) and np.all(np.abs(scale - self.scale) < DRIFT * scale):
             return
         self.ideal, self.scale = np.array(ideal), np.array(scale)
@@ -113,13 +113,13 @@ class Walkers:
             walker.late[:] = walker.value[0]
 
     def scalar(self, k: int, values: Floats) -> Floats:
-        """Return the values of plans as a walker sees them: the kernel's `scalar`, for many."""
+        """Return a walker's value of each plan: the kernel's `scalar`, for many plans."""
         distance = self.weights[k] * ((values - self.ideal) / self.scale)
         share = self._greatest_share
         return share * distance.max(axis=-1) + (1.0 - share) * distance.sum(axis=-1)
 
     def place(self, k: int, row: Ints, values: Floats, *, slack: float = 0.0) -> None:
-        """Set a walker down on a plan; with `slack` it may at first accept plans that much worse."""
+        """Start a walker from a plan; with `slack` it at first accepts plans that are relatively so much worse."""
         walker = self.walkers[k]
         value = float(self.scalar(k, values))
         walker.current[:] = row
@@ -135,16 +135,16 @@ class Walkers:
         self.walkers[k].heat[:] = hot, factor
 
     def best(self, k: int) -> float:
-        """Return the value of the best plan that a walker has met since it was set down."""
+        """Return the value of a walker's best plan since its last start."""
         return float(self.walkers[k].value[1])
 
     def stale(self, k: int) -> int:
-        """Return for how many trials a walker has found nothing better."""
+        """Return the number of a walker's trials since its last improvement."""
         steps = self.walkers[k].steps
         return int(steps[0] - steps[1])
 
     def walk(self, run: Run, trials: int) -> None:
-        """Let the walkers share so many trials, on all threads; what they met goes to the archive in their order."""
+        """Divide so many trials among the walkers, on all threads; add the kept plans to the archive in order."""
         share, more = divmod(trials, len(self))
         lengths = [share + (k < more) for k in range(len(self))]
         threads = min(run.problem.threads, len(self))
@@ -164,7 +164,7 @@ class Walkers:
             walker.pocket_size[0] = 0
 
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
-        """Let one walker make so many trials, in the workspace of one thread; return how many there was time for."""
+        """Let one walker make up to so many trials in a thread's workspace; return how many there was time for."""
         problem, metrics = run.problem, np.zeros(len(Column))
         goal, walker = self.goal(k), self.walkers[k]
         packed, space, state = problem.seat(thread)
@@ -189,7 +189,7 @@ class Walkers:
 
 
 def _nowhere(problem: PackedProblem, late: int) -> Walker:
-    """Return a walker that has not been set down yet, and will look so far back."""
+    """Return a walker without a start plan, with a late-acceptance history of this length."""
     length, objectives = problem.layout.length, len(problem.objectives.names)
     pocket = POCKET if objectives > 1 else 1
     return Walker(
