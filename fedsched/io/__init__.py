@@ -1,4 +1,4 @@
-"""Files: workloads and federations, by suffix, from plain or compressed files."""
+"""Reading and writing of workloads and federations; the suffix tells the format, and files may be compressed."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ def read(
     Parameters
     ----------
     path
-        A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints), .json (a Batsim workload), .openb (a
-        table of pods, which may end in .csv, too) or .events (submissions to a Slurm simulator), plain or with .gz,
-        .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input. Where there is no file of that
-        name, it may be that of a shipped workload: "sample", "lublin-128", "figure-1-5", "figure-1-6", "figure-1-7".
+        A file that ends in .swf, .csv, .sacct (the output of Slurm's sacct -P), .json (a Batsim workload), .openb (a
+        table of pods, which may also end in .csv) or .events (submissions to a Slurm simulator), plain or followed by
+        .gz, .xz or .bz2. A pipe is read like a file, and "-" is the standard input. If there is no such file, the name
+        may be that of a shipped workload: "sample", "lublin-128", "figure-1-5", "figure-1-6", "figure-1-7".
     format
         "swf", "csv", "sacct", "batsim", "openb" or "events", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
-        How a log is cleaned: see `fedsched.io.swf.log.read_swf`. Tables of jobs or pods and submissions are clean, so
-        for one these must be left alone.
+        How a log is cleaned: see `fedsched.io.swf.log.read_swf`. Tables of jobs or pods, and submissions, need no
+        cleaning, so these must keep their defaults for them.
     queues
         Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.log.read_swf`.
     nodes, name
-        The machine's size and the workload's name; default: what the file says.
+        The machine's size and the workload's name; default: those in the file.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     unit
         Whether the tasks of Slurm's jobs are their "cpus" or their "nodes": see
         `fedsched.io.slurm_files.sacct.read_sacct`.
     descriptor
-        What the fields beyond the eighteenth of an SWF log are, "host,queue" or "metacentrum": see
+        The names of the fields after the eighteenth of an SWF log, as "host,queue", or "metacentrum": see
         `fedsched.io.swf.log.read_swf`.
     """
     from fedsched.io.examples import workload_path
@@ -119,16 +119,16 @@ def read(
 
 
 def told_by_content(path: str | PathLike[str], kind: str) -> str:
-    """Return "sacct" where a file named .csv or .json is a dump of Slurm's, "openb" where it is a table of pods.
+    """Return "sacct" if a file named .csv or .json is a dump of Slurm's sacct, "openb" if it is a table of pods.
 
-    Else it is the kind that its name tells. A table is a dump where its first line names columns as sacct does and not
-    as fedsched does; a pipe goes by its name.
+    Otherwise return the format of its name. A table is a dump if its first line has sacct's column names and not
+    fedsched's. The content of a pipe is not looked at.
     """
     if not Path(path).is_file():
         return kind
     begin = _begin(path)
     if kind == "batsim":
-        # Batsim's has profiles; sacct's puts each job's times under "time", and says in "meta" who wrote it.
+        # Batsim's file has profiles; sacct's has each job's times under "time", and names its writer in "meta".
         dumped = re.search(r'"(?:submission|slurm|Slurm)"\s*:', begin) and '"subtime"' not in begin
         return "sacct" if dumped else kind
     from fedsched.io.platforms.openb import PODS
@@ -196,7 +196,7 @@ def _read_table(
 
 
 def write(workload: Workload, path: str | PathLike[str], format: str | None = None) -> None:
-    """Write a workload to a file that `read` gives back unchanged; the suffix tells the format unless `format` does."""
+    """Write a workload to a file that `read` reads back unchanged; the suffix tells the format unless `format` does."""
     kind = _format(path, format)
     if kind == "swf":
         from fedsched.io.swf.log import write_swf
@@ -217,12 +217,12 @@ def write(workload: Workload, path: str | PathLike[str], format: str | None = No
 def read_federation(path: str | PathLike[str], format: str | None = None) -> Federation:
     """Return the federation in a file; the suffix tells the format unless `format` does.
 
-    .toml (and any other suffix) is fedsched's own "toml"; .xml a platform of "simgrid"; .sacct a dump of "sacct", of
-    which the clusters are as large as their jobs ever were together; .conf a slurm.conf, "slurm", of which the nodes
-    are those of the model, with their resources, features, weights and partitions, as is the folder of a dump that
-    `fedsched twin dump` has written; .openb a table of nodes with GPUs,
-    which may end in .csv, too. Where there is no file of that name, it may be that of a shipped federation: "example",
-    "das-2", "grid5000-2026" and others, which the error for an unknown name lists.
+    Formats by suffix: .toml and any unknown suffix: fedsched's own ("toml"). .xml: a SimGrid platform ("simgrid").
+    .sacct: a dump of sacct ("sacct"); each cluster is as large as its jobs ever were at one time. .conf: a slurm.conf
+    ("slurm"), with the nodes' resources, features, weights and partitions; so is the folder of a dump by `fedsched twin
+    dump`. .openb: a table of nodes with GPUs, which may also end in .csv. If there is no such file, the name may be
+    that of a shipped federation: "example", "das-2", "grid5000-2026" and others, which the error for an unknown name
+    lists.
     """
     from fedsched.io.examples import federation_path
     from fedsched.io.slurm_files.dump_files import dump_of
@@ -261,7 +261,7 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
 
 
 def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
-    """Write a federation to a TOML file that `read_federation` gives back unchanged."""
+    """Write a federation to a TOML file that `read_federation` reads back unchanged."""
     from fedsched.io.platforms import toml
 
     toml.write_federation(federation, path)
@@ -292,6 +292,6 @@ def _format(path: str | PathLike[str], format: str | None) -> str:
 
 
 def plain_suffix(path: str | PathLike[str]) -> str:
-    """Return a file's suffix, that of a compression left out."""
+    """Return a file's suffix in lower case, without the suffix of a compression."""
     named = Path(path)
     return (Path(named.stem) if named.suffix.lower() in COMPRESSION_SUFFIXES else named).suffix.lower()

@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever half-written."""
+"""Atomic writing of files: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-# By its names: what these lead to, be it a file, is open already, and is written on where it stands.
+# Names of the standard output, which is open already: even if it is a file, it is not replaced.
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def is_stdout(path: str | PathLike[str]) -> bool:
-    """Return whether this is the standard output, which "-" is too."""
+    """Return whether a path is the standard output, as "-" is."""
     return str(path) in STDOUT and sys.stdout is not None
 
 
 @contextmanager
 def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Return a binary stream to a temporary file in the same folder, which takes the path's place at the end.
+    """Return a binary stream to a temporary file in the same folder, which replaces the path at the end.
 
-    After an error or Ctrl-C inside the block the path is as it was and the temporary file is gone. A path that ends in
-    .gz, .xz or .bz2 is compressed, the same bytes for the same content. "-" is the standard output.
+    After an error or Ctrl-C inside the block the path is unchanged and the temporary file is deleted. A path that ends
+    in .gz, .xz or .bz2 is compressed; the same content gives the same bytes. "-" is the standard output.
     """
     if is_stdout(path):
         sys.stdout.flush()
@@ -60,13 +60,13 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Raise the error that `atomic_bytes` would, where the path cannot be written: before the work, not after it."""
+    """Raise the error of `atomic_bytes` if the path cannot be written: before the work, not after it."""
     if is_stdout(path):
         return
     with _complaining(path):
         target = _target(path)
         if target is not None:
-            temporary = _beside(target)  # permissions say too little: of a read-only disk, of a full one, of a quota
+            temporary = _beside(target)  # permissions do not tell of a read-only or full disk, or of a quota
             try:
                 temporary.touch(exist_ok=False)
             finally:
@@ -74,13 +74,13 @@ def check_writable(path: str | PathLike[str]) -> None:
 
 
 def _target(path: str | PathLike[str]) -> Path | None:
-    """Return the file that takes a path's place; None for a device or a pipe, which is written as it stands."""
+    """Return the file to replace for a path; None for a device or a pipe, which is written directly."""
     given = Path(path)
     if given.is_dir():
         raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
     if given.exists() and not os.access(given, os.W_OK):
         raise OutputError(f"Cannot write {path}: it is write-protected; choose another name, or allow writing to it.")
-    # A device has no place to take, and an open pipe's name resolves to none.
+    # A device cannot be replaced, and an open pipe's name resolves to no file.
     if given.exists() and not given.is_file():
         return None
     target = Path(os.path.realpath(path))
@@ -97,9 +97,9 @@ def _beside(target: Path) -> Path:
 
 @contextmanager
 def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
-    """Return a UTF-8 text stream whose lines end in a line feed alone, otherwise as `atomic_bytes`.
+    """Return a UTF-8 text stream with lines that end in a single line feed, otherwise as `atomic_bytes`.
 
-    Half a surrogate pair, which UTF-8 has no place for (a file's name may hold one), is spelled out.
+    Half a surrogate pair, which UTF-8 cannot encode (a file's name may have one), is escaped.
     """
     with atomic_bytes(path) as stream:
         text = TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
@@ -110,10 +110,10 @@ def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
 
 @contextmanager
 def _complaining(path: str | PathLike[str]) -> Iterator[None]:
-    """Turn the system's refusal to write this very file into an OutputError that says what to do."""
+    """Turn the system's error in writing this file into an OutputError that says what to do."""
     try:
         yield
-    except BrokenPipeError:  # whoever read it has gone
+    except BrokenPipeError:  # the reader of the pipe has ended
         raise
     except OSError as error:
         if error.filename is not None and Path(error.filename).parent != Path(os.path.realpath(path)).parent:
@@ -128,7 +128,7 @@ def _compressed(target: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
     with raw:
         match target.suffix.lower():
             case ".gz":
-                # No name and no time inside: the same content gives the same bytes on every day.
+                # Without name and time inside, the same content always gives the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
                     yield cast("IO[bytes]", stream)
             case ".xz":

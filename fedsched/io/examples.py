@@ -1,4 +1,4 @@
-"""The example files that the package carries, and the names that stand for them wherever a file is read."""
+"""The example files that ship with the package, and their names, which may be given in place of a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOLDERS = {"federation": "federations", "workload": "workloads"}
 
 
 def example_names(kind: Kind) -> dict[str, Path]:
-    """Return the examples of that kind: name to file."""
+    """Return the files of the examples of a kind, by name."""
     folder = Path(str(files("fedsched"))) / "data" / _FOLDERS[kind]
     return {
         path.name.removesuffix(suffix): path
@@ -32,7 +32,7 @@ def example_names(kind: Kind) -> dict[str, Path]:
 
 
 def example_file(kind: Kind, name: str) -> Path:
-    """Return the file of the example with that name."""
+    """Return the file of an example."""
     known = example_names(kind)
     if name not in known:
         raise unknown_name(f"example {kind}", name, known)
@@ -40,35 +40,35 @@ def example_file(kind: Kind, name: str) -> Path:
 
 
 def slurm_files() -> dict[str, Path]:
-    """Return the files of the cluster of Slurm's that ships, by name."""
+    """Return the files of the shipped Slurm cluster, by name."""
     folder = Path(str(files("fedsched"))) / "data" / "slurm"
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
 def queue_folder(name: str) -> Path:
-    """Return the folder of a queue that ships."""
+    """Return the folder of a shipped queue."""
     return Path(str(files("fedsched"))) / "data" / "queues" / name
 
 
 def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:
-    """Return whether this is a name as shipped files have, and not that of a file, seen from this folder."""
+    """Return whether this can be the name of a shipped file, and is no existing file seen from this folder."""
     path = Path(name)
     return str(name) != STDIN and path.name == str(name) and not path.suffix and _is_missing(folder / path)
 
 
 def workload_path(path: str | PathLike[str]) -> str | PathLike[str]:
-    """Return the file to read jobs from: the one that is named, else that of the shipped workload of this name."""
+    """Return the file to read jobs from: the given one if it exists, else the shipped workload of this name."""
     return _located(path, "workload")
 
 
 def federation_path(path: str | PathLike[str]) -> str | PathLike[str]:
-    """Return the file to read a federation from: the one that is named, else that of the shipped one of this name."""
+    """Return the file to read a federation from: the given one if it exists, else the shipped one of this name."""
     return _located(path, "federation")
 
 
 def _located(path: str | PathLike[str], kind: Kind) -> str | PathLike[str]:
     error = TraceError if kind == "workload" else FederationError
-    if not isinstance(path, str | os.PathLike):  # numbers would be those of open files
+    if not isinstance(path, str | os.PathLike):  # numbers would mean open files
         raise TypeError(f"read: path={shown(path)} is no path; give the file of a {kind}, as 'log.swf' or 'site.toml'.")
     if str(path) != STDIN and os.path.isdir(path):
         which = f'its jobs are in {JOBS}, to be read with unit="nodes" (fedsched: --unit nodes)'
@@ -86,8 +86,8 @@ def _located(path: str | PathLike[str], kind: Kind) -> str | PathLike[str]:
 def _is_missing(path: str | PathLike[str]) -> bool:
     try:
         os.stat(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: no file can be called so
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no file can have such a name
         return True
-    except OSError:  # it may be there: opening it says what is wrong
+    except OSError:  # it may exist: opening it tells what is wrong
         return False
     return False

@@ -1,4 +1,4 @@
-"""Logs of the Parallel Workloads Archive: downloaded once, resumed where a line broke, checked, put in place whole."""
+"""Downloads of the Parallel Workloads Archive's logs: resumed after interruptions, checked, and written atomically."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     class Response(Protocol):
-        """What a server answers."""
+        """A server's answer."""
 
         status: int
         headers: Mapping[str, str]
@@ -45,7 +45,7 @@ _CHUNK = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class KnownLog:
-    """A log of the archive: where its file lies, and what it is."""
+    """A log of the archive: its file, its folder, and a description."""
 
     file: str
     folder: str
@@ -53,11 +53,11 @@ class KnownLog:
 
     @property
     def url(self) -> str:
-        """Return where the archive keeps it."""
+        """Return the log's address in the archive."""
         return f"{ARCHIVE}{self.folder}/{self.file}"
 
 
-# The archive publishes no checksums, so that none is listed: the first download records its own beside the file.
+# The archive publishes no checksums, so none is listed: the first download records its own beside the file.
 LOGS = {
     "ANL-Intrepid": KnownLog("ANL-Intrepid-2009-1.swf.gz", "l_anl_int", "Argonne, Blue Gene/P, 2009"),
     "CTC-SP2": KnownLog("CTC-SP2-1996-3.1-cln.swf.gz", "l_ctc_sp2", "Cornell, 338 nodes, 1996, cleaned"),
@@ -73,7 +73,7 @@ LOGS = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A file that is in place, and how its content was checked."""
+    """A downloaded file, and how its content was checked."""
 
     path: Path
     url: str
@@ -81,7 +81,7 @@ class Fetched:
     bytes: int
     downloaded: int
     checked: str
-    recorded: Path | None = None  # where this call wrote the checksum that later ones must meet
+    recorded: Path | None = None  # the file with the checksum that this call recorded for later ones
 
     def __str__(self) -> str:
         how = f"{self.downloaded:,} bytes downloaded" if self.downloaded else "it was there already"
@@ -97,26 +97,26 @@ def fetch(
     timeout: float = TIMEOUT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fetched:
-    """Return the file of a log of the archive, downloaded unless it is there.
+    """Return the file of a log of the archive; download it unless it exists.
 
-    A download that broke off is gone on with where the server can, and the file takes its name only when it is whole
-    and its checksum is right. The archive publishes no checksums: without `sha256` the first download is trusted, its
-    checksum is written to NAME.sha256 beside it (as `sha256sum` does), and every later call must meet it.
+    An interrupted download is resumed if the server can do so. The file gets its name only when it is complete and its
+    checksum is right. The archive publishes no checksums: without `sha256` the first download is trusted, its checksum
+    is written to NAME.sha256 beside it (as by `sha256sum`), and the file must match it at every later call.
 
     Parameters
     ----------
     name
-        A log's name in `LOGS`; with `url` the name of the file to write, by default the address's.
+        A log's name in `LOGS`; with `url` the name of the file to write, by default that in the address.
     folder
-        Where the file goes.
+        The folder of the file.
     url
         Another address (http or https) than the archive's.
     sha256
         The checksum that the file must have: 64 hexadecimal digits.
     timeout
-        How many seconds the server may be silent.
+        The longest silence of the server, in seconds.
     progress
-        Is called with the bytes that are there and those of the whole file, 0 where the server does not say.
+        Called with the bytes downloaded so far and those of the whole file, 0 if the server does not tell.
     """
     address, file = _address(name, url)
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
@@ -139,7 +139,7 @@ def fetch(
     try:
         with _Download(address, part) as download:
             received = download.run(timeout, progress)
-            # What is checked is the open file, whatever may stand at its name by now.
+            # The open file is checked, as another one may have its name by now.
             found = _digest_of(download.file)
             try:
                 _check_content(download.file, address)
@@ -160,7 +160,7 @@ def fetch(
 
 
 def _address(name: str, url: str | None) -> tuple[str, str]:
-    """Return where the file is, and what it is to be called."""
+    """Return the file's address, and its name after the download."""
     if url is None:
         by_lower = {known.lower(): log for known, log in LOGS.items()}
         by_lower |= {log.file.lower(): log for log in LOGS.values()}
@@ -172,7 +172,8 @@ def _address(name: str, url: str | None) -> tuple[str, str]:
     if parts.scheme not in ("http", "https") or not parts.netloc or not url.isascii() or re.search(r"\s", url):
         raise ValueError(f"url={url!r} must be an http or https address, without blanks.")
     file = name or Path(urllib.parse.unquote(parts.path)).name
-    # A line's end forges entries of a checksum file, a dash is an option to the next program, a dot hides the file.
+    # A line's end could forge entries of a checksum file, a leading dash is an option to the next program, a leading
+    # dot hides the file.
     if not file or file[0] in ".-" or not file.isprintable() or "/" in file or "\\" in file:
         raise ValueError(
             f"name={file!r} must be a plain file name: printable, without / or \\, and beginning with neither a dash "
@@ -189,7 +190,7 @@ def _sidecar(target: Path) -> Path:
 
 
 def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
-    """Return the checksum that the file must have, and who says so."""
+    """Return the checksum that the file must have (None: any), and the source of it."""
     if sha256 is not None:
         return sha256.lower(), "given"
     text = guarded.read_small(_sidecar(target), "a checksum's file")
@@ -222,7 +223,7 @@ def _compare(path: Path, found: str, wanted: str, whose: str, cure: str) -> None
 
 
 def _check_content(stream: IO[bytes], url: str) -> None:
-    """Raise where a server sent a page in place of a log."""
+    """Raise if the server sent nothing, or a web page in place of a log."""
     stream.seek(0)
     begin = stream.read(256).lstrip().lower()
     if not begin:
@@ -235,12 +236,12 @@ def _check_content(stream: IO[bytes], url: str) -> None:
 
 
 def _validator(part: Path) -> Path:
-    """Return the file that says which version of which address a partial download is of."""
+    """Return the file that records the address and version of a partial download."""
     return part.with_name(f"{part.name}.json")
 
 
 class _Download:
-    """A partial file, and what is known of it: which version of which address its bytes are of."""
+    """A partial file, with the address and version from which its bytes come."""
 
     def __init__(self, url: str, part: Path) -> None:
         self.url, self.part = url, part
@@ -259,7 +260,7 @@ class _Download:
             self.part.unlink()
 
     def run(self, timeout: float, progress: Callable[[int, int], None] | None) -> int:
-        """Return how many bytes came; afterwards the whole file lies there."""
+        """Download the rest of the file; return how many bytes came."""
         url, have = self.url, self.have
         headers = {"User-Agent": "fedsched", "Accept-Encoding": "identity"}
         if have:
@@ -270,7 +271,7 @@ class _Download:
                 if response.status == 206 and not resumed:
                     self._begin_anew()
                     raise FetchError(f"Cannot fetch {url}: the server sent another part than asked for; run it again.")
-                # A server that ignores the range, or has another version now, sends everything from the beginning.
+                # A server that ignores the range, or has another version by now, sends the whole file.
                 if not resumed:
                     self._begin_anew()
                 have = self.have
@@ -287,7 +288,7 @@ class _Download:
                 self.file.flush()
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code == 416 and have:  # what is here is not the beginning of what is there
+            if error.code == 416 and have:  # the bytes here are not the beginning of the server's file
                 self._begin_anew()
                 return self.run(timeout, progress)
             raise FetchError(
@@ -332,7 +333,7 @@ def _open(url: str, headers: dict[str, str], timeout: float) -> Response:
 
 
 def _resumable(url: str, part: Path, size: int) -> tuple[int, str]:
-    """Return how many bytes are here of which version; 0 where nobody knows what they are of."""
+    """Return how many bytes of a download are here, and of which version; 0 if the version is not known."""
     with suppress(OSError, ValueError, TypeError, AttributeError, FetchError):
         noted: Any = json.loads(guarded.read_small(_validator(part), "a download's note") or "null")
         mark = noted.get("mark")
@@ -342,7 +343,7 @@ def _resumable(url: str, part: Path, size: int) -> tuple[int, str]:
 
 
 def _note_validator(url: str, part: Path, response: Response) -> None:
-    """Note the version, where the server tells one that a later call can ask for."""
+    """Record the file's version, if the server tells one, so that a later call can resume it."""
     tag = response.headers.get("ETag") or ""
     mark = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified") or ""
     guarded.put(_validator(part), json.dumps({"url": url, "mark": mark}))

@@ -1,4 +1,4 @@
-"""Opening files to read, whatever they are compressed with."""
+"""Opening of files to read, plain or compressed, and parsing of TOML and JSON."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from os import PathLike
 
 COMPRESSION_SUFFIXES = (".gz", ".xz", ".bz2")
-# The cure for faults in a file, as a program and as the command line give it.
+# The cure for faults in a file, for Python and for the command line.
 SKIP = 'on_error="skip" (fedsched: --on-error skip)'
 _MAGIC = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\x00", lzma.open), (b"BZh", bz2.open))
-# Logs shrink by a factor of 5 to 20. What grows beyond both limits is a trap, or not a file to read whole.
+# Compression shrinks logs by a factor of 5 to 20. A file that grows beyond both limits is an attack, or no log.
 GROWTH = 200
 ALLOWANCE = 64 << 20
 STDIN = "-"
-# A pipe is kept in memory up to the first size and on the disk beyond, as no file, and is no log beyond the second.
+# Most bytes of a pipe to keep in memory (more go to an unnamed file on disk), and to read at all.
 IN_MEMORY, MOST_PIPED = 64 << 20, 64 << 30
-MOST_PARTS = 100  # of a key of TOML
+MOST_PARTS = 100  # parts of a TOML key
 _PART = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _KEY = re.compile(rf"[\s\[]*{_PART}(?:\s*\.\s*{_PART})*[\s\]]*")
-PATIENCE = 30.0  # seconds for which somebody may take to write into a pipe
+PATIENCE = 30.0  # seconds to wait for the writer of a pipe
 _OTHER = ((b"PK\x03\x04", "a zip archive; unpack it first"), (b"%PDF", "a PDF document"))
 
 
@@ -51,9 +51,9 @@ class TruncatedError(TraceError):
 def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
     """Return a stream of the file's content; its first bytes, not its name, tell how it is compressed.
 
-    Every way in which the file cannot be read is a `TraceError`; data that end in the middle a `TruncatedError`.
-    Compressed data that grow to more than 64 MiB and to more than 200 times their size are such an error too: no file
-    takes memory without bound. "-" is the standard input; that and pipes are read once, to their end.
+    If the file cannot be read, the error is a `TraceError`, or a `TruncatedError` if the data end in the middle.
+    Compressed data that grow to more than 64 MiB and to more than 200 times their size are an error too, so that no
+    file takes unlimited memory. "-" is the standard input; it and pipes are read once, to their end.
     """
     try:
         with _opened(path) as raw:
@@ -88,7 +88,7 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
 
 @contextmanager
 def _opened(path: str | PathLike[str]) -> Iterator[BufferedReader]:
-    """Return a stream that can be read from its begin again: the file, or what came through a pipe."""
+    """Return a seekable stream: the file, or a copy of what came through a pipe."""
     if str(path) == STDIN:
         if sys.stdin is None:
             raise TraceError(f"{path}: there is no standard input; give a file.")
@@ -96,7 +96,7 @@ def _opened(path: str | PathLike[str]) -> Iterator[BufferedReader]:
             yield kept
         return
     waits = hasattr(os, "O_NONBLOCK") and stat.S_ISFIFO(os.stat(path).st_mode)
-    waits = waits and os.path.exists(os.path.realpath(path))  # a shell's <(...) has its writer, and no name
+    waits = waits and os.path.exists(os.path.realpath(path))  # a shell's <(...) has a writer already, and no name
     with open(path, "rb", opener=_without_waiting if waits else None) as raw:
         kind = os.fstat(raw.fileno()).st_mode
         if stat.S_ISREG(kind):
@@ -112,12 +112,12 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _first_of_pipe(pipe: int, path: str | PathLike[str]) -> bytes:
-    """Return what a pipe holds once somebody has opened it to write; it is an error where nobody does in good time."""
+    """Return the first bytes of a pipe; raise if no program writes to it within 30 s."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
             begin = os.read(pipe, 1 << 16)
-        except BlockingIOError:  # a writer is there, and has written nothing yet
+        except BlockingIOError:  # a writer has opened the pipe, but has written nothing yet
             begin = None
         if begin != b"":
             os.set_blocking(pipe, True)
@@ -146,12 +146,12 @@ def _spooled(
 
 
 def stem_of(path: str | PathLike[str]) -> str:
-    """Return what a workload or a federation is called that has no name but its file's."""
+    """Return the default name of a workload or a federation: its file's name without suffixes."""
     return "stdin" if str(path) == STDIN else Path(path).name.split(".")[0]
 
 
 class _Bounded(io.RawIOBase):
-    """Decompressed data, up to a limit."""
+    """A stream of decompressed data that raises beyond a limit."""
 
     def __init__(self, stream: io.BufferedIOBase, limit: int, path: str | PathLike[str]) -> None:
         self._stream = stream
@@ -189,7 +189,7 @@ def read_text(path: str | PathLike[str]) -> str:
 
 
 def decode(content: bytes) -> str:
-    """Return bytes as text: UTF-8, or Latin-1 where that fails, as in many old logs."""
+    """Return bytes as text: UTF-8, or Latin-1 if that fails, as in many old logs."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -197,7 +197,7 @@ def decode(content: bytes) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text says, or raise a `ValueError`: also for keys whose many parts take for ever to parse."""
+    """Return the data in a TOML text, or raise a `ValueError`, also for keys of so many parts that parsing hangs."""
     import tomllib
 
     for part in re.split("[={,\n]", text):
@@ -207,12 +207,12 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_json(path: str | PathLike[str]) -> Any:
-    """Return what a JSON file says."""
+    """Return the data in a JSON file."""
     return parse_json(read_text(path), str(path))
 
 
 def parse_json(text: str, source: str) -> Any:
-    """Return what a JSON text says; `source` is named where it says nothing, or two things under one name."""
+    """Return the data in a JSON text; raise an error that names `source` if it is invalid or repeats a name."""
     try:
         return json.loads(text, object_pairs_hook=partial(_named_once, source))
     except TraceError:
@@ -220,14 +220,14 @@ def parse_json(text: str, source: str) -> Any:
     except json.JSONDecodeError as error:
         at = f", line {error.lineno}" if error.lineno > 1 else ""
         raise TraceError(f"{source}{at}: not valid JSON ({error.msg}).") from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise TraceError(f"{source}: not valid JSON ({error}).") from None
     except RecursionError:
         raise TraceError(f"{source}: its brackets are nested too deeply.") from None
 
 
 def _named_once(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; where a name stands in it twice, one of the two values would be lost."""
+    """Return a JSON object; raise if it repeats a name, as one of the two values would be lost."""
     named = dict(pairs)
     if len(named) < len(pairs):
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Files at names that others can guess, in folders that others may write to: opened only where they are ours."""
+"""Safe access to files with predictable names in shared folders: links and other users' files are never followed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from fedsched.core.errors import FetchError
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Windows has no such links by default, and no such flag.
+# Windows has neither such links by default nor this flag.
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
 def create(path: Path) -> IO[bytes]:
-    """Return a new, empty file at that name, open to write and read; what stood there, be it a link, is removed."""
+    """Return a new, empty file of that name, open to write and read; an existing file or link is removed."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, 0o644), "w+b")
 
 
 def reopen(path: Path) -> IO[bytes] | None:
-    """Return the file at that name, open to go on with; None where there is none, or one that is not ours alone.
+    """Return the file of that name, open to continue; None if there is none, or if it is not ours alone.
 
-    Not ours alone is a link, what is no plain file, another user's, and a file that bears a second name.
+    Links, files that are not plain, other users' files and files with a second name are not ours alone.
     """
     with suppress(OSError):
         number = os.open(path, os.O_RDWR | _NO_LINKS | _BINARY)
@@ -40,7 +40,7 @@ def reopen(path: Path) -> IO[bytes] | None:
 
 
 def put(path: Path, text: str) -> None:
-    """Write a small file whole; a link that stands at its name is replaced, never followed."""
+    """Write a small file atomically; a link of its name is replaced, never followed."""
     temporary = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with create(temporary) as out:
@@ -51,7 +51,7 @@ def put(path: Path, text: str) -> None:
 
 
 def read_small(path: Path, what: str) -> str | None:
-    """Return the text of a small file, None where there is none; a link is an error, whatever it leads to."""
+    """Return the text of a small file, None if there is none; a link is an error, whatever its target."""
     if path.is_symlink():
         raise FetchError(f"{path}: it is a link, which could lead anywhere; {what} is a plain file: delete the link.")
     try:

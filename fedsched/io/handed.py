@@ -1,7 +1,7 @@
-"""What people hand over, as the workload or the federation that it means: the one door of all verbs.
+"""Conversion of users' arguments to workloads and federations, for all public functions.
 
-A path stands for what is in its file, a table of columns for its jobs, a number of nodes for one cluster of them. What
-stands for nothing is refused in a line that names the argument, what it got, and a call that works.
+A path means the content of its file, a table of columns its jobs, a number of nodes one cluster of them. Anything else
+is refused in one line that names the argument, its value, and a call that works.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_NODES = "a Federation, as Federation.of(64, 128), a file of one ('site.toml'
 
 
 def nouns_of(call: str, workload: object, federation: object, *, second: str) -> tuple[Workload, Federation]:
-    """Return the jobs and the machine that a call was handed; `second` is what it calls the machine."""
+    """Return the jobs and the machine of a call's arguments; `second` is its name for the machine."""
     if isinstance(workload, Workload) and isinstance(federation, Federation):
         return workload, federation
     if _is_machine(workload) and _is_jobs(federation):
@@ -43,14 +43,14 @@ def nouns_of(call: str, workload: object, federation: object, *, second: str) ->
 
 
 def noun_of(call: str, field: str, given: object, kind: type[Noun], give: str) -> Noun:
-    """Return the one noun that a call takes for a field; `give` says how to make it."""
+    """Return an argument that must be of one class; in the error, `give` says how to make it."""
     if not isinstance(given, kind):
         raise TypeError(f"{call}: {field}={_shown(given)} is no {kind.__name__}; give {give}.")
     return given
 
 
 def workload_of(call: str, field: str, given: object) -> Workload:
-    """Return the jobs that were handed over: a workload, its file, a table of pandas, or `Job`s."""
+    """Return the jobs of an argument: a workload, its file, a pandas table, or `Job`s."""
     if isinstance(given, Workload):
         return given
     if isinstance(given, str | PathLike):
@@ -65,7 +65,7 @@ def workload_of(call: str, field: str, given: object) -> Workload:
 
 
 def federation_of(call: str, field: str, given: object) -> Federation:
-    """Return the machine that was handed over: a federation, its file, clusters or a group, or a number of nodes."""
+    """Return the machine of an argument: a federation, its file, clusters or a group, or a number of nodes."""
     if isinstance(given, Federation):
         return given
     if isinstance(given, NodeGroup):
@@ -100,7 +100,7 @@ def _is_machine(given: object) -> bool:
 
 
 def _is_table(given: Any) -> bool:
-    pandas = sys.modules.get("pandas")  # who has a table of its has imported it
+    pandas = sys.modules.get("pandas")  # a caller with a pandas table has imported pandas
     return pandas is not None and isinstance(given, pandas.DataFrame)
 
 
@@ -125,7 +125,7 @@ def _suffix(given: object) -> str:
 
 
 def _shown(given: object) -> str:
-    """Return what was handed over as a message shows it: nouns by what they are, values as they were typed."""
+    """Return an argument for a message: machines by class and size, other values as Python writes them."""
     if isinstance(given, Federation | Cluster | NodeGroup):
         return f"<{type(given).__name__} of {given.count if isinstance(given, NodeGroup) else given.nodes} nodes>"
     if _is_table(given):

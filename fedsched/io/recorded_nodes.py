@@ -1,4 +1,4 @@
-"""Where the jobs of a log ran: the nodes that it records for each, as nodes of a federation."""
+"""The nodes on which a log's jobs ran, as recorded, mapped to nodes of a federation."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 def recorded_nodes(
     workload: Workload, federation: Federation, *, hosts: str | PathLike[str] | Mapping[str, tuple[str, int]]
 ) -> NodeUse:
-    """Return what each job used on each node as its log records it.
+    """Return the tasks of each job on each node, as its log records them.
 
     Parameters
     ----------
     workload
-        Jobs whose log records their waits, and their nodes by their label "nodes": that of MetaCentrum, read with
+        Jobs of a log with recorded waits and nodes (label "nodes"): that of MetaCentrum, read with
         `descriptor="metacentrum"`.
     federation
-        The machine; what its nodes have is what their jobs share.
+        The machine; jobs share its nodes' resources.
     hosts
-        Which nodes those of the log are: a table of host: (cluster, node), or a file, see
+        The nodes of the log's hosts: a table of host: (cluster, node), or a file, see
         `fedsched.io.slurm_files.hosts.read_hosts`.
     """
     known = recorded_rows(workload) & (workload.label(NODES) != "")
@@ -77,7 +77,7 @@ def recorded_nodes(
 
 
 def _nodes_by_name(hosts: Hosts, federation: Federation) -> dict[str, int]:
-    """Return the number of each host's node, through the whole federation."""
+    """Return each host's node, numbered through the whole federation."""
     first, at = {}, 0
     for cluster in federation.clusters:
         first[cluster.name], at = at, at + cluster.nodes

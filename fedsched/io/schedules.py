@@ -1,4 +1,4 @@
-"""Schedules as files: one row a job as CSV, there and back; and as a log in the Standard Workload Format."""
+"""Schedules as files: CSV with one row for each job, written and read; and logs in the Standard Workload Format."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
-CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # of runs that lost their nodes: the column, and what it says
-PROMISED = ("promised", "turn")  # since when jobs had their nodes, where these may have had to boot
-DELAY = "delay"  # by how long a plan put off each job, where it might
-GEAR, SHARE = "gear", "compute_fraction"  # of the shape that each job has
+CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # for runs that lost their nodes: the column, and its values
+PROMISED = ("promised", "turn")  # the time from which jobs had their nodes, if these may have had to boot
+DELAY = "delay"  # seconds by which a plan put off each job, if plans may do so
+GEAR, SHARE = "gear", "compute_fraction"  # of each job's shape
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
 def group_labels(federation: Federation) -> list[str]:
-    """Return a column name for every node group: `nodes:cluster` or `nodes:cluster/2` where there are several.
+    """Return a column name for every node group: `nodes:cluster`, or `nodes:cluster/2` if a cluster has several groups.
 
-    Where a cluster is named like another one's group, the groups of all are numbered, which no two names share.
+    If a cluster has the name of another one's group, all groups are numbered, which makes the names distinct.
     """
 
     def labels(*, numbered: bool) -> list[str]:
@@ -64,7 +64,7 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     workload = schedule.workload
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
     if workload.alternatives is not None and (on_nodes := tasks_on_nodes(workload)).any():
-        table[ON_NODES] = on_nodes  # which shape each has, where nodes are counted
+        table[ON_NODES] = on_nodes  # part of each job's shape, if its nodes are counted
     if may_shift(workload):
         table |= {GEAR: gears_of(workload), SHARE: workload.compute_fraction}
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
@@ -77,9 +77,9 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
 
 
 def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write one row a job; numbers stand so that they are read back to the last bit.
+    """Write one row for each job; numbers are read back to the last bit.
 
-    Where downtimes took nodes from jobs a last column says so, and a row a run tells which runs came to nothing.
+    If downtimes took nodes from jobs, there is one more row for each lost run, which a last column marks.
     """
     table = columns_of(schedule)
     columns = [[_number(value) for value in column.tolist()] for column in table.values()]
@@ -96,7 +96,7 @@ def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
 
 
 def columns_of_lost(schedule: Schedule) -> dict[str, NDArray[Any]]:
-    """Return the same columns of the runs that came to nothing."""
+    """Return the same columns for lost runs."""
     lost = schedule.lost
     whole = {name: column[lost.job] for name, column in columns_of(schedule).items()}
     times = {"start": lost.start, "finish": lost.end, "wait": lost.start - schedule.workload.submit[lost.job]}
@@ -124,7 +124,8 @@ def read_csv(
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
 
-    The file does not hold the reading under which the schedule was made; what is not said of it is not recorded.
+    The file does not contain the reading under which the schedule was made; parts that are not given count as not
+    recorded.
     """
     try:
         rows = list(csv.reader(read_text(path).splitlines(keepends=True)))
@@ -192,7 +193,7 @@ def read_csv(
 def _promises(
     header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
 ) -> Promises | None:
-    """Return since when jobs had their nodes, where a schedule's file says so."""
+    """Return the times from which jobs had their nodes, if a schedule's file has them."""
     if not set(PROMISED) <= set(header):
         return None
     time, turn = (_column(name, header, body, place, path) for name in PROMISED)
@@ -202,14 +203,14 @@ def _promises(
 def _delays(
     header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
 ) -> NDArray[np.float64] | None:
-    """Return by how long a plan put off the jobs, where a schedule's file says so."""
+    """Return the seconds by which a plan put off the jobs, if a schedule's file has them."""
     return np.nan_to_num(_column(DELAY, header, body, place, path)) if DELAY in header else None
 
 
 def _column(
     name: str, header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
 ) -> NDArray[np.float64]:
-    """Return what a column says of every job, the last line of each; NaN where it says nothing."""
+    """Return a column's value for every job, from its last line; NaN if the cell is empty."""
     found = np.full(len(place), np.nan)
     job, at = header.index("id"), header.index(name)
     for line, row in enumerate(body, start=2):
@@ -224,7 +225,7 @@ def _column(
 def _as_submitted(
     workload: Workload, start: NDArray[np.float64], finish: NDArray[np.float64], lost: LostRuns | None
 ) -> Workload:
-    """Return the jobs with the submits that come of the ends of others, where some follow others."""
+    """Return the jobs; those that follow others get the submits that result from the others' ends."""
     if workload.feedback is None:
         return workload
     over, gone = finish.copy(), np.zeros(finish.size, dtype=np.bool_)
@@ -238,7 +239,7 @@ def _as_submitted(
 
 
 def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], path: str | PathLike[str]) -> Workload:
-    """Return the jobs in the shapes that a schedule's file says, where they have several to choose from [49]."""
+    """Return the jobs in the shapes that a schedule's file records, if they have alternatives [49]."""
     if workload.alternatives is None or not {"tasks", "runtime", "estimate"} <= set(header):
         return workload
     columns = {name: getattr(workload, name).copy() for name in ("tasks", "runtime", "estimate")}
@@ -261,10 +262,10 @@ def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], pat
 
 
 def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write the log that the machine would have kept: every job's wait and run as scheduled, its status 1.
+    """Write a schedule as a log: every job with its wait and run time as scheduled, and status 1.
 
-    Jobs that did not finish are left out, and a note in the header says how many. What the format cannot hold (compute
-    fractions, bandwidths) is lost.
+    Jobs that did not finish are left out, and a note in the header counts them. Data without a field in the format
+    (compute fractions, bandwidths) are lost.
     """
     done = np.flatnonzero(~np.isnan(schedule.finish))
     if done.size == 0:

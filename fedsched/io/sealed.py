@@ -1,6 +1,6 @@
-"""Checkpoints' files: a mark, the digest of what follows, and what was saved; written whole or not at all.
+"""Files of checkpoints: a mark, the digest of the content, and the content; written completely or not at all.
 
-What was saved is data (`fedsched.io.trees`): opening a file, whoever wrote it, runs nothing.
+The content is plain data (`fedsched.io.trees`): opening a file runs no code, even if an attacker wrote it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """Where something saves itself. The digest tells damage, not malice: whoever reads on checks what he reads."""
+    """The file of a checkpoint. Its digest detects damage, not forgery: readers must check all values."""
 
     path: Path
     mark: bytes  # ends with the format's version and a line feed
-    what: str  # saves itself there, for messages
+    what: str  # the kind of object that is saved, for messages
 
     def read(self, most: int) -> bytes | None:
-        """Return what was saved last, `most` bytes or fewer; None where there is no file yet."""
+        """Return the content, `most` bytes or fewer; None if there is no file yet."""
         written = self._content(len(self.mark) + DIGEST + most)
         if written is None:
             return None
@@ -63,23 +63,23 @@ class SealedFile:
         return written
 
     def check_writable(self) -> None:
-        """Raise, before hours of work, the error of a path that cannot be written."""
+        """Raise an error if the path cannot be written: before hours of work, not after them."""
         check_writable(self.path)
 
     def write(self, content: bytes | memoryview) -> None:
-        """Save this in place of what was saved before."""
+        """Replace the file's content."""
         with atomic_bytes(self.path) as stream:
             stream.write(self.mark + hashlib.sha256(content).digest())
             stream.write(content)
 
     def refusal(self, why: str, *, others: bool = False) -> FedschedError:
-        """Return the error that says why there is no going on from this file; `others`: it is of use elsewhere."""
+        """Return the error that says why this file cannot be resumed; `others`: it may be another search's or run's."""
         cure = "name another file, or delete it to begin anew" if others else "delete it to begin anew"
         return FedschedError(f"{self.path}: {why}; {cure}.")
 
 
 def key_of(words: str, values: Iterable[object]) -> str:
-    """Return a name of what must be the same for a checkpoint to make sense: words, and all that is numbers."""
+    """Return a digest of all that must be equal for a checkpoint to fit: words, and all numeric values."""
     digest = hashlib.sha256(words.encode())
     for value in values:
         if isinstance(value, np.ndarray | float | int):
@@ -88,7 +88,7 @@ def key_of(words: str, values: Iterable[object]) -> str:
 
 
 def check_checkpoint(path: str | PathLike[str], what: str) -> None:
-    """Raise unless the path can be a checkpoint's; its writers compress by the name, and its readers do not."""
+    """Raise if a checkpoint's path has a compression's suffix: the writer would compress it, the reader would not."""
     suffix = Path(path).suffix
     if suffix.lower() in COMPRESSION_SUFFIXES:
         raise ValueError(f"{what}={str(path)!r} must not end in {suffix}: it is not compressed.")

@@ -1,7 +1,7 @@
-"""Trees of plain values and arrays as bytes: what a search is while it rests. Reading them makes nothing else.
+"""Trees of plain values and arrays as bytes, in which searches save their state.
 
-Such bytes are JSON, in which `{"#": [kind, kind written, shape]}` stands for an array, and behind it the arrays'
-numbers in that order; all of it compressed. No reading of them runs anything, or takes more memory than it may.
+The bytes are JSON, in which `{"#": [kind, kind written, shape]}` stands for an array, followed by the arrays' numbers
+in that order; all of it is compressed. Reading them runs no code, and takes no more memory than allowed.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 ARRAY = "#"
 KINDS = ("int64", "float64", "bool", "uint64")
-NARROWER = ("int8", "int16", "int32")  # in which whole numbers are written that fit: plans are small numbers
-WIDTH = 8  # bytes of a number, once it is read
-QUICK = 1  # the level of compression: plans shrink by ten, and sooner than a copy of them travels
-LONGEST_TEXT = 16 << 20  # bytes of the JSON: it holds no numbers of plans
-DEEPEST = 4  # dimensions of an array
+NARROWER = ("int8", "int16", "int32")  # whole numbers that fit are written as these: numbers of plans are small
+WIDTH = 8  # bytes of a number after reading
+QUICK = 1  # level of compression: it shrinks plans tenfold, in less time than sending them uncompressed
+LONGEST_TEXT = 16 << 20  # most bytes of the JSON, which has no numbers of plans
+DEEPEST = 4  # most dimensions of an array
 GREATEST = int(np.iinfo(np.int64).max)
 HEAD = struct.Struct("<Q")
 
 
 class UnfitError(ValueError):
-    """Bytes or values are not what they should be; the message says where and why."""
+    """Bytes or values are invalid; the message says where and why."""
 
 
 # ---- to bytes, and back ---------------------------------------------------------------------------------------------
 
 
 def pack(tree: Plain) -> bytes:
-    """Return a tree as few bytes."""
+    """Return a tree as compressed bytes."""
     arrays: list[bytes] = []
     text = json.dumps(_apart(tree, arrays), separators=(",", ":")).encode()
     return zlib.compress(b"".join([HEAD.pack(len(text)), text, *arrays]), QUICK)
@@ -71,7 +71,7 @@ def _narrowed(array: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def unpack(content: bytes, most: int | None = None) -> Plain:
-    """Return the tree that `pack` made bytes of, or raise an UnfitError; it takes `most` bytes or fewer."""
+    """Return the tree in bytes of `pack`, or raise an UnfitError; the tree may take at most `most` bytes."""
     limit = GREATEST if most is None else most
     try:
         body = _inflated(content, limit)
@@ -102,7 +102,7 @@ def _inflated(content: bytes, most: int) -> bytes:
 
 
 class _Reader:
-    """Reads arrays one behind the other."""
+    """A reader of arrays, one after the other."""
 
     def __init__(self, body: bytes, place: int, most: int) -> None:
         self._body, self.place, self._left = body, place, most
@@ -136,9 +136,9 @@ class _Reader:
 
 
 class Saved:
-    """One object's part of a tree, read field by field: each has its kind, shape and limits, or an UnfitError.
+    """One object's part of a tree, read field by field; an invalid type, shape or value is an UnfitError.
 
-    With `own` the very search that reads it has made it, in whatever process: what takes long to check is believed.
+    With `own` the search that reads it has written it itself, maybe in another process: then slow checks are skipped.
     """
 
     def __init__(self, fields: object, where: str = "", *, own: bool = False) -> None:
@@ -179,14 +179,14 @@ class Saved:
         return value
 
     def text(self, name: str) -> str:
-        """Return words."""
+        """Return a text."""
         value = self._field(name)
         if not isinstance(value, str):
             raise self.unfit(name, "must be words")
         return value
 
     def words(self, name: str) -> list[str]:
-        """Return a list of words."""
+        """Return a list of texts."""
         value = self._field(name)
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise self.unfit(name, "must be a list of words")
@@ -197,7 +197,7 @@ class Saved:
         return Saved(self._field(name), f"{self._where}{name}.", own=self.own)
 
     def maybe(self, name: str) -> Saved | None:
-        """Return an object's fields; None where there is none."""
+        """Return an object's fields; None if there is no object."""
         return None if self._field(name) is None else self.part(name)
 
     def parts(self, name: str) -> list[Saved]:
@@ -214,7 +214,7 @@ class Saved:
         least: int | NDArray[np.int64] = 0,
         most: int | NDArray[np.int64] = GREATEST,
     ) -> NDArray[np.int64]:
-        """Return whole numbers within limits, one or one a place; None in the shape stands for any length."""
+        """Return whole numbers within limits, for all or for each element; None in the shape means any length."""
         array = self._array(name, np.int64, shape)
         if not ((array >= least) & (array <= most)).all():
             raise self.unfit(name, f"must hold whole numbers from {np.min(least)} to {np.max(most)}")
@@ -229,14 +229,14 @@ class Saved:
         *,
         unknown: bool = False,
     ) -> NDArray[np.float64]:
-        """Return numbers within limits, the limits included; NaN is none, but where some may be unknown."""
+        """Return numbers within limits, the limits included; NaN is invalid unless values may be `unknown`."""
         array = self._array(name, np.float64, shape)
         if not ((array >= least) & (array <= most) | (np.isnan(array) & unknown)).all():
             raise self.unfit(name, f"must hold numbers from {least:g} to {most:g}")
         return array
 
     def streams(self, name: str, count: int) -> NDArray[np.uint64]:
-        """Return where so many streams of random numbers are; any number is such a place."""
+        """Return the counters of so many random streams; any number is valid."""
         return self._array(name, np.uint64, (count, 1))
 
     def _array(self, name: str, kind: type[np.generic], shape: Sequence[int | None]) -> NDArray[Any]:

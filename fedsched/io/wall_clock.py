@@ -1,4 +1,4 @@
-"""The wall's clock and a log's: where the seconds of a workload begin, and which second of it a date is."""
+"""Conversion between wall-clock times (dates) and seconds of a workload."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from fedsched.io.slurm_files.sacct_values import UNKNOWN, WORDS, clock_of, day_o
 if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
 
-_ZERO = datetime(1970, 1, 1)  # without a zone: times as they stand
-_MOST = 1e11  # seconds from 1970 on that are still dates
+_ZERO = datetime(1970, 1, 1)  # without a zone: local times are counted as written
+_MOST = 1e11  # most seconds since 1970 that are still dates
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# As archives write it, and as `fedsched.io.slurm_files.sacct` does: Mon Sep 23 14:00:31 CEST 1996;
+# Dates as archives write them, and as `fedsched.io.slurm_files.sacct` does: Mon Sep 23 14:00:31 CEST 1996;
 # 2027-01-12 08:00:00 (…).
 _SPELLED = re.compile(
     r"(?:[A-Za-z]{3},? +)?([A-Za-z]{3}) +(\d{1,2}) +(\d\d:\d\d:\d\d)(?: +[A-Za-z+\-0-9]+)?? +(\d{4})\b", re.ASCII
 )
 _MINUTES = re.compile(r"[ T]\d\d:\d\d", re.ASCII)
 _STANDING = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
-# What a workload's history says of submits that its header's time no longer fits.
+# Lines of a workload's history after which its header's time no longer fits the submits.
 _MOVED = re.compile(r"^(?:fedsched: )?(?:rebased to|scale_load\(|read .*\brebase=True)")
 GIVE = "give origin= (fedsched: --calendar-origin), the time at second 0, like 2027-01-12T08:00:00"
 
 
 @dataclass(frozen=True, slots=True)
 class WallTime:
-    """A time of the wall: seconds from 1970 on, as the text has them; `exact` where it counts them itself (in UTC)."""
+    """A wall-clock time as seconds since 1970, in local time as written; `exact`: in UTC, given as such seconds."""
 
     seconds: float
     exact: bool = False
@@ -44,12 +44,12 @@ class WallTime:
             return f"{self.seconds:g} s from 1970 on"
 
     def later(self, seconds: float) -> WallTime:
-        """Return the moment so much later by the clock on the wall."""
+        """Return the time so many seconds later by the same clock."""
         return WallTime(self.seconds + seconds, self.exact)
 
 
 def wall_time_of(text: str) -> WallTime | None:
-    """Return the moment that a text is: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970; None for Unknown.
+    """Return the time in a text: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970; None for "Unknown".
 
     A text that is no time gives NaN seconds.
     """
@@ -64,18 +64,18 @@ def wall_time_of(text: str) -> WallTime | None:
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """Which second of a workload each moment is.
+    """The clock of a workload, which converts wall-clock times to its seconds and back.
 
     Parameters
     ----------
     zero
-        The wall's time at second 0.
+        The wall-clock time at second 0.
     unix
-        Seconds from 1970 on at second 0, counted in UTC, where they are known.
+        Seconds since 1970 in UTC at second 0, if known.
     zone
-        Where the wall is, where that is known: an hour is then neither lost nor won as its clocks are set.
+        The time zone, if known: then changes to and from summer time neither lose nor add an hour.
     said
-        Whose word that is: "StartTime of the log's header".
+        The source of the clock: "StartTime of the log's header".
     """
 
     zero: WallTime
@@ -84,7 +84,7 @@ class WallClock:
     said: str = ""
 
     def second(self, moment: WallTime) -> float:
-        """Return which second of the workload a moment is."""
+        """Return a time as a second of the workload."""
         if self.unix is not None and moment.exact:
             return moment.seconds - self.unix
         if self.unix is not None and self.zone is not None:
@@ -92,13 +92,13 @@ class WallClock:
         return moment.seconds - self.zero.seconds
 
     def moment(self, second: float) -> WallTime:
-        """Return when on the wall a second of the workload is."""
+        """Return the wall-clock time of a second of the workload."""
         if self.unix is not None and self.zone is not None and abs(self.unix + second) < _MOST:
             return _on_the_wall(self.unix + second, self.zone)
         return self.zero.later(second)
 
     def on_the_wall(self, moment: WallTime) -> WallTime:
-        """Return a moment as the clock on the wall shows it, be it counted in UTC."""
+        """Return a time as local wall-clock time, even if it is counted in UTC."""
         return self.moment(self.second(moment)) if moment.exact else moment
 
     def _counted(self, moment: WallTime, zone: ZoneInfo) -> float:
@@ -109,7 +109,7 @@ class WallClock:
 
 
 def clock_from(origin: Workload | str | float | None) -> WallClock | None:
-    """Return the clock of a workload, or of one whose second 0 is a given time; None where nobody says it."""
+    """Return the clock of a workload, or one with second 0 at a given time; None if neither is given or known."""
     if origin is None:
         return None
     if isinstance(origin, str | int | float):
@@ -121,11 +121,11 @@ def clock_from(origin: Workload | str | float | None) -> WallClock | None:
 
 
 def clock_of_workload(workload: Workload) -> WallClock | None:
-    """Return the clock that a workload's header tells; None where it tells none.
+    """Return the clock in a workload's header; None if there is none.
 
-    Raises where the submits were moved since, so that the header's time is another second's.
+    Raise an error if submits were moved since the header was written, as its time then belongs to another second.
     """
-    header = dict(reversed(workload.header))  # of several lines of one name the first
+    header = dict(reversed(workload.header))  # of several lines with one name the first counts
     unix, zero = _whole(header.get("UnixStartTime", "")), start_of(header.get("StartTime", ""))
     zone = _zone(header.get("TimeZoneString", ""))
     said = "StartTime of the log's header"
@@ -143,7 +143,7 @@ def clock_of_workload(workload: Workload) -> WallClock | None:
 
 
 def start_of(text: str) -> WallTime | None:
-    """Return the wall's time in a header's StartTime; its zone is left aside."""
+    """Return the wall-clock time in a header's StartTime; its zone is ignored."""
     if match := _STANDING.match(text.strip()):
         moment = wall_time_of(match[0])
         return moment if moment is not None and math.isfinite(moment.seconds) else None
@@ -163,7 +163,7 @@ def _on_the_wall(unix: float, zone: ZoneInfo) -> WallTime:
 def _zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name.strip()) if name.strip() else None
-    except (KeyError, ValueError, OSError):  # this machine knows of no such place
+    except (KeyError, ValueError, OSError):  # this machine does not know the zone
         return None
 
 

@@ -1,4 +1,4 @@
 """Formats of Batsim and of the tools around it: workloads, machine events, and evalys' jobs.csv.
 
-JSON and CSV come in. Workloads and downtimes go out, and schedules are written for those tools.
+It reads JSON and returns workloads and downtimes; it writes workloads as JSON, and schedules as CSV for those tools.
 """

@@ -1,4 +1,4 @@
-"""Batsim's external events: a line of JSON for each time that machines become unavailable or available [38]."""
+"""Batsim's external events: lines of JSON, each with machines that become unavailable or available [38]."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from fedsched.model.time.downtimes import Downtime
 
 GONE, BACK = "machine_unavailable", "machine_available"
-GENERIC = "generic"  # newer versions put what an event is into a text of its own
+GENERIC = "generic"  # newer versions put the event into a text within the event
 _IDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 class Event(NamedTuple):
-    """When which machines go, or come back."""
+    """The time at which some machines become unavailable, or available again."""
 
     time: float
     back: bool
@@ -38,12 +38,12 @@ class Event(NamedTuple):
 
 
 def are_events(text: str) -> bool:
-    """Return whether a text begins as JSON does."""
+    """Return whether a text begins like JSON."""
     return text.lstrip().startswith("{")
 
 
 def events_in(text: str, path: str, others: Counter[str]) -> Iterator[Event]:
-    """Give the events about machines; `others` counts those of other types."""
+    """Yield the events about machines; `others` counts those of other types."""
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path}, line {number}"
         if not line.strip():
@@ -74,7 +74,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
 
 
 def _inner(text: Any) -> dict[str, Any]:
-    # What a generic event holds is anybody's; only that of machines is of interest here.
+    # A generic event may contain anything; only events about machines are read.
     try:
         data = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def _machines(resources: Any, where: str) -> Iterator[tuple[int, int]]:
 
 
 def read_events(text: str, terms: Terms) -> list[Downtime]:
-    """Return the outages that events are: machine k is the k-th node of the federation, from 0 on."""
+    """Return the outages that follow from events; machine k is the federation's node k, counted from 0."""
     if '"reservations"' in text:
         raise FederationError(f"{terms.path}: Slurm's JSON is not read; give what `scontrol show res -o` prints.")
     others: Counter[str] = Counter()

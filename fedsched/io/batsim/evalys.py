@@ -1,4 +1,4 @@
-"""Schedules as Batsim's `jobs.csv`, which evalys and its relatives draw and measure."""
+"""Schedules as Batsim's `jobs.csv`, which evalys and related tools draw and measure."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ COLUMNS = (
 
 
 def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write the jobs that have finished, a row each, with the numbers of their nodes from 0 as `0-3 5`.
+    """Write one row for each finished job; node numbers count from 0 and are written as `0-3 5`.
 
-    Energy is what the job's nodes take while it runs. Jobs that were ended at their estimate did not succeed.
+    Energy, in joules, is that of the job's nodes while it runs. Jobs that were killed at their estimate did not
+    succeed.
     """
     w = schedule.workload
     done = np.flatnonzero(~np.isnan(schedule.finish))

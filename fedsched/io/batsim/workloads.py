@@ -1,4 +1,4 @@
-"""Batsim's JSON workloads, both ways: jobs, and profiles that say what a job does."""
+"""Reading and writing of Batsim's JSON workloads: jobs, and profiles that describe the work of jobs."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-# The names that versions of Batsim gave to the profiles that say how long a job runs.
+# The names that versions of Batsim give to profiles with a run time.
 DELAYS = ("delay", "DelayProfile")
 EACH = ("parallel_homogeneous", "ptask_homogeneous", "ParallelTaskHomogeneousProfile", "msg_par_hg")
 TOTAL = ("parallel_homogeneous_total", "msg_par_hg_tot")
 SPREAD = ("DefinedAmountsSpreadUniformly", "defined_amount_spread_uniformly")
 KNOWN_TYPES = (*DELAYS, *EACH, *TOTAL)
-# What is read of a job and of its profile, and what says nothing that these do not.
+# The fields of a job and of its profile that are read, or that add nothing to those.
 READ = {"id", "subtime", "res", "profile", "walltime", "extra_data", "description", "comment"}
 READ_OF_PROFILES = {"type", "delay", "cpu", "com", "generation_strategy", "np", "description", "comment"}
 MOST_NAMES = 5
-OURS = "fedsched"  # the key of what Batsim has no field for
+OURS = "fedsched"  # the key of data for which Batsim has no field
 
 
 def read_batsim(
@@ -55,24 +55,24 @@ def read_batsim(
     name: str | None = None,
     node_speed: float | None = None,
 ) -> Workload:
-    """Return the jobs of a Batsim workload and, as `cleaning`, what was left out or altered.
+    """Return the jobs of a Batsim workload; its `cleaning` counts what was left out or altered.
 
     A delay is a job's run time. A homogeneous parallel task runs cpu / `node_speed` seconds, and each of its n tasks
-    sends com·(n − 1) bytes in that time: its bandwidth. Batsim lets computation hide communication, so its compute
-    fraction is 1 (contention does not stretch it) unless fedsched wrote another one. Profiles of other types (traces,
-    sequences, matrices, storage) tell no run time without Batsim's network: an error, or left out and counted with
-    on_error="skip".
+    sends com·(n − 1) bytes in that time, which gives its bandwidth. In Batsim computation hides communication, so its
+    compute fraction is 1 (contention does not stretch it) unless fedsched wrote another one. Profiles of other types
+    (traces, sequences, matrices, storage) give no run time without Batsim's network: they are an error, or with
+    on_error="skip" their jobs are left out and counted.
 
     Parameters
     ----------
     path
         A JSON file with `nb_res`, `jobs` and `profiles`.
     clean, nodes, over_request, statuses, sites, rebase, renumber, on_error, name
-        As in `fedsched.io.swf.log.read_swf`. A job ends at its walltime, as with over_request="cap". If its id is no
-        whole number, it gets a new one.
+        As in `fedsched.io.swf.log.read_swf`. In Batsim a job ends at its walltime, as with over_request="cap". If an
+        id is no whole number, the jobs get new ids.
     node_speed
         The flop/s of a reference node, for profiles that count flops; `fedsched.io.platforms.simgrid.node_speed`
-        finds it in a platform file.
+        reads it from a platform file.
     """
     how = Cleaning(
         clean=clean,
@@ -101,7 +101,7 @@ def _check_speed(node_speed: float | None) -> None:
 
 
 class _ProfileError(TraceError):
-    """A profile that says no run time."""
+    """A profile gives no run time."""
 
 
 class _Reader:
@@ -158,7 +158,7 @@ class _Reader:
         table = np.full((len(FIELDS), len(rows)), -1.0)
         table[0] = ids if numbered else np.arange(1, len(rows) + 1)
         table[1], table[3], table[4], table[7], table[8], table[11] = submit, runtime, tasks, tasks, limit, user
-        table[10] = 1.0  # each runs its time
+        table[10] = 1.0  # each job completes
         table[15] = np.where(site >= 0, site + 1, -1)
         columns: dict[str, NDArray[Any]] = {"compute_fraction": fraction, "task_bandwidth": bandwidth}
         for field, kind in EXTRAS.items():
@@ -210,7 +210,7 @@ class _Reader:
         )
 
     def _ours(self, job: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return what fedsched wrote about a job; other programs' extra data are theirs."""
+        """Return fedsched's data in a job's extra data; other programs' data are ignored."""
         extra = job.get("extra_data")
         if not isinstance(extra, str) or OURS not in extra:
             return {}
@@ -219,7 +219,7 @@ class _Reader:
         return ours if isinstance(ours, dict) else {}
 
     def _unread(self, job: Mapping[str, Any]) -> set[str]:
-        """Return the names of a job's and its profile's fields that hold something and are not read."""
+        """Return the names of non-empty fields of a job and its profile that are not read."""
         profile = self.profiles[job["profile"]]
         said = {name for name, value in job.items() if value and name not in READ}
         said |= {f"profile's {name}" for name, value in profile.items() if value and name not in READ_OF_PROFILES}
@@ -227,7 +227,7 @@ class _Reader:
         return said | ({"extra_data"} if extra and not self._ours(job, "") else set())
 
     def _runtime(self, name: Any, tasks: float, where: str) -> tuple[float, float]:
-        """Return a profile's seconds on reference nodes, and the bytes a second that each task sends."""
+        """Return a profile's run time in seconds on reference nodes, and the bytes a second that each task sends."""
         if not isinstance(name, str) or name not in self.profiles:
             raise TraceError(
                 f"{where}: {unknown_name('profile', name if isinstance(name, str) else _short(name), self.profiles)}"
@@ -255,7 +255,7 @@ class _Reader:
         return seconds, sent * (tasks - 1) / seconds if seconds > 0 else 0.0
 
     def _check(self, ours: Mapping[str, Any], job: int) -> None:
-        """Raise where what fedsched wrote about a job means nothing."""
+        """Raise if fedsched's data about a job are invalid."""
         names = ours.get("allowed") or []
         if not isinstance(names, list) or not all(isinstance(one, str) and one in self.sites for one in names):
             raise TraceError(
@@ -269,7 +269,7 @@ class _Reader:
 
 
 def _listed(names: set[str]) -> str:
-    """Return names on one line, the first few of many, none of them longer than a name is."""
+    """Return names on one line: at most 5, each shortened to 40 characters, and how many more there are."""
     shown = [name if len(name) <= 40 else f"{name[:39]}…" for name in sorted(names)[:MOST_NAMES]]
     return one_line(", ".join(shown)) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
@@ -285,7 +285,7 @@ def _real(value: Any, where: str) -> float:
 
 
 def _id(value: Any) -> float:
-    """Return a job's number: `17`, "17", or 17 of the workload w0 in "w0!17"; NaN where it is none."""
+    """Return a job's number: `17`, "17", or 17 of the workload w0 in "w0!17"; NaN for any other text."""
     text = str(value).rpartition("!")[2]
     return float(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else math.nan
 
@@ -294,25 +294,25 @@ def _id(value: Any) -> float:
 
 
 def write_batsim(workload: Workload, path: str | PathLike[str], *, node_speed: float | None = None) -> None:
-    """Write a Batsim workload that `read_batsim` gives back with the same jobs.
+    """Write a Batsim workload; `read_batsim` reads back the same jobs.
 
-    What Batsim has no field for (user, site, compute fraction, bandwidth) stands in each job's `extra_data`, which
-    Batsim hands on; header, history and the archive's other columns are lost.
+    Data for which Batsim has no field (user, site, compute fraction, bandwidth) are in each job's `extra_data`, which
+    Batsim passes on; header, history and the log's other columns are lost.
 
     Parameters
     ----------
     workload, path
-        What to write, and where.
+        The workload, and the file to write.
     node_speed
-        The flop/s of a reference node: talkative jobs of several tasks are then written as homogeneous parallel tasks
-        of so many flops and bytes (their run times come back to about 15 digits), all others as delays.
+        The flop/s of a reference node: if given, communicating jobs of several tasks are written as homogeneous
+        parallel tasks with flops and bytes (their run times are read back to about 15 digits), all others as delays.
     """
     _check_speed(node_speed)
     profiles: dict[str, dict[str, object]] = {}
     jobs = list(_jobs(workload, profiles, node_speed))
     head: dict[str, Any] = {"nb_res": workload.nodes or int(workload.tasks.max(initial=1))}
     if workload.sites or not workload.nodes:
-        # Batsim wants a size even where none is known.
+        # Batsim needs a size even if none is known.
         head[OURS] = {"sites": list(workload.sites)} | ({} if workload.nodes else {"nodes": 0})
     with atomic_text(path) as out:
         out.write(json.dumps(head)[:-1])
@@ -326,7 +326,7 @@ def write_batsim(workload: Workload, path: str | PathLike[str], *, node_speed: f
 def _jobs(
     workload: Workload, profiles: dict[str, dict[str, object]], node_speed: float | None
 ) -> Iterator[dict[str, object]]:
-    """Return the jobs, having entered their profiles."""
+    """Yield the jobs, and add their profiles to `profiles`."""
     w = workload
     columns = (w.id, w.submit, w.tasks, w.runtime, w.estimate, w.user, w.origin, w.compute_fraction, w.task_bandwidth)
     rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -1,7 +1,7 @@
-"""What jobs of MetaCentrum ask for, and where they ran: `1:ppn=64:x86_64:cl_zewura#excl`, `{1241,1241,1242}`.
+"""Requests and nodes of MetaCentrum's jobs: `1:ppn=64:x86_64:cl_zewura#excl` and `{1241,1241,1242}`.
 
-A request is that of Torque: kinds of nodes joined by +, each so many nodes (or one by its name) and what they must be,
-and after a # what holds for the whole job.
+A request has Torque's form: kinds of nodes joined by +, each a number of nodes (or one node's name) with the properties
+that they must have; after a # come properties of the whole job.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _PER_NODE, _MEMORY, _ALONE = "ppn=", "mem=", "excl"
 
 
 class Request(NamedTuple):
-    """The features that each node must have, in the words of reading 41, and the rest as bits."""
+    """The features that each node must have, as in reading 41, and the other demands as bits."""
 
     features: str
     demands: Demand
 
 
 def request_of(text: str) -> Request:
-    """Return what a job asks of its nodes."""
+    """Return a job's request for nodes."""
     kinds, *of_all = text.split("#")
     found = Demand.ALONE if _ALONE in of_all else Demand(0)
     found |= Demand.FEATURES if set(of_all) - {_ALONE} else Demand(0)
@@ -45,13 +45,13 @@ def request_of(text: str) -> Request:
                 found |= Demand.FEATURES if word else Demand(0)
             else:
                 features[word] = None
-    if "+" in kinds:  # each kind has features of its own, where a label says what all nodes have
+    if "+" in kinds:  # each kind has its own features, but a label holds for all of a job's nodes
         return Request("", found | Demand.KINDS)
     return Request("&".join(features), found)
 
 
 def requests_of(texts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
-    """Return the features that jobs ask for, and the bits of what else they do."""
+    """Return the features that jobs request, and their other demands as bits."""
     names, which = distinct(texts)
     found = [request_of(name) for name in names]
     features = np.array([one.features for one in found], dtype=object)
@@ -59,7 +59,7 @@ def requests_of(texts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArra
 
 
 def nodes_of(text: str) -> dict[str, int] | None:
-    """Return how many processors a job had on each node, by their names; None where the text does not say so."""
+    """Return how many processors a job had on each node, by the nodes' names; None if the text has another form."""
     inside = text.removeprefix("{").removesuffix("}")
     if len(inside) != len(text) - 2:
         return None

@@ -1,6 +1,6 @@
-"""Pods on nodes with GPUs, as a trace of 2023 tells of them: openb_pod_list.csv and openb_node_list.csv.
+"""Pods and nodes with GPUs, from a trace of 2023: openb_pod_list.csv and openb_node_list.csv.
 
-Cores are in thousandths, memory in MiB, and a pod that asks for one GPU says how many thousandths of it.
+Cores are in thousandths, memory is in MiB, and a pod that requests one GPU says how many thousandths of it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ NODES = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 LABELS = {"name": "name", "qos": "qos", "pod_phase": "pod_phase", "gpu_spec": "features"}
 WHOLE = 1000  # thousandths of a GPU
 NEVER = -1
-LARGEST = 2**53  # beyond it seconds are no longer told apart
+LARGEST = 2**53  # beyond it floats cannot represent every second
 
 
 def read_pods(path: str | PathLike[str]) -> Workload:
-    """Return the pods that ran, each a job of one task that demands cpu, memory and gpu or gpu_share.
+    """Return the pods that ran, each as a job of one task that demands cpu, memory and gpu or gpu_share.
 
-    It was submitted when it was created, and ran from when it was scheduled until it was deleted; nobody estimated
-    that. `name`, `qos` and `pod_phase` are labels, and the GPUs that `gpu_spec` allows ("V100M16|V100M32") features.
+    A pod's submit is its creation; it ran from its scheduling to its deletion, and has no estimate. `name`, `qos` and
+    `pod_phase` are labels, and the GPUs that `gpu_spec` allows ("V100M16|V100M32") are features.
     """
     from fedsched.model.jobs.workload import Workload
 
@@ -75,7 +75,7 @@ def read_pods(path: str | PathLike[str]) -> Workload:
 
 
 def read_nodes(path: str | PathLike[str]) -> Federation:
-    """Return the nodes as one cluster, a group for each run of nodes that are alike; a GPU's model is a feature."""
+    """Return the nodes as one cluster, with a group for each run of equal nodes; a GPU's model is a feature."""
     from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 
     table = _table(path, NODES)

@@ -1,7 +1,7 @@
 """SimGrid's platform files, read as federations: clusters of hosts behind their uplinks.
 
-The parser is expat alone: it opens no other file, and a document that declares an entity is refused, so that no few
-lines can grow into gigabytes.
+Only the parser expat is used: it opens no other file. A document that declares an entity is refused, as entities can
+grow a few lines into gigabytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fedsched.model.machine.federation import (
 if TYPE_CHECKING:
     from os import PathLike
 
-MASTER = "master_host"  # the scheduler's own host, where no role says so
+MASTER = "master_host"  # the scheduler's own host, if no role marks it
 WATTS = ("wattage_per_state", "watt_per_state")
 SPEEDS = {"f": 1.0, "kf": 1e3, "Mf": 1e6, "Gf": 1e9, "Tf": 1e12, "Pf": 1e15, "Ef": 1e18, "Zf": 1e21}
 SPEEDS |= {"flops": 1.0, "kiloflops": 1e3, "megaflops": 1e6, "gigaflops": 1e9, "teraflops": 1e12, "petaflops": 1e15}
@@ -45,20 +45,21 @@ DEPTH = 64
 
 
 def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Federation:
-    """Return the federation in a platform file; its description says what was taken for what.
+    """Return the federation in a platform file; its description says how the file was interpreted.
 
-    A `<cluster>`, and a zone's own hosts and cabinets, become a cluster each; hosts alike in speed and watts a group.
-    Speeds are those of the first state (`pstate`), relative to `speed`; watts the first (idle) and the last (all cores)
-    number of that state, the default ones where a host has none. A cluster's uplink is the narrowest of its backbone
-    and of the links on zone routes to other clusters. The scheduler's host (role master, or named master_host…) and
-    hosts of other roles than compute_node are left out. A host is one node, of the speed of one of its cores.
+    Each `<cluster>` becomes a cluster, and so do each zone's own hosts and cabinets; hosts of equal speed and watts
+    become a group. Speeds are those of the chosen state (`pstate`, by default the first), relative to `speed`. Watts
+    are the first (idle) and the last (all cores) number of that state, or defaults if a host has none. A cluster's
+    uplink is the narrowest of its backbone and of the links on zone routes to other clusters. The scheduler's host
+    (role master, or named master_host…) and hosts of other roles than compute_node are left out. A host is one node,
+    with the speed of one of its cores.
 
     Parameters
     ----------
     path
-        An XML file, also compressed.
+        An XML file, plain or compressed.
     speed
-        The flop/s that count as 1; default: those of the most hosts.
+        The flop/s of speed 1; default: those of the most hosts.
     """
     if speed is not None and not (math.isfinite(speed) and speed > 0):
         raise ValueError(f"speed={speed!r} must be finite and above 0 flop/s.")
@@ -79,7 +80,7 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
 
 
 def node_speed(path: str | PathLike[str]) -> float:
-    """Return the flop/s that `read_simgrid` takes for speed 1: those of the most hosts."""
+    """Return the flop/s that `read_simgrid` uses as speed 1: those of the most hosts."""
     return _commonest(_Platform(str(path)).clusters())
 
 
@@ -93,7 +94,7 @@ def _commonest(clusters: list[_Group]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What hosts of a group share."""
+    """The properties that hosts of a group share."""
 
     speed: float
     busy_watts: float
@@ -102,7 +103,7 @@ class _Kind:
 
 @dataclass(slots=True)
 class _Element:
-    """An open element: what is known of it so far."""
+    """An open XML element, as far as it is read."""
 
     tag: str
     attributes: dict[str, str]
@@ -117,7 +118,7 @@ class _Element:
 
 @dataclass(slots=True)
 class _Group:
-    """A cluster to be: its hosts by kind, its zones from the outermost, and its backbones' bytes a second."""
+    """A future cluster: its hosts by kind, its zones from the outermost, and its backbones' bytes a second."""
 
     name: str
     zones: tuple[str, ...]
@@ -159,7 +160,7 @@ class _Platform:
             raise FederationError(str(error)) from error
         except expat.ExpatError as error:
             raise FederationError(f"{self.path}: not valid XML: {error}.") from None
-        except (ValueError, LookupError) as error:  # an encoding that Python does not know, a zero byte in a name
+        except (ValueError, LookupError) as error:  # an unknown encoding, or a zero byte in a name
             raise FederationError(f"{self.path}: not valid XML: {error}.") from None
 
     def _entity(self, name: str, *_: Any) -> None:
@@ -227,7 +228,7 @@ class _Platform:
             group.backbones.append(self._bandwidth(element, "bb_bw"))
 
     def _count(self, element: _Element) -> int:
-        """Return how many hosts an element stands for: 0-511 or 0-7,10,12 of a cluster."""
+        """Return the number of an element's hosts; a cluster has a range as 0-511 or 0-7,10,12."""
         if element.tag not in ("cluster", "cabinet"):
             return 1
         total = 0
@@ -262,10 +263,10 @@ class _Platform:
         text = element.attributes.get(attribute, "")
         return _quantity(text.split(",")[0], BANDWIDTHS, f"{element.where(self.path)}: {attribute}")
 
-    # ---- what it comes to -----------------------------------------------------------------------------------------
+    # ---- result ---------------------------------------------------------------------------------------------------
 
     def clusters(self) -> list[_Group]:
-        """Return the groups that have hosts, under names that differ."""
+        """Return the groups with hosts, with distinct names."""
         found = [group for group in self.groups.values() if group.kinds]
         if not found:
             raise FederationError(f"{self.path}: there is no host to run jobs on ({self.left_out} of other roles).")
@@ -292,7 +293,7 @@ class _Platform:
         return any(zone in group.zones for group in self.groups.values() if group.kinds)
 
     def about(self, reference: float) -> str:
-        """Return a text that says what was taken for what."""
+        """Return a text that says how the platform was interpreted."""
         lines = [f"Read from a SimGrid platform; speed 1 is {reference:g} flop/s."]
         if self.left_out:
             lines.append(f"{self.left_out} hosts of other roles (the scheduler's, storage) are left out.")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Downtime, Limit, Signal, Federation)
-# What of a table may be given and yet be assumed: its key `assumed` names them.
+# Keys of a table that may be given and yet be assumed: the key `assumed` lists them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
 _NEEDED: dict[type, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ _NEEDED: dict[type, tuple[str, ...]] = {
     Limit: ("of",),
     Signal: ("times", "values", "unit"),
 }
-# A list is named in the singular in the file: each [[cluster]] is one of them.
+# In the file a list has a singular name: each [[cluster]] is one element.
 _KEYS = dict(
     clusters="cluster",
     groups="group",
@@ -53,9 +53,9 @@ _KEYS = dict(
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
-    """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
+    """Return the federation in a TOML file; an unknown key is an error that offers the nearest known one.
 
-    In place of a file a shipped federation may be named.
+    The name of a shipped federation may be given in place of a file.
     Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s, or `"1.25G"`), `[[cluster.group]]`; of a group:
     `count`, `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
@@ -66,7 +66,7 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`,
     `names`; of a signal: `times` (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`,
     `forecast` (a table of the same).
-    What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
+    Values left out are assumed, and so are the values that the key `assumed` of a cluster or a group lists:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
     path = federation_path(path)
@@ -82,7 +82,7 @@ def _parsed(path: str | PathLike[str]) -> dict[str, Any]:
         raise FederationError(str(error)) from error
     try:
         return parse_toml(text)
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
+    except (ValueError, RecursionError) as error:  # also numbers with thousands of digits, or too many nested brackets
         raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
 
 
@@ -92,7 +92,7 @@ def read_example_federation(name: str = "example") -> Federation:
 
 
 def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Federation:
-    """Return the federation in a parsed file; `source` is named in errors, `name` is the name if the file has none."""
+    """Return the federation in a parsed file; errors name `source`, and `name` is used if the file has none."""
     data, power = dict(data), data.get("power")
     if power is not None and not isinstance(power, str):
         raise FederationError(f'{source}: power={shortened(repr(power))} must be a text in quotes: "timeout:600".')
@@ -139,7 +139,7 @@ def _group(table: Any, where: str) -> NodeGroup:
 
 
 def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
-    """Return the partitions in a TOML file that has nothing else, for a machine that is known otherwise."""
+    """Return the partitions in a TOML file that has nothing else, for a machine from another source."""
     data = _parsed(path)
     if set(data) != {"partition"} or not isinstance(data["partition"], list):
         raise FederationError(f"{path}: a file of partitions holds tables [[partition]], and nothing else.")
@@ -147,7 +147,7 @@ def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
 
 
 def read_downtimes(path: str | PathLike[str]) -> tuple[Downtime, ...]:
-    """Return the downtimes in a TOML file that has nothing else, for a machine that is known otherwise."""
+    """Return the downtimes in a TOML file that has nothing else, for a machine from another source."""
     data = _parsed(path)
     if set(data) != {"downtime"} or not isinstance(data["downtime"], list):
         raise FederationError(f"{path}: a calendar holds tables [[downtime]], and nothing else.")
@@ -202,7 +202,7 @@ def _partitions(tables: Sequence[Any], source: str) -> tuple[Partition, ...]:
 
 
 def _check_table(data: object, noun: type, where: str) -> None:
-    """Raise for a table with an unknown key, without a needed one, or with a value of another kind."""
+    """Raise if a table has an unknown key, lacks a needed one, or has a value of a wrong type."""
     known = [_KEYS.get(field.name, field.name) for field in fields(noun)] + [_ASSUMED] * (noun in _ASSUMABLE)
     if not isinstance(data, Mapping):
         raise FederationError(f"{where}: {shortened(repr(data))} is not a table; it needs the keys {', '.join(known)}.")
@@ -227,7 +227,7 @@ def _check_table(data: object, noun: type, where: str) -> None:
 
 
 def _meant(key: str, noun: type, known: Sequence[str]) -> str:
-    """Return the hint for a key that is none of the table's: where it belongs, or the key that is near in letters."""
+    """Return a hint for an unknown key: the table where it belongs, or the known key with the nearest name."""
     if noun is Cluster and key in ("nodes", "count"):
         return " A cluster's number of nodes is the 'count' of its [[cluster.group]]."
     if noun is Cluster and key in {field.name for field in fields(NodeGroup)}:
@@ -237,7 +237,7 @@ def _meant(key: str, noun: type, known: Sequence[str]) -> str:
 
 
 def _made(noun: type[Noun], table: Mapping[str, Any], where: str) -> Noun:
-    """Return what a table says, its values marked as assumed that its key `assumed` names."""
+    """Return the object of a table; values listed under `assumed` are marked as assumed."""
     named = table.get(_ASSUMED, ())
     values: dict[str, Any] = {}
     for field in fields(noun):
@@ -252,13 +252,13 @@ def _made(noun: type[Noun], table: Mapping[str, Any], where: str) -> Noun:
 
 
 def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
-    """Write a federation to a TOML file that `read_federation` gives back unchanged."""
+    """Write a federation to a TOML file that `read_federation` reads back unchanged."""
     with atomic_text(path) as out:
         out.write(federation_text(federation))
 
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
-    """Return a federation as TOML, its clusters' tables below the one that is named."""
+    """Return a federation as TOML; `table` is a prefix for the names of its tables."""
 
     def named(kind: str) -> str:
         return f"[[{f'{table}.{kind}'.lstrip('.')}]]"
@@ -358,12 +358,12 @@ def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:
 def quoted(text: str) -> str:
     """Return a text as a TOML string on one line."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    text = text.encode("utf-8", "backslashreplace").decode()  # no halves of surrogate pairs in TOML
+    text = text.encode("utf-8", "backslashreplace").decode()  # TOML forbids halves of surrogate pairs
     return '"' + "".join(named.get(c) or (f"\\u{ord(c):04x}" if _control(c) else c) for c in text) + '"'
 
 
 def _paragraph(text: str) -> str:
-    """Return a text as a TOML string that keeps its lines, where it has several."""
+    """Return a text as a TOML string; several lines stay lines."""
     if "\n" not in text:
         return quoted(text)
     return '"""\n' + "\n".join(quoted(line)[1:-1] for line in text.split("\n")) + '"""'

@@ -1,6 +1,6 @@
-"""The rows of a log into the jobs of a workload, cleaned as asked, with a count for everything left out or altered.
+"""Cleaning of logs: rows become jobs of a workload, with a count of everything left out or altered.
 
-Every log format is read into the fields of the Standard Workload Format (a `RawLog`), so that all are cleaned alike.
+All log formats are first read into the fields of the Standard Workload Format (a `RawLog`), so all are cleaned alike.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Sites = Literal["auto", "partition"] | None
 Cancelled = Literal["drop", "keep"]
 Queues = Literal["auto", "partition"] | None
 
-# Some logs say "no limit" as the largest 32-bit number, or one more.
+# Some logs write "no limit" as the largest signed 32-bit number, or one more.
 UNLIMITED = 2**31 - 1
-# The field of the Standard Workload Format of each log column; energy and demands have none.
+# Each log column's field in the Standard Workload Format; energy and demands have none.
 BEYOND_SWF = ("energy", "demands")
 LOG_FIELDS = dict(
     zip(
@@ -56,7 +56,7 @@ QUEUES_NOTE = ("Note", "fedsched: the queues are the partitions that jobs ask fo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaning:
-    """How a log is cleaned: see `fedsched.io.swf.log.read_swf`."""
+    """The options of cleaning: see `fedsched.io.swf.log.read_swf`."""
 
     clean: Clean = "standard"
     nodes: int | None = None
@@ -96,7 +96,7 @@ class Cleaning:
 
 
 def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Workload:
-    """Return the jobs of a log's rows and, as `cleaning`, what was left out or altered."""
+    """Return the jobs of a log's rows; the workload's `cleaning` counts what was left out or altered."""
     machine = _machine(raw) if how.nodes is None else how.nodes
     raw, gone = (raw, 0) if how.cancelled == "drop" else with_cancellations(raw)
     kept = _clean(raw, machine, how.statuses) if how.clean == "standard" else _all_rows(raw)
@@ -145,9 +145,10 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
 
 
 def with_cancellations(raw: RawLog) -> tuple[RawLog, int]:
-    """Return the rows with jobs out of those that were cancelled in the queue, and how many these are.
+    """Return the rows with jobs that were cancelled in the queue as jobs, and the number of these.
 
-    Such a row has the status 5, no run time, and says how long it waited; its run would have taken what it asked for.
+    Such a row has status 5, no run time, and a wait. The job gets its requested time as run time, and is cancelled
+    after its wait.
     """
     wait, run, request = raw.table[2], raw.table[3], raw.table[8]
     gone = (raw.table[10] == CANCELLED) & (run <= 0) & (wait >= 0) & (request > 0) & (request < UNLIMITED)
@@ -171,7 +172,7 @@ def _machine(raw: RawLog) -> int:
 
 
 def _tasks(raw: RawLog) -> NDArray[np.float64]:
-    """Return the processors of every row, whole: those allocated, else those requested."""
+    """Return the processors of every row, as whole numbers: those allocated, else those requested."""
     allocated, requested = raw.table[4], raw.table[7]
     tasks: NDArray[np.float64] = np.trunc(np.where(allocated > 0, allocated, requested))
     return tasks
@@ -194,7 +195,7 @@ def _all_rows(raw: RawLog) -> _Kept:
 
 
 def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept:
-    """Return the rows that are jobs, in the order of (submit, id); each dropped row counts for its first fault."""
+    """Return the rows that are jobs, sorted by (submit, id); each dropped row counts under its first fault."""
     submit, run, tasks, status = raw.table[1], raw.table[3], _tasks(raw), raw.table[10]
     left = np.ones(raw.rows, dtype=np.bool_)
 
@@ -221,10 +222,10 @@ def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept
 
 
 def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Return ids that differ, and how many were exchanged.
+    """Return distinct ids, and how many were replaced.
 
-    Requeued jobs, and jobs of several clusters, may share one: the first keeps it, the others, and NaN, get numbers
-    above all.
+    Requeued jobs, and jobs of several clusters, may share an id: the first keeps it, the others get new ids above all
+    others, and so do jobs with NaN.
     """
     keeps = np.zeros(len(ids), dtype=np.bool_)
     keeps[np.unique(ids, return_index=True)[1]] = True
@@ -234,7 +235,7 @@ def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 
 
 class _Columns:
-    """Run times and estimates as the treatment of overrun requests leaves them, and the report that counts it."""
+    """Run times and estimates after the treatment of runs beyond their request, and the report that counts these."""
 
     def __init__(self, raw: RawLog, kept: _Kept, over_request: OverRequest) -> None:
         rows = kept.rows
@@ -265,7 +266,7 @@ def _log_columns(raw: RawLog, rows: NDArray[np.int64]) -> LogColumns:
 def _sites(
     raw: RawLog, rows: NDArray[np.int64], sites: Sites, path: str | PathLike[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the sites that the partitions stand for, and the site of each row."""
+    """Return the sites that follow from the partitions, and the site of each row."""
     if sites == "partition" and raw.partitions_are_queues:
         return _sites_of_queues(raw, rows, path)
     partition = raw.table[15, rows]
@@ -286,7 +287,7 @@ def _sites(
 def _sites_of_queues(
     raw: RawLog, rows: NDArray[np.int64], path: str | PathLike[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return Slurm's partitions as sites, those of several clusters apart: "north/batch"."""
+    """Return Slurm's partitions as sites; if there are several clusters, with the cluster's name: "north/batch"."""
     queue, cluster = raw.table[14, rows], raw.table[15, rows]
     known = queue >= 0
     if not known.any():
@@ -305,10 +306,10 @@ def _sites_of_queues(
 def _partitions_asked_for(
     raw: RawLog, rows: NDArray[np.int64], queues: Queues, path: str | PathLike[str]
 ) -> dict[str, NDArray[Any]]:
-    """Return the partitions that the queues stand for, as a column of a table."""
+    """Return the jobs' queues as requested partitions, as a column of a table."""
     if raw.partitions_are_queues or queues is None or (queues == "auto" and QUEUES_NOTE not in raw.header):
         return {}
-    if f"{Labels.PREFIX}partition" in raw.columns:  # a field beyond the eighteenth says it
+    if f"{Labels.PREFIX}partition" in raw.columns:  # a field after the eighteenth has the partition
         if queues == "partition":
             raise TraceError(f'{path}: a further field is "partition" already; name it otherwise, or leave queues out.')
         return {}
@@ -321,7 +322,7 @@ def _partitions_asked_for(
 
 
 def _after_renumbered(texts: NDArray[Any], ids: NDArray[np.float64]) -> NDArray[Any]:
-    """Return conditions by the numbers 1..n that the jobs get; those on jobs that are not here hold already."""
+    """Return conditions with the jobs' new numbers 1..n; conditions on jobs that are not here count as met."""
     new: dict[int, int] = {}
     for number, old in enumerate(ids.tolist(), start=1):
         new.setdefault(int(old), number)
@@ -331,7 +332,7 @@ def _after_renumbered(texts: NDArray[Any], ids: NDArray[np.float64]) -> NDArray[
 
 
 def partition_names(header: tuple[tuple[str, str], ...], label: str = "Partition") -> dict[float, str]:
-    """Return the names that a header gives to numbers of partitions, or queues; '' where it gives none."""
+    """Return a header's names of numbered partitions or queues; '' for a number without a name."""
     found = [re.match(r"(\d+)\s*(.*)", text) for name, text in header if name == label]
     return {float(match[1]): match[2].replace("|", "/").strip() for match in found if match}
 

@@ -1,4 +1,4 @@
-"""Standard Workload Format 2.2: logs into workloads, cleaned as asked, and workloads into logs."""
+"""Standard Workload Format 2.2: logs are read as cleaned workloads, and workloads are written as logs."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ if TYPE_CHECKING:
 
 _RENEWED = ("Version", "MaxJobs", "MaxRecords")
 _NAMED = re.compile(r"fedsched: (user|account) (\d{1,15}) is (.+)")
-PLACES = {"user": 11, "account": 12}  # the label's number: its place in a row
+PLACES = {"user": 11, "account": 12}  # index in a row of the label's number
 NONE = -1.0
 
 
 class Queued(NamedTuple):
-    """The names of queues by their numbers, and every job's number."""
+    """The names of queues by number, and every job's queue number."""
 
     names: dict[int, str]
     of_jobs: NDArray[np.float64]
 
 
 def queues_of(workload: Workload) -> Queued | None:
-    """Return the jobs' partitions as queues; None where they ask for none, or a header has no place for the names.
+    """Return the jobs' partitions as queues; None if jobs request none, or a header cannot contain the names.
 
-    What the log said stands where its header names its queues as the jobs name their partitions.
+    The log's queue numbers are kept if its header gives them the names of the jobs' partitions.
     """
     asked = workload.label("partition")
     names, which = distinct(asked)
@@ -79,7 +79,7 @@ def queues_of(workload: Workload) -> Queued | None:
 
 
 def with_names(raw: RawLog) -> RawLog:
-    """Return a log with its names as labels in place of the notes that tell them."""
+    """Return a log with names of users and accounts as labels in place of notes in its header."""
     known: dict[str, dict[float, str]] = {}
     for label, text in raw.header:
         if label == "Note" and (match := _NAMED.fullmatch(text)):
@@ -87,19 +87,19 @@ def with_names(raw: RawLog) -> RawLog:
     labels = {
         name: np.array([names.get(number, "") for number in raw.table[PLACES[name]].tolist()], dtype=object)
         for name, names in known.items()
-        if Labels.PREFIX + name not in raw.columns  # a further field says it
+        if Labels.PREFIX + name not in raw.columns  # a further field has the name
     }
     header = tuple(line for line in raw.header if not is_name(*line))
     return replace(raw, header=header, columns=raw.columns | named(Labels, labels)) if known else raw
 
 
 def is_name(label: str, text: str) -> bool:
-    """Return whether a line of a header tells a name."""
+    """Return whether a line of a header names a user or an account."""
     return label == "Note" and _NAMED.fullmatch(text) is not None
 
 
 def names_in(workload: Workload) -> dict[str, dict[int, str]]:
-    """Return by label what each number is called, of the labels that numbers of the log tell."""
+    """Return, for the labels user and account, the name of each number, if numbers and names correspond."""
     groups = None if workload.log is None else workload.log.group
     found: dict[str, dict[int, str]] = {}
     for label, numbers in {"user": workload.user, "account": groups}.items():
@@ -131,7 +131,7 @@ def read_swf(
     name: str | None = None,
     descriptor: str | None = None,
 ) -> Workload:
-    """Return the jobs of a log and, as `cleaning`, what was left out or altered.
+    """Return the jobs of a log; the workload's `cleaning` counts what was left out or altered.
 
     Parameters
     ----------
@@ -139,27 +139,27 @@ def read_swf(
         A plain, gzip, xz or bzip2 file, or the name of a shipped log.
     clean
         "standard" sorts by (submit, id) and drops rows that are no job: submit below 0, no run time, no processors,
-        more processors than the machine, a status not among `statuses`; of rows with one id all but the first get new
-        ones. "none" keeps every row in the file's order, and fails when one of them is no job; `read_table` gives the
-        bare numbers of any log.
+        more processors than the machine, a status not among `statuses`; of rows with equal ids all but the first get
+        new ids. "none" keeps every row in the file's order, and fails if a row is no job; `read_table` returns the
+        plain numbers of any log.
     nodes
-        The machine's size; default: what the header says (MaxProcs, else MaxNodes).
+        The machine's size; default: the header's (MaxProcs, else MaxNodes).
     over_request
-        For a job that ran past its requested time: "raise" the request, "cap" the run, or "keep" both.
+        For a job that ran longer than its requested time: "raise" the request, "cap" the run, or "keep" both.
         With clean="none" both are kept.
     statuses
         The statuses of jobs to keep; None = all.
     sites
-        "partition" makes the log's partitions the jobs' sites, None does not; "auto" does when at least two of them
-        hold a job in a thousand, or when fedsched wrote the log of a federation. A site is named as the header names
-        its partition, or by the partition's number.
+        "partition" makes the log's partitions the jobs' sites, None does not; "auto" does so if at least two of them
+        have one job in a thousand, or if fedsched wrote the log of a federation. A site has its partition's name in
+        the header, or the partition's number.
     queues
-        "partition" makes the log's queues the partitions that jobs ask for (their label "partition"), by the names that
-        the header gives them, or by their numbers; None does not; "auto" does when fedsched wrote the log so.
+        "partition" makes the log's queues the partitions that jobs request (their label "partition"), by their names
+        in the header, or by their numbers; None does not; "auto" does so if fedsched wrote the log in this way.
     cancelled
         Jobs that were cancelled in the queue (status 5, a wait and no run): "drop" them as rows without a run time, or
-        "keep" them, to leave the queue after as long a wait unless they start before (`cancel_at`), and to run for as
-        long as they asked if they do. Those that ask for no time are dropped.
+        "keep" them: they leave the queue after the same wait unless they start before (`cancel_at`), and if they
+        start, they run for their requested time. Those without a requested time are dropped.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     on_error
@@ -167,9 +167,9 @@ def read_swf(
     name
         The workload's name; default: the file's.
     descriptor
-        What the fields beyond the eighteenth are, which become labels: their names in a row, "host,queue", nothing
-        between commas for one without; "metacentrum" where they are the node of every processor, the queue and the
-        request. Default: what fedsched wrote in the header, else "field 19" and so on.
+        The names of the fields after the eighteenth, which become labels: "host,queue", with nothing between commas
+        for a field without a name; or "metacentrum" if they are the node of every processor, the queue and the
+        request. Default: the names that fedsched wrote in the header, else "field 19" and so on.
     """
     options = Cleaning(
         clean=clean,
@@ -188,7 +188,7 @@ def read_swf(
 
 
 def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", descriptor: str | None = None) -> RawLog:
-    """Return all job lines of a log, unaltered, and its header, with the further fields as labels."""
+    """Return all job lines of a log, unaltered, and its header; fields after the eighteenth become labels."""
     return with_names(described(read_table(path, on_error=on_error), path, descriptor))
 
 
@@ -196,15 +196,15 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", descript
 
 
 def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = False) -> None:
-    """Write a log that `read_swf` gives back unchanged, all columns of the archive included.
+    """Write a log that `read_swf` reads back unchanged, including all columns of the archive's logs.
 
-    Fields say what the workload says: a requested time that reading raised is written as raised, and capped or kept
-    overruns come back as they are with over_request="keep". The partitions that jobs ask for are written as queues.
+    Fields have the workload's values: a requested time that reading has raised is written as raised, and capped or kept
+    overruns are read back unchanged with over_request="keep". The partitions that jobs request are written as queues.
 
-    The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
-    the plain model, such as pools, and labels that were no further fields of a log: a workload that has them is an
-    error unless `lossy`. Names of users and accounts whose numbers the log has are notes of its header. What else
-    jobs ask for (`log.demands`), of which the model makes nothing, is left out.
+    The format has no field for compute fractions, task bandwidths, allowed sites, joules, demands beyond the plain
+    model, such as pools, and labels that were no further fields of a log: a workload with these is an error unless
+    `lossy`. Names of users and accounts with numbers in the log are written as notes in the header. Demands that the
+    model does not use (`log.demands`) are left out.
     """
     _, lost = without_what_logs_lack(workload)
     if lost and not lossy:
@@ -225,7 +225,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
 
 
 def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
-    """Return the workload without what the format has no place for, and what that is; the same where nothing is."""
+    """Return the workload without data that have no field in the format, and the names of these data."""
     w, plain = workload, dict[str, Any]()
     if (w.compute_fraction != 1).any():
         plain["compute_fraction"] = 1.0
@@ -251,7 +251,7 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
 def _columns(
     workload: Workload, numbers: list[int], queues: Queued | None
 ) -> list[NDArray[np.float64] | NDArray[np.int64]]:
-    """Return the eighteen fields; what the archive said stands wherever it still says what the workload says."""
+    """Return the eighteen fields; the log's own values are kept if they still agree with the workload."""
     w = workload
     log = w.log
     if log is None:
@@ -277,7 +277,7 @@ def _columns(
 
 
 def number_texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
-    """Return numbers as text, decimals only where needed, and then as few as tell the number."""
+    """Return numbers as text: whole numbers without decimals, others with as few as determine the number."""
     whole = values.astype(np.int64)
     if (whole == values).all():
         return list(map(str, whole.tolist()))
@@ -285,9 +285,9 @@ def number_texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
 
 
 def _site_numbers(workload: Workload) -> list[int]:
-    """Return the partition number of each site: what its name, the log or, without a job, the header says.
+    """Return the partition number of each site: from its name, from the log, or, without a job, from the header.
 
-    Where they do not agree it is the site's place from 1.
+    If these give no distinct, rising numbers, the sites are numbered from 1.
     """
     sites, log = workload.sites, workload.log
     if all(re.fullmatch(r"0|[1-9]\d*", site) for site in sites):

@@ -1,4 +1,4 @@
-"""Lines of more than eighteen fields: what the others are called, what they say, and how they are written again."""
+"""Fields after the eighteenth in a log's lines: their names, their meaning, and how they are written again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WRITABLE = re.compile(r"[^\s;]+")
 
 
 def described(raw: RawLog, path: str | PathLike[str], descriptor: str | None) -> RawLog:
-    """Return a log with its further fields as labels, and what they say of the jobs as far as it is known."""
+    """Return a log with its further fields as labels, and with the requests that MetaCentrum's fields contain."""
     count = len(raw.further)
     if descriptor is None:
         if AS_METACENTRUM in raw.header and count == len(METACENTRUM_NAMES):
@@ -80,7 +80,7 @@ def _as_metacentrum(raw: RawLog, path: str | PathLike[str], texts: dict[str, NDA
 
 
 def further_of(workload: Workload) -> dict[int, str]:
-    """Return the labels that stand in further fields when the jobs are written, by the fields' numbers."""
+    """Return the labels that are written as further fields, by the fields' numbers."""
     texts = {} if workload.labels is None else workload.labels.texts
     return {
         number: name
@@ -90,7 +90,7 @@ def further_of(workload: Workload) -> dict[int, str]:
 
 
 def told_again(workload: Workload) -> set[str]:
-    """Return the labels that come back of themselves when the jobs are read again: features that requests say."""
+    """Return the labels that reading derives again from written fields: features, if requests contain them."""
     if workload.labels is None or AS_METACENTRUM not in workload.header:
         return set()
     texts = workload.labels.texts
@@ -100,7 +100,7 @@ def told_again(workload: Workload) -> set[str]:
 
 
 def columns_of(workload: Workload) -> list[NDArray[Any]]:
-    """Return the further fields' texts, from the nineteenth on; those of which nothing is known between them too."""
+    """Return the texts of the fields from the nineteenth on; fields without a label between them are -1."""
     found = further_of(workload)
     nothing = np.full(len(workload), NONE, dtype=object)
     columns = [nothing] * (max(found, default=FIRST - 1) - FIRST + 1)
@@ -111,5 +111,5 @@ def columns_of(workload: Workload) -> list[NDArray[Any]]:
 
 
 def unheard(names: list[str]) -> str:
-    """Return labels in the words of what a file has no place for."""
+    """Return labels as text, for an error about data without a field."""
     return f"labels ({', '.join(map(one_line, names))})"

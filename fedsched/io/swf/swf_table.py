@@ -1,4 +1,4 @@
-"""The rows and the header of a Standard Workload Format log, as they stand in the file."""
+"""The rows and the header of a Standard Workload Format log, unaltered."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _KNOWN_LABELS = {label.lower(): label for label in LABELS}
 _LABELLED = re.compile(r"(\s*)([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _CHUNK = 1 << 20
 MAX_LINE = 4 << 20
-MOST_FIELDS = 1000  # of a line; logs with descriptors of their own have a few dozen
-# What numpy takes for a blank: more than bytes.strip does.
+MOST_FIELDS = 1000  # fields of a line; logs with further fields have a few dozen
+# Blanks by numpy's rules, which are more than those of bytes.strip.
 _BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"
 
 
 @dataclass(frozen=True, slots=True)
 class RawLog:
-    """A log as it stands: `table[f]` is field f + 1 of every job line.
+    """A log's content before cleaning: `table[f]` is field f + 1 of every job line.
 
-    `further` are the texts of the fields from the nineteenth on, a row a field. `columns` holds what the eighteen
-    fields have no place for, `found` what the reader left out or altered, `logged` whether the fields that the model
-    does not use say anything, `partitions_are_queues` that field 15 holds what the log's machine calls partitions
-    (field 16 then holds its clusters).
+    `further` has the texts of the fields from the nineteenth on, one row for each field. `columns` has data without a
+    field in the format. `found` counts what the reader left out or altered. `logged` tells whether the fields that the
+    model does not use contain data. `partitions_are_queues` tells that field 15 has the machine's partitions (then
+    field 16 has its clusters).
     """
 
     table: NDArray[np.float64]
@@ -76,7 +76,7 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
     path
         A plain, gzip, xz or bzip2 file, or the name of a shipped log.
     on_error
-        What a malformed line does: "raise" a `TraceError` that names file, line and field, or "skip": it is counted.
+        What a malformed line causes: "raise" a `TraceError` that names file, line and field, or "skip" and count it.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
@@ -98,7 +98,7 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
     except TruncatedError:
         if on_error == "raise":
             raise
-        # What follows the last whole line is an unfinished line, however many fields it seems to have.
+        # The text after the last complete line is an unfinished line, however many fields it seems to have.
         parser.feed(held)
         parser.truncated = True
     if not parser.parts:
@@ -109,7 +109,7 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
 
 
 def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """Return the stream's content in blocks of about `_CHUNK` bytes, the end of damaged data included."""
+    """Yield the stream's content in blocks of about `_CHUNK` bytes; of damaged data also the last, short block."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -126,7 +126,7 @@ def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 class _Parser:
-    """Job lines gathered block by block: a compiled fast path, and an exact one that finds what is wrong."""
+    """A parser of job lines, block by block: a fast, compiled way, and an exact one that finds the fault."""
 
     def __init__(self, path: str, *, skip: bool) -> None:
         self.path = path
@@ -136,9 +136,9 @@ class _Parser:
         self.comments: list[str] = []
         self.malformed = 0
         self.truncated = False
-        self.width = 0  # how many fields a job has: as many as the first one
+        self.width = 0  # fields of a job line: as many as the first one has
         self._line = 0
-        self._known: dict[str, str] = {}  # texts of further fields, like ones as one
+        self._known: dict[str, str] = {}  # texts of further fields; equal texts share one object
 
     def feed(self, block: bytes, *, last: bool = False) -> None:
         if self._line == 0:
@@ -192,7 +192,7 @@ class _Parser:
                 rows.append([float(text) for text in texts[: len(FIELDS)]])
                 further.append(texts[len(FIELDS) :])
                 continue
-            # The end is missing only where a whole job line came before: else it never had these fields.
+            # The file can only be cut off if a complete job line came before: else its lines never had these fields.
             cut = last and k == final and len(texts) < width and bool(rows or self.parts)
             if not self.skip:
                 why = "; the file seems to be cut off: get it again" if cut else ""
@@ -203,13 +203,13 @@ class _Parser:
 
 
 def _width(lines: list[bytes]) -> int:
-    """Return how many fields the first whole job line has; 0 where there is none."""
+    """Return the number of fields of the first complete job line; 0 if there is none."""
     fields = (decode(line).split() for line in lines)
     return next((len(texts) for texts in fields if _problem(texts, max(len(texts), len(FIELDS))) is None), 0)
 
 
 def _problem(texts: list[str], width: int) -> str | None:
-    """Return what is wrong with the fields of a job line where each has so many, or None."""
+    """Return what is wrong with the fields of a job line, which must have `width` fields; None if nothing is."""
     for number, text in enumerate(texts[: len(FIELDS)]):
         try:
             finite = "_" not in text and bool(np.isfinite(float(text)))
@@ -225,7 +225,7 @@ def _problem(texts: list[str], width: int) -> str | None:
 
 
 def _further(rows: list[list[str]], width: int) -> NDArray[Any]:
-    """Return the texts of further fields, a row a field."""
+    """Return the texts of further fields, one row for each field."""
     table = np.empty((max(0, width - len(FIELDS)), len(rows)), dtype=object)
     for k, texts in enumerate(rows):
         table[:, k] = texts
@@ -268,23 +268,23 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
-    """Return the greatest number that stands at the start of a label's texts; 0 when none does."""
+    """Return the greatest number at the start of a label's texts; 0 if there is none."""
     return max((_number_at(text) or 0 for name, text in header if name == label), default=0)
 
 
 def _number_at(text: str) -> int | None:
-    """Return the number at a text's start; None where there is none, or one that no machine has."""
+    """Return the number at a text's start; None if there is none, or one with more than 15 digits."""
     match = re.match(r"\d[\d,]*", text)
     digits = match.group().replace(",", "") if match else ""
     return int(digits) if 0 < len(digits) < 16 else None
 
 
-NUMBERED = ("MaxProcs", "MaxNodes", "MaxRecords")  # labels of whose texts a number is read
-NO_NUMBER = ("", "-1")  # the format's words for what is not known
+NUMBERED = ("MaxProcs", "MaxNodes", "MaxRecords")  # labels with a number in their texts
+NO_NUMBER = ("", "-1")  # the format's words for an unknown value
 
 
 def unread_numbers(header: tuple[tuple[str, str], ...]) -> int:
-    """Return in how many lines of a header a number should stand and none does."""
+    """Return in how many lines of a header a required number is missing."""
     return sum(
         label in NUMBERED and text.strip() not in NO_NUMBER and _number_at(text) is None for label, text in header
     )

@@ -1,4 +1,4 @@
 """Tables as CSV files and data frames: workloads, node use, signals and downtimes.
 
-Rows come in. Checked columns go out, and are written back to the last bit.
+It reads rows and returns checked columns; written numbers are read back to the last bit.
 """

@@ -1,4 +1,4 @@
-"""On which terms a calendar of another program's file is read: by which clock, on which machine, and what is said."""
+"""The terms of reading another program's calendar: the clock, the machine, the time limits and the notes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.time.downtimes import Downtime
 
-DAYS_AFTER = 30  # what comes again does so until then, after the last submit
+DAYS_AFTER = 30  # days after the last submit until which repeated downtimes are taken
 
 
 @dataclass(slots=True)
 class Terms:
-    """How a file is read, and what is to be said of it afterwards."""
+    """The terms of reading a calendar's file, and notes for the user."""
 
     path: str
     machine: SiteHosts
     clock: WallClock | None
     until: WallTime | None
-    from_second: float = -math.inf  # what ends before is over
+    from_second: float = -math.inf  # downtimes that end before are left out
     last_submit: float = math.inf
     until_said: str = ""
     left_out: list[str] = field(default_factory=list)
@@ -47,11 +47,11 @@ class Terms:
 
     @property
     def cpus(self) -> Mapping[str, int]:
-        """Return how many CPUs hosts have, as far as that is known."""
+        """Return the number of CPUs of each host, as far as known."""
         return {} if self.machine.hosts is None else self.machine.hosts.cpus
 
     def check_hosts(self) -> None:
-        """Refuse hosts that are only counted where the model's nodes are CPUs, of which a host has several."""
+        """Refuse hosts without known nodes if the model's nodes are CPUs, as a host has several."""
         if self.in_cpus and self.machine.hosts is None:
             raise FederationError(
                 f"{self.path}: it names hosts, and the log's tasks are CPUs; read the log with unit='nodes' (fedsched: "
@@ -59,11 +59,11 @@ class Terms:
             )
 
     def second(self, moment: WallTime, where: str) -> float:
-        """Return which second of the workload a moment is."""
+        """Return a time as a second of the workload."""
         return self._clock(where).second(moment)
 
     def on_the_wall(self, moment: WallTime, where: str) -> WallTime:
-        """Return a moment as the clock on the wall shows it."""
+        """Return a time as local wall-clock time."""
         return self._clock(where).on_the_wall(moment)
 
     def _clock(self, where: str) -> WallClock:
@@ -74,22 +74,22 @@ class Terms:
         return self.clock
 
     def kept(self, stretches: list[Stretch]) -> list[Stretch]:
-        """Return those that are not over before the first job comes."""
+        """Return the stretches that do not end before the first submit, and count the others."""
         found = [stretch for stretch in stretches if stretch.end > self.from_second]
         self.over += len(stretches) - len(found)
         return found
 
     def leave_out(self, fact: str) -> None:
-        """Note what the file holds and the model does not."""
+        """Note a fact of the file that the model does not represent."""
         self.left_out.append(fact)
 
     def say_until(self) -> None:
-        """Note up to when repeated downtimes were taken, where nobody gave that."""
+        """Note until when repeated downtimes are taken, if the user did not give that."""
         if self.until_said:
             self.assumed.append(self.until_said)
 
     def calendar(self, downtimes: list[Downtime]) -> Noted[Downtime]:
-        """Return the downtimes with what is to be said of them."""
+        """Return the downtimes with all notes about them."""
         left = self.left_out + ([f"{counted(self.over, 'downtime')} over before the first job"] if self.over else [])
         assumed = self.assumed.copy()
         if self.clock is not None and self.clock.said:
@@ -117,7 +117,7 @@ def terms_of(
     victims: str | None = None,
     by_dates: bool = True,
 ) -> Terms:
-    """Return the terms that the arguments of `fedsched.io.tables.downtimes.read_calendar` are."""
+    """Return the terms that the arguments of `fedsched.io.tables.downtimes.read_calendar` mean."""
     if federation is None:
         raise FederationError(f"{path}: it names hosts; give federation=, whose nodes they are.")
     clock = clock_from(workload if origin is None else origin) if by_dates else None
@@ -155,7 +155,7 @@ def _until(given: str | float, clock: WallClock | None) -> WallTime | None:
         moment = wall_time_of(str(text))
     else:
         if clock is None:
-            return None  # that it is missing is said where a date is read
+            return None  # reading a date reports the missing clock
         moment = clock.moment(second)
     if moment is None or not math.isfinite(moment.seconds):
         raise FederationError(

@@ -1,4 +1,4 @@
-"""Stretches in which hosts are closed into downtimes of nodes: each host closed once, equal stretches as one count."""
+"""Conversion of hosts' closures to downtimes of nodes: overlaps are resolved, and equal closures are counted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.io.slurm_files.hosts import Hosts, Place
     from fedsched.model.machine.federation import Cluster, Federation
 
-# What a host is where several say different things of the same time: the first of these.
+# Kinds by precedence: if closures of a host overlap, the first of these kinds counts.
 OUTAGE = "outage"
 KINDS = (OUTAGE, "maintenance", "drain", RESERVATION)
 FORESEEN = ("maintenance", RESERVATION)
@@ -28,7 +28,7 @@ MOST_NAMES, LONGEST_NAME = 3, 80
 
 
 class Stretch(NamedTuple):
-    """From when to when, as what and by which word a host is closed."""
+    """A closure of a host: begin, end (in seconds), kind and name."""
 
     begin: float
     end: float
@@ -37,40 +37,38 @@ class Stretch(NamedTuple):
 
 
 class Host(NamedTuple):
-    """A host by its name, and by the cluster that the file says it is of, where it says that."""
+    """A host's name, and its cluster if the file names it."""
 
     name: str
     cluster: str = ""
 
 
 class InTheWay(NamedTuple):
-    """What becomes of jobs where an outage begins, and which jobs these are [42, 67]; drains wait for theirs."""
+    """What outages do with running jobs, and which jobs they take [42, 67]; other downtimes wait for jobs."""
 
     on_running: str = "wait"
     victims: str = "latest"
 
     def of(self, kind: str) -> InTheWay:
-        """Return what becomes of jobs as a downtime of a kind begins."""
+        """Return what a downtime of this kind does with running jobs."""
         return self if kind == OUTAGE else InTheWay()
 
 
 @dataclass(frozen=True, slots=True)
 class SiteHosts:
-    """A federation's nodes as a site's files speak of them: by their hosts, which are counted where nobody says which
-    nodes they are.
-    """
+    """The mapping of a site's hosts to a federation's nodes; without one, hosts are only counted."""
 
     federation: Federation
     hosts: Hosts | None
 
     def place(self, host: Host, where: str) -> Place | str:
-        """Return which nodes a host is; where only that can be said, of which cluster."""
+        """Return a host's nodes, or, if they are not known, the name of its cluster."""
         if self.hosts is not None:
             return self.hosts.place(host.name, where)
         return self.cluster(host.cluster, where).name
 
     def cluster(self, name: str, where: str) -> Cluster:
-        """Return the cluster that a file calls so; a federation of one may call it otherwise."""
+        """Return the cluster of this name in a file; a federation's only cluster may have another name."""
         clusters = self.federation.clusters
         for cluster in clusters:
             if cluster.name == name or len(clusters) == 1:
@@ -86,11 +84,11 @@ class SiteHosts:
 def downtimes_of(
     closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str, in_the_way: InTheWay | None = None
 ) -> list[Downtime]:
-    """Return the downtimes that close each host when it is closed, by when they begin.
+    """Return the downtimes that follow from the closures of hosts, sorted by their begins.
 
-    What is foreseen closes the very nodes that its hosts are, where that is known; of other downtimes, of which nobody
-    knows beforehand, it counts how many nodes of a group they close: whichever a job leaves. Where outages take jobs
-    as recorded, all downtimes close the very nodes.
+    Downtimes that are known in advance close exactly their hosts' nodes, if these are known. Others close a number of
+    a group's nodes, whichever become free. If outages take jobs as recorded, all downtimes close exactly their hosts'
+    nodes.
     """
     in_the_way = in_the_way or InTheWay()
     named = in_the_way.victims == RECORDED
@@ -120,7 +118,7 @@ def downtimes_of(
 
 
 def downtime(cluster: str, stretch: Stretch, nodes: str, in_the_way: InTheWay) -> Downtime:
-    """Return the downtime that a stretch of time is for some nodes of a cluster."""
+    """Return the downtime of some nodes of a cluster for a closure."""
     becomes = in_the_way.of(stretch.kind)
     return Downtime(
         cluster,
@@ -159,7 +157,7 @@ def _nodes(here: list[Place | str], cluster: Cluster, where: str, *, named: bool
 
 
 def once(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Return one host's stretches so that no two overlap, those of one kind that touch as one."""
+    """Return one host's closures without overlaps; those of one kind that touch are joined."""
     given = sorted(set(stretches))
     found: list[Stretch] = []
     for kind in KINDS:
@@ -170,7 +168,7 @@ def once(stretches: Iterable[Stretch]) -> list[Stretch]:
 
 
 def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
-    # Those of one kind that overlap or touch, as one; in the order of their begins.
+    # Joins closures of one kind that overlap or touch, in the order of their begins.
     names: list[str] = []
     begin = end = -math.inf
     for k, stretch in enumerate(stretches):
@@ -185,7 +183,7 @@ def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
 
 
 def _without(whole: Stretch, others: list[Stretch]) -> Iterator[Stretch]:
-    # What others leave of a stretch.
+    # The parts of a closure that no other covers.
     begin = whole.begin
     for other in sorted(others):
         if other.end <= begin or other.begin >= whole.end:
@@ -198,14 +196,14 @@ def _without(whole: Stretch, others: list[Stretch]) -> Iterator[Stretch]:
 
 
 def name_of(names: Iterable[str]) -> str:
-    """Return what a downtime is called that has come of things of these names."""
+    """Return the name of a downtime made of closures with these names."""
     plain = (" ".join(one_line(name).replace("|", "/").split()) for name in names)
     text = listed([name for name in plain if name], MOST_NAMES)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1].rstrip()}…"
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Return names side by side, each once, and of many how many more there are."""
+    """Return names in a list, each once; of many only the first, and how many more there are."""
     several = list(dict.fromkeys(map(one_line, names)))
     more = f" and {len(several) - most} more" if len(several) > most else ""
     return ", ".join(several[:most]) + more

@@ -1,4 +1,4 @@
-"""Workloads as CSV files: every column of the model, a row a job, there and back to the last bit."""
+"""Workloads as CSV files: all columns of the model, one row for each job, read back to the last bit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-# The first line of a file that fedsched wrote; what follows is one JSON object.
+# The begin of the first line of a file that fedsched wrote; the rest of that line is one JSON object.
 MARK = "# fedsched "
 _ABOUT = ("name", "nodes", "sites", "header", "history")
 
 
 def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
-    """Write a workload to a CSV file that `read_csv` gives back unchanged.
+    """Write a workload to a CSV file that `read_csv` reads back unchanged.
 
-    The first line is a comment that holds what is no job: name, nodes, sites, header and history as JSON. The cleaning
-    report, which tells of the file that was read, is not kept.
+    The first line is a comment with name, nodes, sites, header and history as JSON. The cleaning report, which
+    describes the file that was read, is not kept.
     """
     about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
     table = columns_of_workload(workload)
@@ -52,20 +52,20 @@ FORMULAS = ("=", "+", "-", "@")
 
 
 def guarded(name: str) -> str:
-    """Return a name as a cell that no spreadsheet takes for a formula: behind an apostrophe, where it began as one."""
+    """Return a name as a cell that no spreadsheet takes for a formula: with an apostrophe before it if needed."""
     return f"'{name}" if name.lstrip("'").startswith(FORMULAS) else name
 
 
 def unguarded(cell: str) -> str:
-    """Return what a guarded cell held."""
+    """Return the name in a guarded cell."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULAS) else cell
 
 
 def read_csv(path: str | PathLike[str]) -> Workload:
     """Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
 
-    Lines that begin with # are comments. Fields are parted by commas; or by semicolons, as European spreadsheets
-    do, and a number may then have a decimal comma; or by tabs. In place of a file a shipped workload may be named.
+    Lines that begin with # are comments. Fields are separated by commas, by tabs, or, as in European spreadsheets, by
+    semicolons; with semicolons numbers may have a decimal comma. A shipped workload's name may be given for a file.
     """
     path = workload_path(path)
     text = read_text(path)
@@ -92,7 +92,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
 
 
 class Table(NamedTuple):
-    """What a CSV file holds: the names of its columns, its rows, the line of each, and its decimal mark."""
+    """A CSV file's content: the names of its columns, its rows, the line of each row, and its decimal mark."""
 
     names: list[str]
     rows: list[list[str]]
@@ -101,8 +101,8 @@ class Table(NamedTuple):
 
 
 def table_of(text: str, path: str | PathLike[str]) -> Table:
-    """Return the table in a text with a line of column names; lines without content and comments are passed over."""
-    # Comments become empty lines, which the reader counts and skips; above the names also quoted ones.
+    """Return the table in a text with a line of column names; empty lines and comments are skipped."""
+    # Comments become empty lines, which the reader counts and skips; above the names quoted comments, too.
     lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
     top = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith('"#')), len(lines))
     lines[:top] = ["\n"] * top
@@ -111,7 +111,7 @@ def table_of(text: str, path: str | PathLike[str]) -> Table:
     table = Table([], [], [], "," if mark == ";" else ".")
     try:
         for row in reader:
-            if not any(row):  # spreadsheets fill lines without content up with separators
+            if not any(row):  # spreadsheets fill empty lines with separators
                 continue
             if not table.names:
                 table.names.extend(name.strip() for name in row)
@@ -161,9 +161,9 @@ def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _as_written(line: str) -> str | None:
-    """Return the JSON of the first line, also where a spreadsheet took its commas for its own and saved it anew.
+    """Return the JSON of the first line, even if a spreadsheet split it at its commas and saved it again.
 
-    Its cells then stand in quotes where they hold such, and empty ones follow. None: it is beyond that.
+    Then cells with quotes are quoted, and empty cells follow. Return None if the JSON cannot be restored.
     """
     read_as = [line, *(",".join(_cells(line, mark)) for mark in ",;\t")]
     found = (one.strip().rstrip(",;\t ").removeprefix(MARK.strip()) for one in read_as)
@@ -171,7 +171,7 @@ def _as_written(line: str) -> str | None:
 
 
 def _cells(line: str, mark: str) -> list[str]:
-    """Return the cells of a line; none where it is damaged."""
+    """Return the cells of a line; none if it is damaged."""
     try:
         return next(csv.reader([line], delimiter=mark), [])
     except csv.Error:
@@ -194,7 +194,7 @@ def _column(
     values: list[Any] = []
     for text, line in zip(texts, at, strict=True):
         try:
-            # Spreadsheets that part fields by semicolons write 1,5 for 1.5.
+            # Spreadsheets that separate fields by semicolons write 1,5 for 1.5.
             values.append(kind(text.replace(",", ".") if decimal == "," else text))
         except ValueError:
             wanted = "a whole number" if kind is int else "a number"

@@ -1,4 +1,4 @@
-"""Calendars as CSV files, a row a downtime, as TOML files of [[downtime]] tables, and as other programs write them."""
+"""Calendars of downtimes: CSV files with one row each, TOML files of [[downtime]] tables, and other programs' files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = tuple(field.name for field in fields(Downtime))
 _NEEDED = ("cluster", "begin")
-NAMES = ("users", "accounts")  # of several, with commas between them
+NAMES = ("users", "accounts")  # columns with several names, separated by commas
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
@@ -39,35 +39,35 @@ def read_calendar(
     on_running: str | None = None,
     victims: str | None = None,
 ) -> tuple[Downtime, ...]:
-    """Return the downtimes in a file, whose content tells what it is.
+    """Return the downtimes in a file; its content tells the format.
 
-    A file of fedsched's own is a CSV file, or TOML of [[downtime]] tables where its name ends in .toml. The columns of
-    a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell is what is
-    usual. Files of others are what `scontrol show res` prints (with or without -o), `sacctmgr -P show events`, and
-    Batsim's external events. What they hold and the model does not stands in the `left_out` of what comes back, and
-    what was assumed in its `assumed`; the command line says both.
+    fedsched's own files are CSV, or TOML of [[downtime]] tables if the name ends in .toml. The columns of a CSV file
+    are the parameters of `Downtime`; `cluster` and `begin` are needed, and an empty cell means the default. Other
+    programs' files are the output of `scontrol show res` (with or without -o) or `sacctmgr -P show events`, and
+    Batsim's external events. The result's `left_out` lists facts that the model does not represent, and its `assumed`
+    the assumptions; the command line prints both.
 
     Parameters
     ----------
     path
         The file.
     federation
-        Whose nodes the hosts in files of others are; fedsched's own name nodes themselves.
+        The federation with the hosts of other programs' files; fedsched's own files name its nodes.
     workload
-        The jobs that the downtimes are for: their header tells which second a date is, and what is over before the
-        first of them comes is left out.
+        The jobs that the downtimes are for: their header gives the second of a date, and downtimes that end before
+        the first submit are left out.
     origin
-        In place of what that header tells: the time at second 0, as "2027-01-12T08:00:00".
+        The time at second 0, as "2027-01-12T08:00:00", in place of the header's.
     hosts
-        Which nodes the hosts are: a file as `fedsched.io.slurm_files.hosts.read_hosts` reads, or a table of host:
-        (cluster, node). Without it they are counted ("6 of all").
+        The hosts' nodes: a file for `fedsched.io.slurm_files.hosts.read_hosts`, or a table of host: (cluster, node).
+        Without it hosts are counted ("6 of all").
     until
-        Up to when reservations that come again do so, a time or a second of the jobs; without it 30 days beyond the
-        last submit.
+        The time until which repeated reservations are taken, as a date or a second of the jobs; by default 30 days
+        after the last submit.
     on_running, victims
-        What becomes of jobs where an outage of Slurm's or Batsim's events begins, and which jobs these are, as in
-        `Downtime`; without them outages wait for jobs. With victims="recorded" all downtimes of the events close the
-        very nodes that their hosts are, of which each then is, or may be, a group of its own.
+        What an outage in Slurm's or Batsim's events does with running jobs, and which jobs it takes, as in `Downtime`;
+        by default outages wait for jobs. With victims="recorded" all downtimes of the events close exactly their
+        hosts' nodes, and each of these nodes is, or may be, a group of its own.
     """
     from fedsched.io.tables.calendar_terms import terms_of
 
@@ -112,7 +112,7 @@ def read_calendar(
 
 
 class _Reader(NamedTuple):
-    """What reads a text of another program, whether its times are dates, and whether there are outages in it."""
+    """A reader of another program's text, whether its times are dates, and whether it contains outages."""
 
     read: Callable[[str, Terms], list[Downtime]]
     by_dates: bool
@@ -120,7 +120,7 @@ class _Reader(NamedTuple):
 
 
 def _reader_of(text: str) -> _Reader | None:
-    """Return what reads a text of another program; None for fedsched's own."""
+    """Return the reader of another program's text; None for fedsched's own."""
     from fedsched.io.batsim import batsim_events
     from fedsched.io.slurm_files import node_events, reservations
 
@@ -181,7 +181,7 @@ def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool
 
 
 def write_calendar(downtimes: Iterable[Downtime], path: str | PathLike[str]) -> None:
-    """Write downtimes to a CSV file that `read_calendar` gives back unchanged."""
+    """Write downtimes to a CSV file that `read_calendar` reads back unchanged."""
     if str(path).lower().endswith(".toml"):
         raise OutputError(
             f"Cannot write {path}: a calendar is written as .csv; a federation's .toml has its downtimes."

@@ -1,4 +1,4 @@
-"""Workloads from and to named columns: job objects, pandas tables, and what CSV files hold."""
+"""Conversion of workloads from and to named columns: job objects, pandas tables, and tables of CSV files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
-    """Return the workload's columns by name; origin and allowed by site name, '' = none; nothing that says nothing."""
+    """Return the workload's columns by name, without optional ones it lacks; sites are by name, '' = none."""
     w = workload
     names = np.array([*w.sites, ""], dtype=object)
     table: dict[str, NDArray[Any]] = {name: getattr(w, name) for name in COLUMNS[:5]}
@@ -47,12 +47,12 @@ def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
 
 
 def named(kind: JobColumns | type[JobColumns], columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return columns that a workload need not have, under the names that they have in tables."""
+    """Return optional columns under their names in tables."""
     return {kind.PREFIX + name: values for name, values in columns.items()}
 
 
 def optional_in(table: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the columns of a table that a workload need not have, by the workload's field and their own names."""
+    """Return a table's optional columns, by the workload's field and then by their own names."""
     found: dict[str, Any] = {}
     for name, values in table.items():
         if field := field_of(name):
@@ -61,12 +61,12 @@ def optional_in(table: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def field_of(column: str) -> str | None:
-    """Return the field of a workload that a table's column is a part of, of those that it need not have."""
+    """Return the optional field of a workload to which a table's column belongs; None if there is none."""
     return next((field for field, kind in OPTIONAL.items() if kind.owns(column)), None)
 
 
 def cell_of(column: str) -> type[int] | type[float] | type[str]:
-    """Return what the cells of a table's column hold."""
+    """Return the type of the cells in a table's column."""
     if field := field_of(column):
         return OPTIONAL[field].CELL
     return int if column in WHOLE else str if column in NAMED else float
@@ -80,7 +80,7 @@ def workload_of_columns(
     nodes: int = 0,
     history: Iterable[str] = (),
 ) -> Workload:
-    """Return the workload in the named columns; sites in the order given, else of appearance."""
+    """Return the workload in named columns; sites are in the given order, else in order of appearance."""
     check_names(table)
     jobs = len(table["submit"])
     origin = [_site(text) for text in table["origin"]] if "origin" in table else [""] * jobs
@@ -108,7 +108,7 @@ def workload_of_columns(
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise when a column is unknown (the nearest one is offered) or a needed one is missing."""
+    """Raise if a column is unknown (the error offers the nearest one) or a needed one is missing."""
     given = list(names)
     for name in given:
         if name not in COLUMNS and not field_of(str(name)):
@@ -121,7 +121,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
-    """Return the workload of these jobs, sites in order of appearance."""
+    """Return the workload of these jobs, with sites in order of appearance."""
     table: dict[str, NDArray[Any]] = {
         field: np.array([getattr(job, field) for job in jobs]) for field in (*WHOLE, *REAL)
     }
@@ -147,7 +147,7 @@ def frame_of_workload(workload: Workload) -> pd.DataFrame:
 
 
 def workload_of_frame(frame: pd.DataFrame, *, name: str | None, nodes: int | None) -> Workload:
-    """Return the workload in a pandas table; what its `attrs` say holds unless told otherwise."""
+    """Return the workload in a pandas table; arguments override the table's `attrs`."""
     return workload_of_columns(
         {str(column): frame[column].to_numpy() for column in frame.columns},
         sites=frame.attrs.get("sites"),
@@ -158,7 +158,7 @@ def workload_of_frame(frame: pd.DataFrame, *, name: str | None, nodes: int | Non
 
 
 def _site(value: object) -> str:
-    """Return a site's name; '' for what stands for none in files and tables."""
+    """Return a site's name; '' for a missing value of files and tables."""
     return "" if value is None or value != value else str(value).strip()
 
 

@@ -1,4 +1,4 @@
-"""What jobs used on nodes that they share, as a CSV file: a row for a job and a node, there and back."""
+"""The use of shared nodes by jobs, as CSV files with one row for each job and node, written and read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 COLUMNS = ("id", "start", "finish", "cluster", "node", "tasks")
-ALONE = "alone"  # a column more where some job was
+ALONE = "alone"  # one more column, if some job was alone on its nodes
 YES_NO = {"yes": True, "no": False, "": False}
 
 
 def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
-    """Write a row for each job and node: the job's id, start and finish, the node by its number in its cluster, tasks.
+    """Write one row for each job and node: id, start and finish of the job, cluster, the node's number in it, tasks.
 
-    Where some job was alone on its nodes a last column says who.
+    If some job was alone on its nodes, a last column marks such jobs.
     """
     first = np.cumsum([0, *(cluster.nodes for cluster in use.federation.clusters)])
     cluster = np.searchsorted(first, use.node, side="right") - 1
@@ -52,10 +52,10 @@ def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
 
 
 def read_node_use(path: str | PathLike[str], workload: Workload, federation: Federation) -> NodeUse:
-    """Return what a CSV file says that each job used on each node; all jobs must be in it.
+    """Return the use of nodes by jobs in a CSV file, which must have all jobs.
 
-    Its columns are id, start, finish, cluster, node (counted from 0 through the cluster), tasks and, if some job was to
-    share its nodes with nobody, alone (yes or no).
+    Its columns are id, start, finish, cluster, node (counted from 0 through the cluster), tasks and, if some job had
+    its nodes exclusively, alone (yes or no).
     """
     table = table_of(read_text(path), path)
     for name in COLUMNS:

@@ -1,4 +1,4 @@
-"""Signals as CSV files: a line a step, its time and its value."""
+"""Signals as CSV files: one line for each step, with its time and its value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
 
 USUAL_UNITS = {"price": "money/MWh", "carbon": "g/kWh"}
-SECONDS = ("second", "seconds")  # a column of that name counts in the workload's own
+SECONDS = ("second", "seconds")  # a column of this name has seconds of the workload
 LOCAL = "local"
 _GIVE = "give origin= (fedsched: --signal-origin), the time at second 0, like 2027-01-12T08:00:00"
 _ZERO = datetime(1970, 1, 1)
@@ -46,10 +46,10 @@ def read_signal(
     cluster: str = "",
     beyond: str = "refuse",
 ) -> Signal:
-    """Return the signal in a CSV file with a line of column names and two columns: times, ascending, and values.
+    """Return the signal in a CSV file with a line of column names and two columns: ascending times, and values.
 
-    A value holds until the next line's time. Where lines are missing, or values, the one before holds; `held` counts
-    these steps, and what shows costs says so.
+    A value holds until the next line's time. If lines or values are missing, the value before holds; `held` counts
+    these steps, and reports of costs mention them.
 
     Parameters
     ----------
@@ -58,16 +58,16 @@ def read_signal(
     unit
         "EUR/MWh", "g/kWh", … as in `Signal`.
     workload
-        The jobs that the signal is for: their header tells which second a date is.
+        The jobs that the signal is for: their header gives the second of a date.
     origin
-        In place of what that header tells: the time at second 0 of the jobs, as "2027-01-12T08:00:00", by the same
-        clock as the file's times.
+        The time at second 0 of the jobs, as "2027-01-12T08:00:00", by the same clock as the file's times, in place of
+        the header's.
     zone
-        By which clock the file's times are: "UTC" (usual), the name of another zone, or "local", that of the log.
-        Not looked at where times count seconds, of the jobs (a column named `second`) or since 1970.
+        The time zone of the file's times: "UTC" (default), the name of another zone, or "local", that of the log.
+        It is ignored if times count seconds, of the jobs (a column named `second`) or since 1970.
     step
-        How many seconds a line is for, where the file does not show it: by default what most lines are apart, if the
-        others are multiples of it; else steps are uneven, and none is missing.
+        The seconds that a line covers; by default the distance of most lines, if all other distances are multiples of
+        it. Otherwise steps are taken as uneven, with none missing.
     cluster, beyond
         As in `Signal`.
     """
@@ -127,11 +127,11 @@ class _Reader(NamedTuple):
     name: str
     own: bool  # times are seconds of the workload
     clock: WallClock | None
-    zone: ZoneInfo | None  # None: the clock of the log's wall, or of the given origin
+    zone: ZoneInfo | None  # None: the log's local time, or the clock of the given origin
     decimal: str
 
     def second(self, text: str, where: str) -> float:
-        """Return which second of the workload a moment is."""
+        """Return a time as a second of the workload."""
         if self.own:
             try:
                 return float(text.replace(self.decimal, "."))
@@ -178,7 +178,7 @@ def _zone(name: str, path: str | PathLike[str]) -> ZoneInfo:
 
 
 def _usual_step(apart: list[float]) -> float | None:
-    # What most lines are apart, if all others are whole multiples of it.
+    # The distance of most lines, if all other distances are whole multiples of it.
     if not apart:
         return None
     usual, times = Counter(apart).most_common(1)[0]
