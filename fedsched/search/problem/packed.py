@@ -147,7 +147,7 @@ class PackedProblem:
         return self.space.common.missing.size > 0
 
     def missed(self, finish: Floats) -> int:
-        """Return how many of the jobs that wait or run have no end."""
+        """Return how many of the jobs that may start or run have no end."""
         return self._without_end(finish).size
 
     def lacks_some(self, *schedules: Schedule) -> bool:
