@@ -1,4 +1,4 @@
-"""The `fedsched` command: it reads, calls the library, and draws; everything it can do, the library can."""
+"""The `fedsched` command: reads input, calls the library and prints; the library alone can do all of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CURES = {
     errno.EACCES: "; ask its owner, or give another path",
     errno.ENOSPC: "; make room, or write elsewhere",
 }
-# What the tables write beyond ASCII, for terminals and pipes that have nothing else.
+# ASCII spellings of the signs in tables, for output encodings that lack these signs.
 SPELLED = dict(
     zip("×·−–—…≤≥²³√Σσταβγ∞%", ("x", "*", "-", "-", "-", "...", "<=", ">=", "^2", "^3", "sqrt", "sum", "sigma", "tau",
                                "alpha", "beta", "gamma", "inf", "%"), strict=True)
@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     from fedsched.cli.app import build_app
     from fedsched.cli.shared.announcing import announced
 
-    # The parser takes a dash for an option without a name; this is a path, which comes out as - again.
+    # The parser reads a lone dash as an option without a name; ./- is a path, which Path turns into - again.
     arguments = ["./-" if argument == "-" else argument for argument in arguments]
     debug = "--debug" in arguments
     named = next((argument for argument in arguments if argument in COMMANDS), None)
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
         with announced(arguments):
             status = app.meta(arguments, exit_on_error=False, print_error=False)
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where a full disk can still be said
+            sys.stdout.flush()  # here, where a full disk can still be reported
     except CycloptsError as error:
         if debug:
             raise
@@ -55,13 +55,13 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         return _complain("interrupted; nothing was written.", INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # the latter is what rich makes of the former
-        # Whoever read our output has gone; Python would complain once more while it flushes at the end.
+    except (BrokenPipeError, SystemExit):  # rich turns a BrokenPipeError into a SystemExit
+        # The reader of our output has closed the pipe; Python would complain again when it flushes stdout at exit.
         sys.stdout = None
         return 0
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            sys.stdout = None  # what it still holds cannot be written either
+            sys.stdout = None  # its buffer cannot be written either
         if debug:
             raise
         return _complain(describe(error))
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def describe(error: BaseException) -> str:
-    """Return an error in one line, for a person."""
+    """Return the one-line message that the user sees for an error."""
     from fedsched.core.errors import FedschedError, FieldError
 
     text = " ".join((error.told(option) if isinstance(error, FieldError) else str(error)).split())
@@ -89,7 +89,7 @@ def _complain(text: str, status: int = FAILED) -> int:
 
 
 def spelled_out(error: UnicodeError) -> tuple[str, int]:
-    """Return words for signs that an output's encoding lacks, so that no table ends in a UnicodeEncodeError."""
+    """Return ASCII for signs that the output's encoding lacks: an error handler for `codecs`, so that tables print."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(SPELLED.get(sign, "?") for sign in error.object[error.start : error.end]), error.end

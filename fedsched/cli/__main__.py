@@ -2,5 +2,5 @@
 
 from fedsched.cli import main
 
-if __name__ == "__main__":  # workers of MPI import it too
+if __name__ == "__main__":  # MPI workers import this module too
     main()

@@ -1,4 +1,4 @@
-"""The parser of the command line: its commands, what holds for all of them, and the examples in their help."""
+"""The parser of the command line: its commands, the options common to all, and the examples in their help."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EPILOGUE = "More on a command, with examples that run: fedsched COMMAND --help."
 
 
 def build_app(named: str | None = None) -> App:
-    """Return the command's parser; a command's module is imported when the command is run, or named here."""
+    """Return the parser; only the module of the command `named` is imported now, other modules when they are run."""
     app = App(
         name="fedsched",
         help=SUMMARY,
@@ -35,7 +35,7 @@ def build_app(named: str | None = None) -> App:
         help_format="plaintext",
         version=__version__,
         result_action="return_value",
-        suppress_keyboard_interrupt=False,  # `run` says what Ctrl-C left behind
+        suppress_keyboard_interrupt=False,  # `run` reports what Ctrl-C left behind
         config=(settings.check_whole_numbers,),
         default_parameter=Parameter(negative_iterable=(), show_default=shown_default),
     )
@@ -50,7 +50,7 @@ def build_app(named: str | None = None) -> App:
 
     @app.meta.default
     def fedsched(*tokens: options.Rest, config: options.Config = None, debug: options.Debug = False) -> object:
-        # The parser calls the program by this function's name where it installs completion. `run` has seen --debug.
+        # Installed completion scripts know the program by this function's name. `run` handles --debug.
         tokens = one_by_one(tokens)
         path = config or settings.found_here()
         if path is not None:
@@ -61,11 +61,11 @@ def build_app(named: str | None = None) -> App:
 
 
 def _with_settings(app: App, tokens: tuple[str, ...], found: settings.Settings) -> object:
-    """Return what the command returns, without those of the file's options that turn out not to go with the call."""
+    """Run the command with the settings file's options, less those that do not fit the call; return its result."""
     app.config = (found, settings.check_whole_numbers)
     try:
         return app(tokens, exit_on_error=False, print_error=False)
-    except NotTakenError as error:  # before any work, as all that is wrong with options
+    except NotTakenError as error:  # raised before any work, like all errors of options
         fewer = found.without(error.options)
         if fewer == found:
             raise
@@ -73,13 +73,13 @@ def _with_settings(app: App, tokens: tuple[str, ...], found: settings.Settings) 
 
 
 def arguments_of(app: App, command: str) -> list[Argument]:
-    """Return a command's arguments and options that help shows; those that stand in groups one by one."""
+    """Return a command's arguments and options that its help shows, with groups of options expanded."""
     every = app[command].assemble_argument_collection(parse_docstring=True)
     return [one for one in every if one.name != "*" and one.parameter.show is not False]
 
 
 def examples_of(function: Callable[..., object]) -> list[str]:
-    """Return the command lines that a command's docstring gives as examples, each in one line."""
+    """Return the example command lines of a command's docstring, each joined into one line."""
     text = inspect.getdoc(function) or ""
     found = re.findall(r"^(?:Example: )?(fedsched .*(?:\n.+)*)", text, flags=re.MULTILINE)
     lines = [line for block in found for line in re.split(r"\n(?=fedsched )", block)]
@@ -87,20 +87,20 @@ def examples_of(function: Callable[..., object]) -> list[str]:
 
 
 def epilogue_of(function: Callable[..., object]) -> str:
-    """Return what stands below a command's help: its examples, each as it can be typed."""
+    """Return the text below a command's help: its examples, wrapped so that they can be typed as they are."""
     lines = "\n".join(typed(example) for example in examples_of(function))
     return "For example:\n\n" + textwrap.indent(lines, "  ")
 
 
 def typed(line: str) -> str:
-    """Return a command line of any length in lines of a terminal, an option and its value on the same one."""
+    """Return a command line wrapped for a terminal; an option and its value stay on one line."""
     glued = re.sub(r" (--[\w-]+) (?!-)", r" \1\0", line)
     wrap = textwrap.TextWrapper(74, break_on_hyphens=False, break_long_words=False, subsequent_indent="    ")
     return " \\\n".join(wrap.wrap(glued)).replace("\0", " ")
 
 
 def shown_default(value: object) -> str | None:
-    """Return how the help shows an option's default; nothing where it says nothing."""
+    """Return an option's default as the help shows it; None if the help shows none."""
     if value is None or value is False or value == ():
         return None
     return " ".join(str(item) for item in value) if isinstance(value, tuple) else str(value)

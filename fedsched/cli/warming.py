@@ -1,4 +1,4 @@
-"""What calls need is compiled ahead, by calls of each kind on a few jobs: for images, login nodes and wheels."""
+"""Compile kernels ahead of their first use, by calls of each kind on a few jobs: for images, login nodes and wheels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.policies import Policy
 
 RULES = ("fcfs", "easy", "conservative", "greedy", "easy-sjbf", "wfp3-easy", "lookahead", "mct")
-METHODS = ("memetic", "ga", "pso-ea", "mpso-fga")  # the others are made of the same kernels
+METHODS = ("memetic", "ga", "pso-ea", "mpso-fga")  # the other methods use the same kernels
 CHOICES = ("first", "best", "spread", "block")
 NODES = 32
 PRIORITIES = """SelectType=select/linear
@@ -43,7 +43,7 @@ MACHINE = f"NodeName=n[1-{NODES}] CPUs=4 RealMemory=4000\nPartitionName=batch No
 
 
 class Warmed(NamedTuple):
-    """What calls of a kind have compiled, and how long that took."""
+    """The number of functions that calls of one kind compiled, and the seconds that took."""
 
     kind: str
     functions: int
@@ -51,7 +51,7 @@ class Warmed(NamedTuple):
 
 
 def warm_up(*kinds: str) -> Iterator[Warmed]:
-    """Compile what calls of these kinds need, or of all kinds; yield what that was after each of them."""
+    """Compile what calls of these kinds need, or of all kinds; after each kind, yield what was compiled."""
     for kind in kinds or KINDS:
         if kind not in KINDS:
             raise unknown_name("kind of calls", kind, KINDS)
@@ -61,7 +61,7 @@ def warm_up(*kinds: str) -> Iterator[Warmed]:
         yield Warmed(kind, watch.functions, watch.seconds)
 
 
-# ---- one kind after the other: what follows compiles less than it would alone ---------------------------------------
+# ---- the kinds, run in this order: a later kind compiles less than it would alone -----------------------------------
 
 
 def _easy() -> Iterator[Callable[[], object]]:
@@ -150,7 +150,7 @@ KINDS: dict[str, Callable[[], Iterator[Callable[[], object]]]] = {
 }
 
 
-# ---- what the calls are about ---------------------------------------------------------------------------------------
+# ---- jobs, machines and calls that the kinds share ------------------------------------------------------------------
 
 
 def _jobs() -> Workload:

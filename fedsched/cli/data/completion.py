@@ -1,4 +1,4 @@
-"""`fedsched completion`: what makes a shell complete commands and options."""
+"""`fedsched completion`: the script that makes a shell complete commands and options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, 
     Parameters
     ----------
     shell
-        Whose script.
+        The shell that the script is for.
     install
         Write it where the shell looks, and have the shell's startup file load it.
 
@@ -28,7 +28,7 @@ def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, 
     app = build_app().meta
     script = app.generate_completion(shell=shell)
     if shell == "bash":
-        # Where the parser knows nothing better, names of files are offered.
+        # Bash offers file names if the script offers nothing.
         script = script.replace("complete -F", "complete -o default -F")
     path = None
     if install:

@@ -1,4 +1,4 @@
-"""`fedsched convert`: turn a log, a workload or a platform into another format, and say what is lost."""
+"""`fedsched convert`: convert a log, a workload or a platform to another format, and report what is lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 WRITTEN = ("swf", "csv", "batsim")
 ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
-# What tells how a workload is read, and how a federation.
+# The options that apply to each source format: here of workloads, below of federations.
 READINGS = {
     "csv": ("federation",),
     "swf": ("federation", "sites", "queues", "descriptor", "over_request", "cancelled", "on_error"),
@@ -43,7 +43,7 @@ OF_FEDERATIONS = {"sacct": ("unit",)}
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """What a federation file says about the machine that a workload is for."""
+    """The size and the node speed of the machine that a workload is for, from a federation file."""
 
     nodes: int | None = None
     node_speed: float | None = None
@@ -67,7 +67,7 @@ def command(
     lossy: bool = False,
     json: options.Json = False,
 ) -> int:
-    """Turn a log, a workload or a platform into another format, and say what is lost.
+    """Convert a log, a workload or a platform to another format, and report what is lost.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def command(
     target
         .swf, .csv or .json (also .gz, .xz, .bz2); .toml for a federation; or `-` with --to: the data alone, on stdout.
     from_
-        The source's format where its name does not tell: swf, csv, sacct, batsim; simgrid, toml.
+        The source's format, if its name does not tell it: swf, csv, sacct, batsim; simgrid, toml.
     to
-        The target's format where its name does not tell: swf, csv, batsim; toml.
+        The target's format, if its name does not tell it: swf, csv, batsim; toml.
     federation
-        The machine the jobs are for, a file or a shipped one: wider jobs are dropped; SimGrid's says what a flop takes.
+        The jobs' machine, a file or shipped name. Wider jobs are dropped; a SimGrid platform also gives node speed.
     lossy
-        Write what the target has a place for; without it a loss of what the model knows is an error.
+        Write the target although it cannot hold some data that the model uses; without this, that is an error.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _workload(
 
 
 def _within(workload: Workload, nodes: int | None) -> Workload:
-    """Return the jobs that are no wider than the machine, with the count of the others that logs are read with."""
+    """Return the jobs that fit the machine; the cleaning report counts the others, as it does for logs."""
     if nodes is None or (workload.tasks <= nodes).all():
         return workload
     from fedsched.model.jobs.log import CleaningReport
@@ -230,7 +230,7 @@ def _within(workload: Workload, nodes: int | None) -> Workload:
 
 
 def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
-    """Return the workload without what its format has no place for, and what that is; the same where nothing counts."""
+    """Return the workload without data that the format cannot hold, and its names; unchanged if the model uses none."""
     if into == "csv":
         return workload, []
     if into == "batsim":
@@ -240,7 +240,7 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
 
     kept, lost = without_what_logs_lack(workload)
     if workload.log is not None and (workload.log.demands > 0).any():
-        lost = ["log.demands", *lost]  # the model makes nothing of them: no loss that --lossy must allow
+        lost = ["log.demands", *lost]  # the model does not use them, so this loss needs no --lossy
     return kept, lost
 
 

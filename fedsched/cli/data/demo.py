@@ -1,4 +1,4 @@
-"""`fedsched demo`: compare policies on the shipped trace; writes a report."""
+"""`fedsched demo`: compare policies on the shipped trace, and write a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USUAL = Path("demo-report")
 
 
 def command(*, out: Path = USUAL, json: options.Json = False) -> int:
-    """Compare policies on the shipped trace and example federation; write a report to open in a browser.
+    """Compare policies on the shipped trace and example federation, and write an HTML report.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`fedsched doctor`: whether this installation is sound, and what to do where it is not."""
+"""`fedsched doctor`: check this installation, and print a cure for what is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fedsched.cli.shared.shared import CHECK_FAILED, print_json, print_table, sa
 
 
 def command(*, json: options.Json = False) -> int:
-    """Say whether this installation is sound: versions, machine, kernel cache, a self-test; exit 1 if not.
+    """Check this installation: versions, machine, kernel cache, a self-test; exit with 1 if a check fails.
 
     Examples
     --------

@@ -23,18 +23,18 @@ def command(
     sha256: str | None = None,
     json: options.Json = False,
 ) -> int:
-    """Download a log of the Parallel Workloads Archive, and check it; without a name, list the logs known.
+    """Download a log of the Parallel Workloads Archive, and check it; without a name, list the known logs.
 
-    The archive publishes no checksums: the one of the first download is recorded beside the file.
+    The archive publishes no checksums: the checksum of the first download is recorded beside the file.
 
     Parameters
     ----------
     name
-        A log of the list; with --url, the file's name here.
+        A log of that list; with --url, the name of the local file.
     out
-        The folder that it goes to.
+        The folder to write to.
     url
-        Another address than the archive's.
+        The address to download from, instead of the archive's.
     sha256
         The checksum that the file must have. Without it the first download is trusted and its checksum recorded.
 
@@ -73,7 +73,7 @@ def command(
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Return a callback that moves a bar on a terminal's stderr; None where there is no terminal."""
+    """Return a callback that moves a progress bar on stderr; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""`fedsched generate`: write a made workload."""
+"""`fedsched generate`: generate a synthetic workload."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def command(
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> int:
-    """Write a made workload.
+    """Generate a synthetic workload and write it to a file.
 
     Parameters
     ----------
     model
-        lublin (Lublin and Feitelson's), poisson (independent arrivals), or planted (a known best makespan).
+        lublin (Lublin and Feitelson's model), poisson (independent arrivals), or planted (its best makespan is known).
     out
         The file: .swf or .csv, also .gz, .xz, .bz2.
     jobs
         How many jobs.
     nodes
-        The machine's size (lublin, poisson: 128 when not given).
+        The number of nodes of the machine (lublin, poisson). Default: 128.
     load
-        The offered load (lublin: as the model makes it; poisson: 0.7 when not given).
+        The offered load. Default: the model's own for lublin, 0.7 for poisson.
     federation
-        What is cut into jobs (planted: example when not given): a federation file or a shipped one's name.
+        The federation that is cut into jobs (planted): a file or a shipped name. Default: example.
     makespan
-        The optimum in seconds (planted: 3600 when not given).
+        The best makespan, in seconds (planted). Default: 3600.
     within
-        What no job reaches beyond (planted: speed when not given): all nodes of one speed, or those of one cluster.
+        Which nodes a job may span (planted): all nodes of one speed (speed, the default), or of one cluster (cluster).
     estimates
-        Requested times: the run times, or Tsafrir's few round values.
+        Requested times: the run times (exact), or few round values by Tsafrir's model (tsafrir).
 
     Examples
     --------

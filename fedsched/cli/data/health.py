@@ -1,4 +1,4 @@
-"""What `fedsched doctor` looks at: each check returns what it found, a verdict, and the cure where there is one."""
+"""The checks of `fedsched doctor`: each gives what it found, a verdict, and a cure if there is one."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 Verdict = Literal["ok", "note", "fail"]
 
-# The first jobs of the shipped log, with communication that crowds the example federation's uplinks.
+# The self-test: the first jobs of the shipped log, with communication that saturates the example federation's uplinks.
 JOBS = 50
 COMPUTE_FRACTION = 0.7
 TASK_BANDWIDTH = 20e6
-# What it must come to, as the tests' slow reference gives it too.
+# The results that it must give; the slow reference implementation in the tests gives the same.
 MEASURES = ("start hash", "makespan", "saturated seconds", "energy")
 KNOWN = {
     "fcfs": ("b70ae2a5faae", 123826.99579480194, 64002.83469263418, 2509767140.1185026),
     "easy": ("204c81633467", 113438.12601702417, 64028.19092374531, 2470505458.848048),
     "conservative": ("bb318848b70b", 113438.12601702417, 64028.19092374531, 2470505458.848048),
 }
-TOLERANCE = 1e-9  # a sum in another order
+TOLERANCE = 1e-9  # sums may be added in another order
 REINSTALL = "remove the kernel cache's folder and ask again; if it stays, install numba and fedsched anew"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the report: what was looked at, what was found, whether that is well, and what to do if not."""
+    """One line of the report: what was checked, what was found, the verdict, and the cure if it is not ok."""
 
     name: str
     found: str
@@ -74,7 +74,7 @@ def _python() -> Check:
 
 
 def requirements() -> Iterator[Check]:
-    """Return a check of each library that fedsched cannot do without: there, and new enough."""
+    """Return a check of each required library: whether it is installed, and new enough."""
     for name, lowest, extra in _declared():
         if not extra:
             version = _version(name)
@@ -84,7 +84,7 @@ def requirements() -> Iterator[Check]:
 
 
 def extras() -> Iterator[Check]:
-    """Return a check of each optional extra that a user may want: which of its libraries are there."""
+    """Return a check of each optional extra: which of its libraries are installed."""
     wanted: dict[str, list[str]] = {}
     for name, _, extra in _declared():
         if extra and extra != "dev":
@@ -97,7 +97,7 @@ def extras() -> Iterator[Check]:
 
 
 def _declared() -> Iterator[tuple[str, str, str]]:
-    """Return name, lowest version and extra of everything that the installed package declares."""
+    """Return name, lowest version and extra of each library that the installed package requires."""
     for line in metadata.requires("fedsched") or ():
         found = re.match(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)(?:.*extra == ['\"](\w+)['\"])?", line)
         if found:
@@ -112,7 +112,7 @@ def _version(name: str) -> str | None:
 
 
 def numbers(version: str) -> list[int]:
-    """Return the first numbers of a version, to compare."""
+    """Return the first three numbers of a version, for comparison."""
     return [int(part) for part in re.findall(r"\d+", version)[:3]]
 
 
@@ -131,7 +131,7 @@ def _machine() -> Iterator[Check]:
 
 
 def _memory() -> tuple[int, int]:
-    """Return the bytes of memory and those that are free; zeros where the system does not say."""
+    """Return the bytes of memory and of free memory; zeros if the system does not say."""
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         return page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
@@ -153,7 +153,7 @@ def _terminal() -> Check:
 
 
 def cache() -> Check:
-    """Return where compiled kernels are kept, how much that is, and whether there are any yet."""
+    """Return a check of the kernel cache: its folder, its size, and how many functions it holds."""
     from fedsched.core.jit import folder_in_use
 
     folder = folder_in_use()
@@ -164,14 +164,14 @@ def cache() -> Check:
         )
         return Check("kernel cache", "no folder is writable for you alone", "note", cure)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    kept = sum(1 for _ in folder.glob("[!.]*"))  # a file for each function and set of types
+    kept = sum(1 for _ in folder.glob("[!.]*"))  # one file for each function and set of argument types
     state = counted(kept, "function") if kept else "empty"
     found = f"{folder}, writable, {size / 2**20:.1f} MiB, {state}: what is used for the first time compiles first"
     return Check("kernel cache", found)
 
 
 def self_test() -> Iterator[Check]:
-    """Return what simulations with communication come to, beside the known answers and an independent check."""
+    """Return a check of each policy: its simulation gives the known results and passes independent verification."""
     from fedsched.core.errors import FedschedError
     from fedsched.simulate import simulate
 
@@ -199,7 +199,7 @@ def self_test() -> Iterator[Check]:
 
 
 def instance() -> tuple[Workload, Federation]:
-    """Return what the self-test simulates: jobs that talk so much that uplinks are saturated, on four clusters."""
+    """Return the jobs and the federation of the self-test: communication saturates the uplinks of four clusters."""
     import numpy as np
 
     from fedsched.io import read_example

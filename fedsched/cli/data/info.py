@@ -1,4 +1,4 @@
-"""`fedsched info`: say what is in a log or a federation."""
+"""`fedsched info`: summarise a log or a federation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedsched.model.time.signal import Signal
     from fedsched.study.scenario import Log
 
-OF_FEDERATIONS = ("toml", "simgrid")  # a dump of Slurm's, of which both can be read, is a log first
+OF_FEDERATIONS = ("toml", "simgrid")  # a Slurm dump holds both, and counts as a log
 
 
 def command(
@@ -36,14 +36,14 @@ def command(
     on_error: options.OnError = None,
     json: options.Json = False,
 ) -> int:
-    """Say what is in a log or a federation.
+    """Summarise a log or a federation.
 
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json) or federation (.toml, .xml), also packed; a shipped one; `-` with --from.
+        A workload (.swf, .csv, .sacct, .json) or federation (.toml, .xml), also compressed; or shipped; `-` with --from.
     from_
-        The format, where the name does not tell it: swf, csv, sacct, batsim; toml, simgrid.
+        The format, if the name does not tell it: swf, csv, sacct, batsim; toml, simgrid.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def command(
 
 
 def _is_file_of_federation(source: Path) -> bool:
-    # By its name; a dump of Slurm's, of which both can be read, is a log first.
+    # By its name alone; a Slurm dump holds both, and counts as a log.
     from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix
 
     return plain_suffix(source) in FEDERATION_FORMATS.keys() - FORMATS.keys()
@@ -170,7 +170,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
 
 
 def _states(group: NodeGroup) -> list[str]:
-    """Return what a group's nodes take and draw as they go off and come back."""
+    """Return a group's power when off, and the seconds and watts of its boots and shutdowns."""
     from fedsched.model.power.asleep import watts_off
 
     off, boot, shutdown = watts_off(group)
@@ -178,13 +178,13 @@ def _states(group: NodeGroup) -> list[str]:
 
 
 def _having(group: NodeGroup) -> list[str]:
-    """Return what jobs may ask nodes of a group for: names, and numbers by name."""
+    """Return what jobs may request of a group's nodes: features, and amounts of resources; and its weight."""
     numbers = ", ".join(f"{name} {amount:,}" for name, amount in group.resources)
     return [", ".join(group.features) or "—", numbers or "—", f"{group.weight}"]
 
 
 def _limits(partition: Partition, nodes: int) -> list[str]:
-    """Return a partition's line: what it has, and what it asks of a job."""
+    """Return a partition's row: its size, its limits, its priority, and which accounts and QOS may use it."""
     limits = (partition.max_time, partition.default_time or inf, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     whose = (", ".join(names) or "all" for names in (partition.accounts, partition.qos))
@@ -193,14 +193,14 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
 
 
 def _reach(signal: Signal) -> list[str]:
-    """Return a signal's line: whose it is, between which values, and from when to when."""
+    """Return a signal's row: kind, cluster, unit, smallest and largest value, steps, begin and end."""
     figures = [min(signal.values), max(signal.values), len(signal.values), signal.times[0], signal.until]
     cells = ["—" if one == inf else f"{one:.10g}" for one in figures]
     return [signal.kind, signal.cluster or "all", signal.unit, *cells]
 
 
 def _times(window: Downtime) -> list[str]:
-    """Return a downtime's line: where, when, and who knows of it when."""
+    """Return a downtime's row: cluster, nodes, begin and end, kind, and from when on it is known."""
     times = (window.begin, window.end if window.end_known or window.end == inf else f"{window.end:g} (not known)")
     cells = [one if isinstance(one, str) else "—" if one == inf else f"{one:g}" for one in times]
     known = "the outset" if window.known_from == -inf else f"{window.known_from:g}"

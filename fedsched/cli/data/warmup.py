@@ -1,4 +1,4 @@
-"""`fedsched warmup`: compile ahead what calls need."""
+"""`fedsched warmup`: compile kernels ahead of their first use."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Kind = Literal["easy", "optimize", "calendar", "pools", "shared", "slurm", "gang
 
 
 def command(*kinds: Kind, json: options.Json = False) -> int:
-    """Compile ahead what calls need, and keep it: for images, login nodes, and caches that users share.
+    """Compile kernels ahead of their first use, and cache them: for images, login nodes and shared caches.
 
-    Each kind of calls runs on a few jobs, one after the other; what is kept from before is not compiled again. What
-    these calls do not use is compiled when it is first used, as ever. FEDSCHED_CACHE names the folder that it is kept
-    in; a user who may not write there reads it, and keeps what is missing in a folder of the user's own.
+    Calls of each kind run on a few jobs, one kind after the other. Cached code is not compiled again. Code that these
+    calls do not use is still compiled on its first use. FEDSCHED_CACHE names the cache folder. Users without write
+    access to it read from it, and keep what is missing in a folder of their own.
 
     Parameters
     ----------
     kinds
-        easy, optimize, calendar (nodes that close), pools (and dependencies), shared, slurm, gang, market; all if none.
+        easy, optimize, calendar (downtimes), pools (and dependencies), shared, slurm, gang, market. Default: all.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`fedsched bench`: the field's instances, best known plans and proofs, and what methods make of them."""
+"""`fedsched bench`: benchmark instances, checks of plans and proofs for them, and runs of methods on them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def command(
     table: Path | None = None,
     json: options.Json = False,
 ) -> int:
-    """List the field's instances; show one; check a plan, or a proof, that somebody sends; run methods on them.
+    """List or show benchmark instances, check plans and proofs for them, or run methods on them.
 
-    `check` replays each plan of a file, says whether it keeps to the instance and has the values that it claims, and
-    whether it is a new best; of a certificate it says what it proves. It exits with 1 where a file is refused.
-    `run` says how far methods stay above the best known plans and above what is proven, at the end and on the way;
-    of shared, market and gang, which few methods know, only with --family or --instance.
+    `check` replays each plan of a file. It says whether the plan is feasible for the instance, has the values that it
+    claims, and is a new best. For a certificate, it says which bound is proven. It exits with 1 if a file is refused.
+    `run` measures how far methods stay above the best known plans and above proven bounds, at the end and during the
+    run. Instances of the families shared, market and gang, which few methods support, run only with --family or
+    --instance.
 
     Parameters
     ----------
@@ -56,19 +57,19 @@ def command(
     names
         Instances to list or show; files to check; methods to run, each a name or FILE.py:NAME for one of your own.
     family
-        Only instances of this kind: planted, package, month, windows, partitions, shared, market, ...: list has all.
+        Only instances of this family: planted, package, month, windows, partitions, shared, market, ...: list has all.
     instance
-        Run on this one: NAME for all that it asks, NAME/OBJECTIVE for one; several. Default: all of --family.
+        Instance to run on: NAME for all its objectives, NAME/OBJECTIVE for one; several. Default: all of --family.
     seeds
-        Run every method with the seeds 0, 1, … so many.
+        Run every method with this many seeds: 0, 1, …
     logs
-        The folder of the archive's logs: instances that are made from them are listed and shown too.
+        A folder with logs of the Parallel Workloads Archive: instances that are made from them are included.
     out
-        Of show: the instance's file (.json). Of run: its runs, a line each (.jsonl); only what is missing is run.
+        show: the instance's file (.json). run: the runs, one per line (.jsonl); only missing runs are run.
     report
-        Write the whole comparison as one page: .html.
+        Write the whole comparison as one HTML page: .html.
     table
-        Write what the runs gave as a table, a row a run: .csv.
+        Write the results as a table, one row per run: .csv.
 
     Examples
     --------

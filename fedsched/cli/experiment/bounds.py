@@ -1,4 +1,4 @@
-"""`fedsched bounds`: what no schedule of a log can beat."""
+"""`fedsched bounds`: lower bounds that hold for every schedule of a log."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def command(
     points: int = 5,
     json: options.Json = False,
 ) -> int:
-    """Say what no schedule of a log can beat: makespan, energy, their front, responses.
+    """Compute lower bounds for every schedule of a log: makespan, energy, their Pareto front, response times.
 
     Parameters
     ----------
     method
-        lp: the linear program. lagrangian: for thousands of jobs. closed: closed forms. auto chooses by size.
+        lp: a linear program. lagrangian: for thousands of jobs. closed: closed forms. auto: chosen by size.
     points
-        How many points of the lower bound of the Pareto front to look at.
+        How many points of the lower bound of the Pareto front to compute.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def command(
 
 
 def _telling(bounds: LowerBounds) -> dict[str, float]:
-    """Return the bounds that say something: above what every schedule meets by definition."""
+    """Return the bounds that are not trivial: above each metric's least possible value."""
     from fedsched.bounds.lower.trivial import is_telling
     from fedsched.model.schedule.metrics import NAMES
 

@@ -1,4 +1,4 @@
-"""`fedsched compare`: methods and policies on logs over seeds, with tests of who is ahead; resumable."""
+"""`fedsched compare`: methods and policies on logs over seeds, with significance tests; resumable."""
 
 from __future__ import annotations
 
@@ -58,34 +58,34 @@ def command(
     report: Path | None = None,
     json: options.Json = False,
 ) -> int:
-    """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, and who is ahead.
+    """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, significance tests.
 
-    Unless told otherwise all jobs wait from the start and their run times are known, to searches and policies alike:
-    figures of `simulate` come with --submits keep --knowledge estimate, where searches are clairvoyant. The first line
-    says which it was.
+    By default all jobs wait from the start and their run times are known, to searches and policies alike. For the
+    conditions of `simulate`, give --submits keep --knowledge estimate; searches then still know all submissions in
+    advance (clairvoyant). The first line of the output states the conditions.
 
     Parameters
     ----------
     package
-        Cut each log into successive packages of so many jobs, each an instance; an incomplete last one is left out.
+        Cut each log into successive packages of this many jobs, one instance each; an incomplete last one is left out.
     method
-        A search or a policy; give several, as --method easy,ga or one after the other. ga:random begins with chance.
+        A search or a policy; several as --method easy,ga or one after the other. ga:random starts from random plans.
     seeds
-        Run every method with the seeds 0, 1, … so many.
+        Run every method with this many seeds: 0, 1, …
     baseline
-        A policy whose schedule every search starts with; several. Default: the usual ones.
+        Every search starts from the schedule of this policy. May be given again. Default: the usual ones.
     against
-        Test this method against each other one, instead of all pairs.
+        Test this method against each of the others, instead of all pairs.
     by
-        What tests count: instances (each by the median of its seeds), or runs, whose tests hold for these instances.
+        The tests' unit: instance (the median of its seeds), or run: conclusions then hold for these instances only.
     alpha
-        The chance that is accepted of one or more false statements.
+        The accepted probability of one or more false conclusions.
     out
-        Keep the runs here, a line of JSON each (.jsonl); called again, only what is missing is run.
+        Keep the runs in this file, one JSON line each (.jsonl); called again, only missing runs are run.
     retry
-        Run again what --out says has failed.
+        Run again the runs that failed, as recorded in the file of --out.
     report
-        Write the whole comparison as one page: .html.
+        Write the whole comparison as one HTML page: .html.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def instances_of(
     objectives: tuple[str, ...],
     submits: str,
 ) -> list[Comparable]:
-    """Return an instance for every log, or package of it, and federation; and those of other simulators."""
+    """Return an instance for each log, or package of it, and each federation; and those of gang and market."""
     from fedsched.compare import GangInstance, Instance, MarketInstance
     from fedsched.search.problem.objectives import Objectives
 
@@ -214,7 +214,7 @@ def instances_of(
 
 
 def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:
-    """Return the table of the first measure, the ranks, and what the tests say."""
+    """Return as text the table of the first measure, the ranks, and the results of the tests."""
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks(by=by).items())
     overall, pairs = _tests(found, against, by, alpha)
     lines = [str(found.table()), "", f"average ranks: {ranks}", str(overall), str(pairs)]
@@ -222,7 +222,7 @@ def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) ->
 
 
 def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, files: list[str]) -> dict[str, object]:
-    """Return the comparison as a machine reads it."""
+    """Return the comparison for --json."""
     from dataclasses import asdict
 
     from fedsched.comparison.scores import measures_of
@@ -244,7 +244,7 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, fi
 
 
 def _read(instances: Sequence[Comparable]) -> list[dict[str, object]]:
-    # What the logs' instances were read from; other simulators make their own jobs.
+    # Instances of logs only: gang and market draw their own jobs.
     from dataclasses import asdict
 
     from fedsched.compare import Instance
@@ -260,7 +260,7 @@ def _read(instances: Sequence[Comparable]) -> list[dict[str, object]]:
 
 
 def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> tuple[Friedman | str, Pairs | str]:
-    # Without the line that stands above all.
+    # Without the reading, which the first line of the output states.
     from dataclasses import replace
 
     from fedsched.core.errors import TooFewRunsError

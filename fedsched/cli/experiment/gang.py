@@ -1,4 +1,4 @@
-"""`fedsched gang`: gangs and local jobs on sites whose every processor has its own queue."""
+"""`fedsched gang`: gang scheduling of gangs and local jobs, on sites with a queue per processor."""
 
 from __future__ import annotations
 
@@ -66,58 +66,58 @@ def command(
     gantt: options.Gantt = None,
     json: options.Json = False,
 ) -> int:
-    """Run a published experiment of gang scheduling, or a log of yours, on sites with a queue per processor.
+    """Simulate a published experiment of gang scheduling, or a log, on sites with a queue per processor.
 
     Parameters
     ----------
     what
         dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s1 or -s2; or a workload file, or `sample`.
     scheduler
-        Of the Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with an m for migration (2019).
+        Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with a final m for migration (2019).
     approach
         1: a gang stays on one site; 2: it may take idle processors of all; 3: it may wait in empty queues of all.
     local_rate
-        Local arrivals at each of the two sites of 16 processors in a unit of time (a mean service time).
+        Arrivals of local jobs at each of the two sites of 16 processors, per unit of time (a mean service time).
     gang_rate
-        Gang arrivals at the grid in a unit of time.
+        Arrivals of gangs at the grid, per unit of time.
     overhead
-        What a gang that spans sites takes longer: 0.1 = 10 %.
+        By which share a gang that spans sites runs longer: 0.1 = 10 %.
     threshold
-        How long a local job that overtakes a waiting gang may delay it.
+        By how much a local job that overtakes a waiting gang may delay it at most.
     routing
         Where local jobs go: shortest_waiting, idle_first, fastest or dispatch.
     processors
-        For a log: how many processors each site has, like 128,256. Default: the log's machine as one site.
+        For a log: the number of processors of each site, as 128,256. Default: the log's machine as one site.
     grid
-        For a log: multi_site, load (default) or random.
+        For a log: how the site of a gang is chosen: multi_site, load (default) or random.
     dispatch
-        For a log: least_remaining, olb, jsq, ald or jseq (default).
+        For a log: how processors of the site are chosen: least_remaining, olb, jsq, ald or jseq (default).
     discipline
-        For a log: fcfs (default), afcfs, ljfs, lxf or sxf.
+        For a log: which waiting job goes first: fcfs (default), afcfs, ljfs, lxf or sxf.
     order
-        Under afcfs: sort or head.
+        afcfs: sort the queues by size (sort), or try jobs in order of arrival first (head).
     claim
-        What a gang does that cannot start: hold its idle processors, or let others skip it.
+        A gang that cannot start keeps its idle processors from later jobs (hold), or leaves them to others (skip).
     migration
-        For a log: none (default), local, external or both.
+        For a log: where gangs migrate: none (default), local (within a site), external (to another site) or both.
     aging
-        A job that so many later arrivals have overtaken by migration goes first.
+        A job goes first once this many later arrivals have overtaken it by migration.
     preempts
         When a local job stops gangs: never (a log's default), site (none idle there), system (none idle; pinto-2014's).
     preempted
-        What a stopped gang does: restart or resume.
+        What a stopped gang does: restart from the beginning, or resume.
     load
-        Of the Pinto experiments: the work that arrives, per processor.
+        Pinto experiments: the offered load, as a share of what all processors can do.
     arrivals
-        Of the Pinto experiments: a log whose submit times the jobs take, stretched to the load; default: uniform ones.
+        Pinto experiments: take the submit times from this log, stretched to the load. Default: uniform arrivals.
     completions
-        A run ends after so many completed jobs.
+        End a run after this many completed jobs.
     time_limit
-        For a log: the run ends at this time.
+        For a log: end the run at this time, in seconds.
     warmup
-        So many seconds from the first arrival are left out of the figures.
+        How many seconds from the first arrival on are left out of the figures.
     replications
-        How many runs with seeds of their own; a log is run once.
+        The number of runs, each with its own seed; a log is run once.
 
     Examples
     --------

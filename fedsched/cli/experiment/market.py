@@ -1,4 +1,4 @@
-"""`fedsched market`: give a batch of jobs priced slots on nodes that their owners use too."""
+"""`fedsched market`: schedule a batch of jobs on priced slots of nodes that their owners use too."""
 
 from __future__ import annotations
 
@@ -118,48 +118,48 @@ def command(
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> int:
-    """Give a batch of jobs priced slots on nodes that their owners use too.
+    """Schedule a batch of jobs on priced slots of nodes that their owners use too.
 
     Parameters
     ----------
     method
         css, slicer, backfilling or bsf; several are compared. All when not given.
     problem
-        What the VO chooses the combination of windows by.
+        The objective by which the virtual organisation combines the jobs' windows.
     groups
-        Into how many parts the slicer cuts the batch.
+        How many parts the slicer cuts the batch into.
     first
         How many jobs of the batch bsf gives to the slicer. Default: half.
     select
-        Which jobs these are: the first, those that cost most, or those most critical in the nodes that they need.
+        Which jobs bsf gives to the slicer: the first, the most expensive, or the most critical in the nodes they need.
     nodes
-        The domain's size (made domains).
+        The number of nodes of a generated domain.
     jobs
-        How many jobs are in a batch.
+        The number of jobs in a batch.
     tasks
-        The least and the most parallel tasks of a job.
+        The smallest and the largest number of parallel tasks of a job.
     length
         The shortest and the longest reservation, on the slowest node (--trace: on a node of speed 1).
     budget
-        The least and the greatest budget, as multiples of what the job costs on the market.
+        The smallest and the largest budget, as multiples of what the job costs on the market.
     cycles
-        Over how many made domains and batches to take the mean.
+        How many generated domains and batches to average over.
     flow
-        The cycles follow one another in one domain: jobs without a window wait for the next, what is sold stays sold.
+        Run successive cycles in one domain: jobs without a window wait for the next cycle, and sold slots stay sold.
     period
         The time from one cycle to the next (--flow). Default: the scheduling interval.
     carried
-        Who goes first in a cycle (--flow): the oldest, who waited longest (the default), or the newest.
+        Which jobs go first in a cycle (--flow): the oldest, which have waited longest (default), or the newest.
     patience
-        A job gives up after so many cycles without a window (--flow). Default: never.
+        After how many cycles without a window a job gives up (--flow). Default: never.
     price_from
-        A time and a factor: from then on all prices are multiplied by it. Several, in order, make a tariff.
+        A time and a factor: from then on, all prices are multiplied by it. Several, in order of time, make a tariff.
     price_demand
-        Prices follow demand, in stretches of 100: by how much of the excess over its mean.
+        How strongly prices follow demand, in stretches of 100 time units: 0: not at all; 1: in proportion to it.
     file
-        Instead of made domains and batches: a market of your own (.toml; docs/market.md says what is in it).
+        Read the market from this file (.toml, see docs/market.md), instead of generating domains and batches.
     trace
-        Instead of a made domain: what this log leaves idle on --federation under EASY.
+        Use the time that this log leaves idle on --federation under EASY, instead of a generated domain.
     federation
         The machine of --trace: a .toml file or a shipped one's name. Default: the log's machine.
     begin
@@ -167,11 +167,11 @@ def command(
     interval
         The length of the scheduling interval.
     out
-        Write the windows of the last cycle, by the first method named: .csv.
+        Write the windows of the last cycle, of the first method named: .csv.
     show
         Print every job's window of the last cycle (--flow: every cycle).
     gantt
-        Draw the windows of the last cycle, by the first method named: .svg, .png or .pdf.
+        Draw the windows of the last cycle, of the first method named: .svg, .png or .pdf.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def command(
 
 
 def _refuse(why: str, options: dict[str, object]) -> None:
-    """Raise for the first of these options that is not as usual: this call makes nothing of it."""
+    """Raise if one of these options differs from its default: this call does not use it."""
     usual = inspect.signature(command).parameters
     given = [name for name, value in options.items() if value != usual[name].default]
     if given:
@@ -295,7 +295,7 @@ def _refuse(why: str, options: dict[str, object]) -> None:
 
 
 def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> Prices | None:
-    """Return how prices change, by the options."""
+    """Return how prices change over time; None if no option says it."""
     from fedsched.market import Demand, Hours
 
     if factors and demand is not None:
@@ -306,7 +306,7 @@ def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> P
 
 
 def _means(results: list[Assignment]) -> dict[str, float]:
-    # Means over the cycles in which there is something to take the mean of.
+    # A NaN (in that cycle there is nothing to average) is left out of the mean.
     totals = [plan.totals().as_dict() for plan in results]
     known = {name: [row[name] for row in totals if row[name] == row[name]] for name in MEANINGS}
     means = {name: sum(values) / len(values) if values else float("nan") for name, values in known.items()}
@@ -338,7 +338,7 @@ def _print_windows(name: str, plan: Assignment) -> None:
 def _idle_time(
     workload: Workload, federation: Path | None, begin: float, interval: float
 ) -> tuple[Environment, Domain]:
-    """Return what a log leaves idle, and the market that budgets follow there."""
+    """Return the node time that a log leaves idle under EASY, and the domain that budgets are derived from."""
     import numpy as np
 
     from fedsched.market import Domain, Environment, Pricing

@@ -1,4 +1,4 @@
-"""`fedsched optimize`: search the best plan for a package of jobs and print it beside baselines and bounds."""
+"""`fedsched optimize`: search for the best plan for a package of jobs, and print it beside baselines and bounds."""
 
 from __future__ import annotations
 
@@ -66,26 +66,26 @@ def command(
     save: Path | None = None,
     json: options.Json = False,
 ) -> int:
-    """Search the best plan for a package of jobs and print it beside baselines and bounds.
+    """Search for the best plan for a package of jobs, and print it beside baselines and bounds.
 
     Parameters
     ----------
     method
         memetic (auto), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
     encoding
-        For ga and ga-mf, what plans say of a job's nodes: blacklist when not given, or assignment.
+        ga and ga-mf: how plans encode a job's nodes: blacklist (default) or assignment.
     target
-        Stop when the first objective is as good.
+        Stop when the first objective reaches this value.
     threads
-        How many threads evaluate; the plan does not depend on it.
+        How many threads evaluate plans; the result does not depend on it.
     islands
-        Searches that share the budget and exchange their best plans. Default: 1, or 4 with --workers or --executor.
+        How many searches share the budget and exchange best plans. Default: 1, or 4 with --workers or --executor.
     package
-        Plan the log in successive packages of so many jobs; needs one objective. --evaluations are each one's.
+        Plan the log in successive packages of this many jobs; needs one objective. --evaluations are per package.
     initial
-        Begin with the plans of this saved result; may be given several times.
+        Start from the plans of this saved result. May be given again.
     checkpoint
-        Save the search here as it goes on, and go on from there when called again.
+        Save the search's state in this file as it goes on, and resume from it when called again.
     save
         Write the whole result: .json or .json.gz.
 
@@ -155,7 +155,7 @@ def command(
             progress=sys.stderr.isatty(),
         )
     if save is not None:
-        result.save(save)  # first: a search that took hours outlives whatever goes wrong below
+        result.save(save)  # first, so that an error below does not lose a long search
     schedule = chosen_plan(result, choose)
     if out is not None:
         write_schedule(schedule, out)
@@ -172,7 +172,7 @@ def command(
 
 
 def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:
-    """Return the summary of a result, and of how its log was read, as a machine reads it."""
+    """Return the summary of a result, and of how its log was read, for --json."""
     return {
         "reading": result.reading,
         **reading_of(workload, result.federation),

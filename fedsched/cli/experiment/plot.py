@@ -38,7 +38,7 @@ def command(
     out
         The picture: .svg, .png or .pdf.
     what
-        Everything on one page, the front alone, or the chosen plan's Gantt chart alone.
+        all: everything on one page; front: the front alone; gantt: the chosen plan's Gantt chart alone.
     choose
         Which plan's Gantt chart: knee, or an objective's name for the best by it.
 

@@ -1,4 +1,4 @@
-"""`fedsched report`: one HTML page about a saved search, or about what policies do with a log."""
+"""`fedsched report`: one HTML page about a saved search result, or about policies simulated on a log."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ def command(
     co2: float | None = None,
     json: options.Json = False,
 ) -> int:
-    """Write one HTML page about a saved search, or about what policies do with a log; it needs no network.
+    """Write one HTML page about a saved search result, or about policies simulated on a log; it needs no network.
 
     Parameters
     ----------
     source
-        A result that `fedsched optimize --save` has written; or a workload file or `sample`, which is then simulated.
+        A result that `fedsched optimize --save` has written; or a workload file or `sample`, which is simulated.
     out
         The page: .html.
     policy
-        For a log: a policy to simulate; several are shown side by side. Default: easy, or the scenario's.
+        For a log: a policy to simulate. May be given again: shown side by side. Default: easy, or the scenario's.
     title
         The page's heading.
     price
-        What a kWh costs, in any currency; can be changed in the page.
+        The price of a kWh, in any currency; can be changed in the page.
     co2
-        Kilograms of CO2 for a kWh; can be changed in the page.
+        Kilograms of CO2 per kWh; can be changed in the page.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def command(
 
 
 def _is_result(source: Path) -> bool:
-    # A Batsim workload is JSON as well; what is no workload either is said to be no result. The text tells which, and
-    # is taken apart once, by what reads it.
+    # A Batsim workload is JSON as well. JSON that is neither is treated as a result, so that the error says it is none.
+    # The keys are looked for in the text: the file is parsed once, by its reader.
     from fedsched.io import plain_suffix
     from fedsched.io.files import read_text
 

@@ -1,4 +1,4 @@
-"""`fedsched shift`: what is saved by putting jobs off, by running them elsewhere, and by both."""
+"""`fedsched shift`: what is saved by delaying jobs, by running them on other clusters, and by both."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def command(
     out: Path | None = None,
     json: options.Json = False,
 ) -> int:
-    """Say what is saved by putting jobs off, by running them elsewhere, and by both.
+    """Compute what is saved by delaying jobs, by running them on other clusters, and by both.
 
-    Searches of equal budgets: in time jobs stay at the cluster that they were submitted to, and may be put off within
-    their slack; in space they may run elsewhere, as soon as there is room. Beside them stand EASY with every job at
-    home, and what no schedule saves more than. On one cluster jobs move in time alone. A job's home is its column
-    `origin`; where no job has one, jobs are at home at the clusters in turn. With several slacks there is a search in
-    time, and in both, for each.
+    Searches with equal budgets are compared. In time, jobs stay on their home cluster and may be delayed within their
+    slack. In space, they may run on other clusters, as soon as there is room. The table also has EASY with every job at
+    home, and an upper bound on what any schedule can save. On one cluster, jobs move in time only. A job's home is the
+    cluster in its column `origin`; if no job has one, jobs are assigned to the clusters in turn. With several slacks,
+    the searches in time and in both are repeated for each slack.
 
     Parameters
     ----------
     objective
-        What is to be saved: carbon, cost or peak_watts.
+        What to save: carbon, cost or peak_watts.
     method
-        ga, moga, pso-ea or another method that seeks it.
+        ga, moga, pso-ea or another search method that can minimise the objective.
     out
-        A page beside, .html: these schedules, what they draw over time, and prices and carbon beneath.
+        Also write a page, .html: the schedules, their power over time, and prices and carbon below.
 
     Examples
     --------

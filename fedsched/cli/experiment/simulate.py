@@ -1,4 +1,4 @@
-"""`fedsched simulate`: run a policy on a log, or on several, and print what it costs."""
+"""`fedsched simulate`: simulate a policy on one or several logs, and print its metrics."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def command(
     gantt: options.Gantt = None,
     json: options.Json = False,
 ) -> int:
-    """Run a policy on a log and print what it costs.
+    """Simulate a policy on a log and print its metrics.
 
-    Several logs are simulated one after the other, and their figures stand side by side.
+    Several logs are simulated one after the other, and their metrics are printed side by side.
 
     Parameters
     ----------
     more
         More logs, each simulated by itself; --json then prints a list.
     checkpoint
-        rolling: a file where the run saves itself, and from which it goes on when called again.
+        rolling: a file in which the run saves its state, and from which it resumes when called again.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def command(
     groups.refuse_chart(sharing, gantt)
     runs: list[Run] = []
     for one, label in zip(asked, _labels(asked), strict=True):
-        workload = load_workload(one.jobs, one.seed, announced=json)  # the table says it too
+        workload = load_workload(one.jobs, one.seed, announced=json)  # otherwise print_costs says it
         cluster = one.cluster(workload)
         recorded = workload
         if gear is not None:
@@ -139,7 +139,7 @@ def _otherwise(
     federation: Federation,
     rules: Policy | Slurm,
 ) -> Run | None:
-    # What the same would be without the cap, the power saving or the gear that is asked for; None where none is.
+    # The same simulation without the requested cap, power saving and gear, for comparison; None if none is requested.
     from fedsched.model.power.power_cap import is_capped, without_caps
     from fedsched.simulate import simulate
 

@@ -1,4 +1,4 @@
-"""`fedsched study`: what if, on one log or dump."""
+"""`fedsched study`: what-if scenarios on a log or dump."""
 
 from __future__ import annotations
 
@@ -27,29 +27,31 @@ def command(
     sharing: options.NoSharing = None,
     json: options.Json = False,
 ) -> int:
-    """Simulate scenarios on one log or dump, beside what is: differences with intervals, who gains and who pays.
+    """Simulate what-if scenarios on a log or dump, and compare each with the unchanged system.
 
-    A scenario is one or more changes: policy=NAME, nodes=+20% (or 80%, -16, 120, of all
-    nodes or of some, as gpu:+4 of partition gpu), set.NAME=VALUE and conf=FILE of a
-    dump's slurm.conf, federate=home|single|co of several logs, partition=FROM>TO, estimates=exact (or x0.5),
-    maintenance=2d..2.5d, load=1.2, power=timeout:10m. A name may stand before it: "more nodes: nodes=+20%".
+    Differences of mean waits come with intervals, and with how many users wait less or more.
+
+    A scenario is one or more changes, separated by spaces: policy=NAME, nodes=+20% (or 80%, -16, 120; of all nodes, or
+    of some, as gpu:+4 for partition gpu), set.NAME=VALUE and conf=FILE for a dump's slurm.conf,
+    federate=home|single|co for several logs, partition=FROM>TO, estimates=exact (or x0.5), maintenance=2d..2.5d,
+    load=1.2, power=timeout:10m. A name may precede it: "more nodes: nodes=+20%".
 
     Parameters
     ----------
     source
         The folder of a dump, a workload file or `sample`.
     more
-        Further ones, clusters beside the first.
+        Further logs or dumps: clusters beside the first.
     scenario
-        What changes; may be given again, a scenario each.
+        The changes of a scenario. May be given again, one scenario each.
     sweep
         Scenarios of one change at several values: nodes=80%..140%:10, set.bf_interval=30..120:30.
     policy
-        In place of what is usual: a dump's own scheduler, easy for a log.
+        The policy of all scenarios. Default: a dump's own scheduler, easy for a log.
     out
         Write a page: .html.
     bounds
-        Prove mean waits that no schedule is below.
+        Compute proven lower bounds of the mean wait.
 
     Examples
     --------

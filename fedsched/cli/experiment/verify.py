@@ -1,4 +1,4 @@
-"""`fedsched verify`: recompute the known schedules of a log on your copy of it."""
+"""`fedsched verify`: recompute a log's known schedules on your copy of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.bench.known_schedules import Outcome
     from fedsched.study.scenario import Log
 
-SHOWN = 20  # of what is wrong, a line each
+SHOWN = 20  # violations that are printed, one line each
 
 
 def command(
@@ -42,20 +42,21 @@ def command(
     hosts: options.Hosts = None,
     json: options.Json = False,
 ) -> int:
-    """Recompute the known schedules of a log on your copy of it; exit 1 if one differs.
+    """Recompute a log's known schedules on your copy of it; exit with 1 if one differs.
 
-    A log that is not known is run under every reading, and the schedules are checked against the model. Without a
-    log, the table of known schedules is printed.
+    An unknown log is simulated under every policy and reading of the table, and the schedules are checked against the
+    model. Without a log, the table of known schedules is printed.
 
-    With a federation and --hosts the log's own schedule is checked: whether its jobs can have shared the nodes that it
-    records for them (a log of MetaCentrum, --descriptor metacentrum), by what these have.
+    With --federation and --hosts, the schedule that the log records is checked instead: whether its jobs can have
+    shared the nodes that it records for them, given what these nodes have (for logs of MetaCentrum: --descriptor
+    metacentrum).
 
     Parameters
     ----------
     trace
         A log in the Standard Workload Format, also .gz, .xz, .bz2, or a shipped one's name.
     nodes
-        The machine's size, where the log does not say it.
+        The machine's number of nodes, if the log does not say it.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def command(
 
 
 def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
-    """Say whether the jobs of a log can have shared the nodes that it records for them."""
+    """Print whether the jobs of a log can have shared the nodes that it records for them; return the exit status."""
     from fedsched.io import read_federation
     from fedsched.io.recorded_nodes import recorded_nodes
     from fedsched.model.jobs.resources import counted_on
@@ -137,7 +138,7 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
 
 
 def _told(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with its recipe as --json says it: policy and reading side by side."""
+    """Return a record for --json, with the policy and the reading of its recipe side by side."""
     recipe = found.pop("recipe")
     return found | {"reading": recipe | recipe.pop("reading")}
 

@@ -1,4 +1,4 @@
-"""Says on stderr what a command compiles, so that nobody takes the first use of a part of fedsched for hung."""
+"""Report on stderr what a command compiles, so that the first use of a part of fedsched does not look hung."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fedsched.core.compilation import Compilation, compiling
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-EVERY = 10.0  # seconds between two lines, where stderr is no terminal
+EVERY = 10.0  # seconds between two lines, if stderr is no terminal
 
 
 @contextlib.contextmanager
 def announced(arguments: Sequence[str] = ()) -> Iterator[None]:
-    """Say while a command compiles what, how much of it and how long still; and in the end how much it was."""
-    said: float | None = None  # when
+    """Report on stderr, while a command compiles, what, how much and how long still; at the end, report the total."""
+    said: float | None = None  # when the last report was made
 
     def say(watch: Compilation) -> None:
         nonlocal said

@@ -1,4 +1,4 @@
-"""Options out of a file: a table for each command, `[optimize] seconds = 10`; the command line overrules it."""
+"""Options from a file: a table for each command, `[optimize] seconds = 10`; the command line overrides it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cyclopts.argument import ArgumentCollection
 
 DEFAULT = Path("fedsched.toml")
-# Of two that take each other's place, the one on the command line puts the file's one out of force: nobody who asks for
-# so many evaluations, to repeat a search, wants a limit in seconds from elsewhere.
+# Options that exclude each other: one on the command line disables the others in the file. A search that is repeated
+# with --evaluations must not get a limit in seconds from the file.
 INSTEAD = {
     "federation": {"nodes"},
     "nodes": {"federation"},
@@ -33,7 +33,7 @@ INSTEAD = {
     "initial": {"package"},
     "package": {"initial"},
 }
-# A scenario on the command line is not altered by what the file has for calls without one.
+# A scenario on the command line is not altered by the file's options, which are for calls without a scenario.
 OF_SCENARIOS = (
     "from", "sites", "unit", "over-request", "on-error", "head", "sample", "communication", "federation", "nodes",
     "uplink", "pool", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
@@ -43,9 +43,9 @@ OF_SCENARIOS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The tables of a file, by command; the parser calls it to fill in what the command line leaves open.
+    """A file's options, by command; the parser calls this to fill in options that the command line does not give.
 
-    What the call turned out not to take is left out, since nobody wrote it for this call.
+    Options that do not fit the call are left out: the file is not written for this call alone.
     """
 
     path: Path
@@ -53,12 +53,12 @@ class Settings:
     left_out: frozenset[str] = frozenset()
 
     def without(self, options: frozenset[str]) -> Settings:
-        """Return the settings without these options, as far as there are such in the file."""
+        """Return the settings without these options; those that the file does not have are ignored."""
         named = options & {key for table in self.tables.values() for key in table}
         return replace(self, left_out=self.left_out | named)
 
     def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-        """Give the command's arguments the file's values, and say so on stderr."""
+        """Give the command's arguments the file's values, and report that on stderr."""
         from cyclopts.config import Dict
 
         given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
@@ -79,7 +79,7 @@ class Settings:
 
 
 def found_here() -> Path | None:
-    """Return the file of the current folder, if there is one; root uses none that others can write."""
+    """Return the current folder's settings file, or None; for root, raise if other users can write it."""
     if not DEFAULT.exists():
         return None
     if os.name == "posix" and ownership.user() == 0 and not ownership.only_ours(DEFAULT):
@@ -91,7 +91,7 @@ def found_here() -> Path | None:
 
 
 def read(path: Path, app: App) -> Settings:
-    """Return the settings in a TOML file, every table and key of which must name a command and an option of it."""
+    """Return the settings in a TOML file; raise if a table is no command or a key is no option of that command."""
     try:
         with open_bytes(path) as stream:
             content = parse_toml(stream.read().decode("utf-8"))
@@ -117,7 +117,7 @@ def read(path: Path, app: App) -> Settings:
 
 
 def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -> None:
-    """Raise the error that says which value is none of its option's kind."""
+    """Raise if a value does not have its option's type; the message says which."""
     from cyclopts import CycloptsError
     from cyclopts.config import Dict
 
@@ -136,7 +136,7 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
 
 
 def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Refuse 2.5 where a whole number is asked for: the parser would cut it without a word."""
+    """Refuse values such as 2.5 for options that take a whole number: the parser would truncate them silently."""
     from cyclopts import CoercionError
 
     for argument in arguments:
@@ -148,7 +148,7 @@ def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: Argument
 
 
 def options_of(app: App, command: str, path: Path) -> list[str]:
-    """Return the names of a command's options, as a file gives them."""
+    """Return the names of a command's options, as they are written in a file."""
     commands = [name for name in app if not name.startswith("-")]
     if command not in commands:
         raise _unknown(path, "command", command, commands)
@@ -162,7 +162,7 @@ def _unknown(path: Path, kind: str, name: str, known: list[str]) -> UnknownNameE
 
 
 def _instead_of(option: str) -> set[str]:
-    """Return the options that put another one of a file's out of force."""
+    """Return the options that, on the command line, disable this option of the file."""
     return INSTEAD.get(option, set()) | ({"scenario"} if option in OF_SCENARIOS else set())
 
 

@@ -1,4 +1,4 @@
-"""What simulated runs cost, as tables: one run with every metric explained, or several side by side."""
+"""Tables of the metrics of simulated runs: one run with every metric explained, or several side by side."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A log's schedule, what the log is called beside others, and the seconds that simulating took.
+    """A log's schedule, the log's label beside others, and the seconds that simulating took.
 
-    `notes` is what Slurm's scheduler has assumed of its files, and does not model of them.
+    `notes` says what Slurm's scheduler assumes about its files, and what in them it does not model.
     """
 
     label: str
@@ -28,7 +28,7 @@ class Run:
 
     @property
     def values(self) -> Mapping[str, float]:
-        """Return the metrics by name, those that say nothing left out."""
+        """Return the metrics by name, without those that say nothing."""
         return self.schedule.metrics().telling()
 
     @property
@@ -39,7 +39,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """Return how many jobs ran in which time, and what tells this schedule from others."""
+        """Return how many jobs ran in how many seconds, and the hash that identifies the schedule."""
         jobs = len(self.schedule)
         if self.schedule.complete:
             jobs -= int(self.schedule.hopeless.sum()) + self.schedule.lost.killed.size
@@ -50,13 +50,13 @@ class Run:
         )
 
     def to_json(self) -> dict[str, object]:
-        """Return the run as --json says it."""
+        """Return the run for --json."""
         about = reading_of(self.schedule.workload, self.schedule.federation) | {"seconds": self.seconds}
         return self.schedule.to_json() | about
 
 
 def print_costs(run: Run, free: Run | None = None) -> None:
-    """Print what is in the log, and a table of the metrics with their meanings, with a column of `free` beside."""
+    """Print what is in the log, and a table of the metrics with their meanings; `free` gets a column beside."""
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.jobs.recorded import of_some
     from fedsched.model.schedule.metrics import METRICS
@@ -77,7 +77,7 @@ def print_costs(run: Run, free: Run | None = None) -> None:
     say(schedule.workload)
     say(f"Reading: {schedule.question}.")
     for line in facts_of(schedule.workload, schedule.federation):
-        if line not in str(schedule.workload):  # it has said it
+        if line not in str(schedule.workload):  # printed already
             say(line)
     shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else (free.label,)))
     heads = ("metric", *shown, "unit", "meaning")
@@ -90,7 +90,7 @@ def print_costs(run: Run, free: Run | None = None) -> None:
 
 
 def print_side_by_side(runs: Sequence[Run]) -> None:
-    """Print what is in each log, and one table: a metric's row, a log's column, and one of what the log records."""
+    """Print what is in each log, and one table: a row per metric; a column per log, and one for what it records."""
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.jobs.recorded import of_some
     from fedsched.model.schedule.metrics import METRICS

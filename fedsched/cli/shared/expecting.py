@@ -1,7 +1,7 @@
-"""About how many functions a command will compile: as many as its like did when the table was made, less those kept.
+"""Estimate how many functions a command will compile: as many as in a table of similar commands, less those cached.
 
-The table, `data/compiled.json`, is made by `python tools/expected.py`. How far commands have come is noted beside the
-compiled code itself, and shipped with it.
+The table, `data/compiled.json`, is made by `python tools/expected.py`. How many functions commands have compiled so
+far is recorded beside the compiled code, and shipped with it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Words that change what a command compiles, and how a call with any of them is named in the table.
+# The second part of a name in the table, and the words that give it to a call: they change what is compiled.
 OTHERWISE = {"slurm": ("--conf", "slurm"), "sharing": ("--sharing",), "calendar": ("--calendar",)}
 WARMUP = "warmup"
-APART = ("gang", "market")  # which share no functions with the others
+APART = ("gang", "market")  # they share no functions with the other commands
 
 
 def functions_of(arguments: Sequence[str]) -> int:
-    """Return about how many functions a command line will compile; 0 where that is not known."""
+    """Return about how many functions a command line will compile; 0 if that is not known."""
     from fedsched.core.jit import decorators
 
     if decorators.CHOICE.name != "lean":
-        return 0  # the table is of the other way to compile
+        return 0  # the table is made for lean compilation
     table, total = _table(), 0
     begun = any(_noted(name)[1] for name in table if not name.endswith(APART))
     for name in calls_of(arguments):
@@ -35,7 +35,7 @@ def functions_of(arguments: Sequence[str]) -> int:
 
 
 def note(arguments: Sequence[str], functions: int, *, done: bool) -> None:
-    """Note how many functions a command line has compiled, and whether it came to its end."""
+    """Record how many functions a command line has compiled, and whether it ran to its end."""
     from fedsched.core.jit import cache
 
     calls = calls_of(arguments)
@@ -45,7 +45,7 @@ def note(arguments: Sequence[str], functions: int, *, done: bool) -> None:
 
 
 def calls_of(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return what the table calls a command line; several names where `warmup` is asked for several kinds."""
+    """Return the name of a command line in the table; several names for `warmup` of several kinds."""
     table = _table()
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command == WARMUP:

@@ -1,4 +1,4 @@
-"""The options that belong together, as one value each: how a log is read, the machine, the policy, the reading."""
+"""Groups of options, each passed as one value: how a log is read, the machine, the policy, the reading."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """Options of which None, or nothing, says that another's word holds: a scenario's, or what is usual."""
+    """A group of options; None or an empty value means that the scenario's value or the default holds."""
 
     __slots__ = ()
 
     def given(self) -> dict[str, Any]:
-        """Return what was given, by option."""
+        """Return the options that were given, by name."""
         words = {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {name: value for name, value in words.items() if value is not None and value != ()}
 
@@ -45,7 +45,7 @@ class HowRead(Group):
     on_error: options.OnError = None
 
     def log(self, file: Path | str) -> parts.Log:
-        """Return the log in a file, read so."""
+        """Return the log in a file, to be read with these options."""
         from fedsched.study.scenario import Log
 
         words = self.given()
@@ -55,7 +55,7 @@ class HowRead(Group):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(HowRead):
-    """How a log is read, and which jobs of it are taken."""
+    """How a log is read, and which of its jobs are used."""
 
     feedback: options.Feedback = None
     tasks_per_node: options.TasksPerNode = None
@@ -63,7 +63,7 @@ class Log(HowRead):
     head: options.Head = None
 
     def over(self, before: parts.Log | parts.Made) -> parts.Log | parts.Made:
-        """Return a scenario's jobs, with what was given in place of its own."""
+        """Return a scenario's jobs; the options that were given replace its own."""
         from fedsched.study.scenario import Made
 
         words = self.given()
@@ -78,24 +78,24 @@ class Log(HowRead):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled(Log):
-    """How a log is read, and which jobs of it are taken, or drawn."""
+    """How a log is read, and which of its jobs are used, or drawn at random."""
 
     sample: options.Sample = None
 
 
-FILES = ("partitions", "calendar", "hosts")  # what a machine takes of other files than its own
-# And of those, be they of one cluster: NAME=FILE.
+FILES = ("partitions", "calendar", "hosts")  # options of the machine that name further files
+# Options that may name a file for one cluster: NAME=FILE.
 SIGNALS = ("tariff", "carbon", "tariff_forecast", "carbon_forecast")
 
 
 class OneMachine(Group):
-    """Options that say on what jobs run."""
+    """Options that describe the machine."""
 
     __slots__ = ()
 
     @property
     def files(self) -> list[Path]:
-        """Return the files that are named."""
+        """Return the files that the options name."""
         words = self.given()
         federations = words.get("federation", ())
         named = federations if isinstance(federations, tuple) else (federations,)
@@ -107,10 +107,10 @@ class OneMachine(Group):
         return [*named, *(words[name] for name in FILES if name in words), *signals]
 
     def over(self, before: parts.Machine) -> parts.Machine:
-        """Return a scenario's machine, with what was given in place of its own."""
+        """Return a scenario's machine; the options that were given replace its own."""
         words = self.given()
         words |= {field: str(words[field]) for field in ("federation", *FILES) if field in words}
-        if {"federation", "nodes"} & words.keys():  # each takes the place of both
+        if {"federation", "nodes"} & words.keys():  # either one replaces both of the scenario's
             words = {"federation": None, "nodes": None, **words}
         return replace(before, **words)
 
@@ -118,7 +118,7 @@ class OneMachine(Group):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine(OneMachine):
-    """What the jobs run on."""
+    """The machine that jobs run on."""
 
     federation: options.Federation = None
     nodes: options.Nodes = None
@@ -146,7 +146,7 @@ class Machine(OneMachine):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machines(OneMachine):
-    """What jobs run on, be it several federations, one after the other."""
+    """The machine that jobs run on, or several federations, one after the other."""
 
     federation: Annotated[
         tuple[Path, ...],
@@ -174,7 +174,7 @@ class Machines(OneMachine):
     power: options.Power = None
 
     def each(self) -> list[Machine]:
-        """Return the machines one by one: one of them where no federation is named."""
+        """Return one machine for each federation; a single one if no federation is named."""
         same = {field.name: getattr(self, field.name) for field in fields(Machine) if field.name != "federation"}
         return [Machine(federation=one, **same) for one in self.federation or (None,)]
 
@@ -182,14 +182,14 @@ class Machines(OneMachine):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known(Group):
-    """What plans know of run times, whether estimates end jobs, and which shapes jobs have."""
+    """What plans know of run times, whether jobs end at their estimates, and how the shapes of jobs are chosen."""
 
     knowledge: options.Knowledge = None
     kill_at_estimate: options.KillAtEstimate = None
     alternatives: options.Alternatives = None
 
     def over(self, before: Words) -> Words:
-        """Return a reading, with what was given in place of its own."""
+        """Return a reading; the options that were given replace its own values."""
         return before.but(**self.given())
 
 
@@ -204,7 +204,7 @@ class Reading(Known):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeReading(Reading):
-    """The same, and how events of one instant are read: searches take instants whole."""
+    """The same, and how events of one instant are read: searches always take them as one batch."""
 
     same_time: options.SameTime = None
 
@@ -212,7 +212,7 @@ class WholeReading(Reading):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Group):
-    """By which rules the jobs are scheduled."""
+    """The rules by which jobs are scheduled."""
 
     policy: Annotated[
         str | None,
@@ -265,7 +265,7 @@ class Policy(Group):
     reservation: options.Reservation = None
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
-        """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""
+        """Return a scenario's policy; the options that were given replace its own, and --policy replaces all of it."""
         from fedsched.study.scenario import PolicyChoice
 
         words: dict[str, Any] = {
@@ -278,7 +278,7 @@ class Policy(Group):
         return PolicyChoice(name=words.pop("policy"), **words)
 
 
-# What an option is where none of its group was given: a command's default must be one value.
+# The groups without any option given: defaults of the commands, which must each be one value.
 HOW_READ, LOG, SAMPLED, MACHINE, MACHINES = HowRead(), Log(), Sampled(), Machine(), Machines()
 KNOWN, READING, WHOLE_READING, POLICY = Known(), Reading(), WholeReading(), Policy()
 
@@ -294,9 +294,9 @@ def scenario_of(
     seed: int | None = None,
     usual: Words,
 ) -> parts.Scenario:
-    """Return what the command line asks for: a scenario's file, or a log under the usual reading, options above it.
+    """Return what to run: a scenario's file, or a log under the usual reading; options that were given override it.
 
-    A log on the command line takes the place of the scenario's jobs and of what the file says about them.
+    A log on the command line replaces the scenario's jobs, and the file's options about them.
     """
     from fedsched.study.scenario import Scenario
 
@@ -320,7 +320,7 @@ def scenario_of(
 def sharing_of(
     policy: parts.PolicyChoice, sharing: options.Sharing, reservation: options.Reservation
 ) -> NodeSharing | None:
-    """Return how nodes are shared, by a scenario's policy and what was given in place of that; None: they are not."""
+    """Return how nodes are shared, by the options or else by a scenario's policy; None if they are not shared."""
     from fedsched.study.scenario import PolicyChoice
     from fedsched.study.scenario.policy_choice import NotOfPolicyError
 
@@ -332,18 +332,18 @@ def sharing_of(
 
 
 def refuse_chart(sharing: NodeSharing | None, gantt: Path | None) -> None:
-    """Refuse a chart where jobs share nodes."""
+    """Refuse a chart if jobs share nodes."""
     if sharing is not None and gantt is not None:
         raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
 
 
 def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
-    """Return the files that are read for scenarios, the one of the scenario itself among them."""
+    """Return the files that are read for scenarios, including the file of the scenario itself."""
     return [*([] if file is None else [str(file)]), *(source for one in scenarios for source in one.sources)]
 
 
 def say_unused(file: Path | None, scenario: parts.Scenario, command: str, *, used: Sequence[str] = ()) -> None:
-    """Say that a scenario's policy is not the command's, which has policies or plans of its own and uses some words."""
+    """Warn if the command ignores the policy in a scenario's file; options in `used` are not ignored."""
     from fedsched.study.scenario import PolicyChoice
 
     usual = PolicyChoice()

@@ -1,4 +1,4 @@
-"""Options of several names, as people write them: `--method easy,ga` and `--method easy ga` for one after the other."""
+"""Options of several names: `--method easy,ga` and `--method easy ga` mean `--method easy --method ga`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _methods() -> Collection[str]:
     return every_name()
 
 
-# Of each command the options that take several names, and what these may be.
+# For each command, the options that take several names, and the names they know.
 LISTED: dict[str, dict[str, Callable[[], Collection[str]]]] = {
     "compare": {"--method": _methods, "--baseline": _policies, "--objective": _metrics},
     "optimize": {"--objective": _metrics},
@@ -36,13 +36,13 @@ LISTED: dict[str, dict[str, Callable[[], Collection[str]]]] = {
 
 
 def one_by_one(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Return a command line in which such an option stands before each of its names.
+    """Return the command line with such an option repeated before each of its names.
 
-    Names go on behind the first one as long as they are known; what else stands there is the command's own.
+    The words after the first name belong to the option as long as they are known names; others are arguments.
     """
     listed = LISTED.get(tokens[0], {}) if tokens else {}
     found: list[str] = []
-    option, first = "", False  # which one the names belong to, and whether its first one comes next
+    option, first = "", False  # the option that names belong to; whether its first name comes next
     for k, token in enumerate(tokens):
         named, sign, value = token.partition("=")
         if token == "--":

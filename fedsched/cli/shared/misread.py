@@ -1,4 +1,4 @@
-"""What the parser could not make sense of, in this command's words: the option, the value as given, the rule."""
+"""Messages for command lines that the parser rejects: the option, the value as given, the rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERYWHERE = ("--config", "--debug")
 
 
 def worded(error: CycloptsError, *, table: str = "") -> str:
-    """Return in one sentence what is wrong with a command line, or with the table of a file of options."""
+    """Return in one sentence what is wrong with a command line, or with a table of a settings file."""
     from cyclopts import (
         CoercionError,
         MissingArgumentError,
@@ -59,7 +59,7 @@ def _unknown_option(given: str, known: ArgumentCollection) -> str:
 
 
 def _too_many(error: CycloptsError) -> str:
-    """Return which values a command has no place for, and which it takes."""
+    """Return the message for surplus values; it says which arguments the command takes."""
     command = " ".join(error.command_chain or ("fedsched",))
     arguments = () if error.app is None else error.app.assemble_argument_collection()
     places = [_called(one) for one in arguments if not one.name.startswith(("-", "*"))]
@@ -69,7 +69,7 @@ def _too_many(error: CycloptsError) -> str:
 
 
 def _missing(error: Any) -> str:
-    """Return which argument or value is not there; a misspelt option that stands there may be it."""
+    """Return the message for a missing argument or value; it names a misspelt option that may have been meant."""
     argument, command = error.argument, " ".join(error.command_chain or ("fedsched",))
     if error.keyword is None and not any(token.keyword for token in argument.tokens):
         written = [token for token in error.unused_tokens or () if token.startswith("--")]
@@ -84,7 +84,7 @@ def _missing(error: Any) -> str:
 
 
 def _misfit(error: Any, table: str) -> str:
-    """Return that a value is none of its option's kind; it may come from a file."""
+    """Return the message for a value that does not have its option's type; the value may come from a file."""
     token, argument = error.token, error.argument
     file = token.source if token.source not in ("", "cli") else None
     name = token.keyword or ("" if argument is None else _called(argument))
@@ -96,7 +96,7 @@ def _misfit(error: Any, table: str) -> str:
 
 
 def _told(hint: Any) -> str:
-    """Return in words what an option takes: texts need no quotes on a command line."""
+    """Return in words which values an option takes; for text only "one": it needs no quotes on a command line."""
     kinds = members(hint)
     inner = [get_args(kind)[0] if get_origin(kind) is tuple else kind for kind in kinds]
     if all((kind in KINDS and kind is not str) or get_origin(kind) is Literal for kind in inner):

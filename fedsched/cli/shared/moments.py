@@ -1,4 +1,4 @@
-"""Moments as the command line has them: so long after the begin, or a date by the log's clock."""
+"""Moments on the command line: a time after the first submit, or a date by the log's clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def moment_said(field: str, text: str, workload: Workload) -> float:
-    """Return which second of a workload a moment is: "18h" after the first submit, or "2027-01-12T12:00"."""
+    """Return a moment in seconds of the workload: "18h" after the first submit, or a date, "2027-01-12T12:00"."""
     if (seconds := seconds_said(text)) is not None:
         return float(workload.submit.min()) + seconds
     moment = wall_time_of(text)

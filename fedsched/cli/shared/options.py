@@ -19,7 +19,7 @@ From = Annotated[
     str | None, Parameter(name="--from", help=f"The log's format, where its name does not tell: {FORMAT_NAMES}.")
 ]
 
-# What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
+# What to work on. The type is a path, so that a shell completes file names; a shipped name passes unchanged.
 Trace = Annotated[Path | None, Parameter(help=f"A workload file {LOG_FILES} {STDIN}")]
 MoreTraces = Annotated[Path, Parameter(name="MORE")]
 Traces = Annotated[
@@ -214,7 +214,7 @@ Sharing = Annotated[
     Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
     Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
 ]
-NoSharing = Annotated[str | None, Parameter(show=False)]  # of what has whole nodes alone: refused with the cure
+NoSharing = Annotated[str | None, Parameter(show=False)]  # where jobs have whole nodes: refused, with advice
 Reservation = Annotated[
     Literal["resources", "nodes"] | None,
     Parameter(help="sharing: easy sees what each job frees (when not given), or nodes as their last job ends."),
@@ -270,7 +270,7 @@ Alternatives = Annotated[
 ]
 KillAtEstimate = Annotated[bool | None, Parameter(help="Jobs end at their estimate.")]
 
-# How long, and by which random numbers.
+# Budgets, workers and random seeds.
 Objectives = Annotated[
     tuple[str, ...],
     Parameter(help="A metric to minimise, e.g. makespan, energy, bounded_slowdown; several make a front."),
@@ -291,12 +291,12 @@ Seed = Annotated[
 ]
 Choose = Annotated[str, Parameter(help=f"Which plan of a front is written or drawn: {CHOICE}")]
 
-# Where the answer goes.
+# Outputs.
 OutPlan = Annotated[Path | None, Parameter(help="Write the schedule: .csv, .swf (both also .gz) or .json.")]
 Gantt = Annotated[Path | None, Parameter(help="Draw the schedule: .svg, .png or .pdf.")]
 Json = Annotated[bool, Parameter(help="Print one JSON document instead of text.")]
 
-# What stands beside every command.
+# Options of every command.
 EVERYWHERE = "Everywhere"
 Config = Annotated[
     Path | None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.optimize.result import Result
     from fedsched.study.scenario import Log, Made
 
-# What a command exits with; 0 is done.
+# Exit statuses; 0 means done.
 CHECK_FAILED, FAILED, INTERRUPTED = 1, 2, 130
 KNEE = "knee"
 PLAN_FORMATS = (".csv", ".swf", ".json")
@@ -36,7 +36,7 @@ CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
 class NotTakenError(ValueError):
-    """Options were given that do not go with what is asked; those that a file gave are then left out."""
+    """Options were given that do not fit the call; those that come from a settings file are then left out."""
 
     def __init__(self, options: Iterable[str], message: str) -> None:
         super().__init__(message)
@@ -44,17 +44,17 @@ class NotTakenError(ValueError):
 
 
 def option(field: str) -> str:
-    """Return the option that gives a noun's field its value."""
+    """Return the name of the option that sets this field."""
     return f"--{field.replace('_', '-')}"
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print text: the one place where commands do, so that nothing foreign in it acts on the terminal."""
+    """Print text, with control characters spelled out: foreign text must not act on the terminal."""
     print(terminal(text), file=sys.stderr if err else sys.stdout)
 
 
 def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
-    """Raise the error that says which options there are for what is asked, where others are given: not None."""
+    """Raise if an option outside `known` is given (is not None); the message says which options there are."""
     others = [name for name, value in given.items() if value is not None and name not in known]
     if others:
         taken = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given) or "none of this kind"
@@ -62,7 +62,7 @@ def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None
 
 
 def refuse_sharing(what: str, sharing: str | None) -> None:
-    """Raise the error that says what to do where jobs are to share nodes that are given whole."""
+    """Raise if --sharing is given to a command that gives jobs whole nodes; the message says what to do."""
     if sharing is not None:
         raise NotTakenError(
             ("sharing",),
@@ -72,7 +72,7 @@ def refuse_sharing(what: str, sharing: str | None) -> None:
 
 
 def check_input(path: Path | str) -> None:
-    """Raise the error that says what to do where a path names no file that can be read."""
+    """Raise if a path is a folder or does not exist; the message says what to do."""
     if str(path) == STDIN:
         return
     if Path(path).is_dir():
@@ -82,17 +82,16 @@ def check_input(path: Path | str) -> None:
 
 
 def file_labels(paths: Sequence[Path]) -> list[str]:
-    """Return what files are called side by side: a file's name says enough, unless two have the same."""
+    """Return labels for files side by side: their names without suffix, or their paths if two names are equal."""
     kinds = r"\.(swf|csv|toml|sacct|json)(\.(gz|xz|bz2))?$"
     names = [re.sub(kinds, "", path.name, flags=re.IGNORECASE) for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) -> Workload:
-    """Return the workload in a file, or one that ships with the package, by name; or the jobs that a model makes.
+    """Return the workload in a file, or a shipped one, by name; or the jobs that a model makes.
 
-    What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
-    it.
+    With `announced`, stderr gets a report of what reading left out or altered, and of what is not modelled.
     """
     from fedsched.model.jobs.unmodelled import sentence
     from fedsched.study.scenario import Log
@@ -107,7 +106,7 @@ def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) ->
 
 
 def again(command: str, source: Path | Sequence[Path] | None, given: Mapping[str, object], out: Path) -> str:
-    """Return what to type to make a page again: the command, its files, and the options that were given."""
+    """Return the command line that makes a page again: the command, its files, and the options that were given."""
     words = ["fedsched", command, *map(str, [source] if isinstance(source, Path) else source or [])]
     for name, value in given.items():
         if isinstance(value, bool):
@@ -119,7 +118,7 @@ def again(command: str, source: Path | Sequence[Path] | None, given: Mapping[str
 
 
 def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
-    """Return what reading left out or altered, what is not modelled and what is assumed, as --json says it."""
+    """Return what reading left out or altered, what is not modelled and what is assumed, for --json."""
     from fedsched.model.jobs.assumed import assumptions
     from fedsched.model.jobs.unmodelled import unmodelled
 
@@ -129,7 +128,7 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
 
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:
-    """Return, a line each, what this federation has no place for, what is assumed, and what is implausible."""
+    """Return, one line each, what this federation ignores of jobs' requests, what is assumed, what is implausible."""
     from fedsched.model.jobs import implausible
     from fedsched.model.jobs.assumed import assumptions, sentence
     from fedsched.model.jobs.unmodelled import without_place
@@ -140,7 +139,7 @@ def facts_of(workload: Workload, federation: Federation) -> list[str]:
 
 
 def plain(value: object) -> object:
-    """Return the value as JSON knows it, which has no NaN and no infinity: null, however deep they stand."""
+    """Return the value with every NaN and infinity in it, which JSON lacks, replaced by None."""
     match value:
         case float():
             return value if math.isfinite(value) else None
@@ -153,20 +152,20 @@ def plain(value: object) -> object:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON; what is no finite number is null."""
-    # JSON escapes every sign beyond ASCII, and every control but one.
+    """Print a value as JSON; NaN and infinities become null."""
+    # json.dumps escapes non-ASCII characters and all control characters but DEL.
     say(json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def number_text(value: float) -> str:
-    """Return a number as a person reads it in a table."""
+    """Return a number formatted for a table; a dash for NaN."""
     if value != value:
         return "—"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "") -> None:
-    """Print a table; `align` has an l or an r for each column, as far as it goes: the others are aligned right."""
+    """Print a table; `align` has an l or an r for each column from the left; columns beyond it are aligned right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -186,7 +185,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 @contextlib.contextmanager
 def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]:
-    """Return the executor that --executor and --workers ask for; None where they ask for none."""
+    """Return the executor that --executor and --workers select; None if neither is given."""
     if workers < 1:
         raise ValueError(f"--workers={workers} must be at least 1.")
     if name is None and workers == 1:
@@ -202,7 +201,7 @@ def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]
 
 @contextlib.contextmanager
 def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, int], None] | None]:
-    """Return a callback that moves a bar on a terminal's stderr; None where there is no terminal."""
+    """Return a callback that moves a progress bar on stderr; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -223,7 +222,7 @@ def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, i
 
 @contextlib.contextmanager
 def stopwatch() -> Iterator[Callable[[], float]]:
-    """Return a function that says how many seconds the block has taken, without compiling, which is said by itself."""
+    """Return a function that gives the seconds of the block so far, without compilation, which is reported apart."""
     from fedsched.core.compilation import compiling
 
     began = time.perf_counter()
@@ -232,7 +231,7 @@ def stopwatch() -> Iterator[Callable[[], float]]:
 
 
 def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan") -> str:
-    """Return the suffix that names the format, having made sure, before any work, that the path can be written."""
+    """Return the suffix that names the format; raise, before any work, if it is unknown or the path is not writable."""
     if path is None:
         return ""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".bz2")]
@@ -247,13 +246,13 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
 
 
 def check_no_link(path: Path) -> None:
-    """Refuse to write by a link under a name that nobody gave: who made it may mean to have another file written."""
+    """Refuse a default output path that is a symbolic link: it may be planted to have another file overwritten."""
     if path.is_symlink():
         raise OutputError(f"Cannot write {path}: it is a link to {path.readlink()}; say by --out what to write.")
 
 
 def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path | None]) -> None:
-    """Refuse to write a file that is read, or two options' one file: one would take the other's place."""
+    """Refuse an output file that is also read, or that two options name: one would overwrite the other."""
     taken = {
         Path(source).resolve(): "the file that is read"
         for source in sources
@@ -268,7 +267,7 @@ def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path
 
 
 def check_choice(choose: str, objectives: Sequence[str]) -> None:
-    """Raise the error that offers what --choose takes, where it is neither the knee nor one of the objectives."""
+    """Raise if --choose is neither the knee nor an objective; the message says what it takes."""
     if choose not in (KNEE, *objectives):
         raise NotTakenError(("choose",), str(unknown_name("choice of a plan", choose, (KNEE, *objectives))))
 
@@ -279,7 +278,7 @@ def chosen_plan(result: Result, choose: str) -> Schedule:
 
 
 def written(*paths: Path | None) -> list[str]:
-    """Return the files that are there of those that were asked for, as --json lists them."""
+    """Return those of the requested files that exist, for --json."""
     return [str(path) for path in paths if path is not None and path.exists()]
 
 

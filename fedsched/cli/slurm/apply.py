@@ -1,4 +1,4 @@
-"""`fedsched apply`: a plan's order, given to a Slurm's waiting jobs by Nice that can be undone."""
+"""`fedsched apply`: reorder a Slurm cluster's waiting jobs by a plan, with Nice values that can be undone."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def command(
     recorded: steering.Recorded = None,
     json: options.Json = False,
 ) -> int:
-    """Give a Slurm's waiting jobs the order of a plan, by Nice that can be undone.
+    """Reorder a Slurm cluster's waiting jobs by a plan: set their Nice values, which can be undone.
 
-    The commands are printed before the first is run, and each is read back. Jobs get positive Nice only, which their
-    owner or the coordinator of their account may give; none is ever held. What they had before stands in the undo file
-    of the state folder, which `--undo` takes back. `fedsched watch` does the same again whenever the set of jobs
+    All commands are printed before the first is run, and the effect of each is read back. Jobs get positive Nice only,
+    which their owner or the coordinator of their account may set; no job is ever held. Their former values are kept in
+    the undo file in the state folder; `--undo` restores them. `fedsched watch` repeats this whenever the set of jobs
     changes.
 
     Examples

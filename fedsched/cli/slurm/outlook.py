@@ -1,4 +1,4 @@
-"""What `fedsched twin now` and `fedsched twin why` print: when jobs will start, and what keeps one from starting."""
+"""Output of `fedsched twin now` and `fedsched twin why`: when jobs will start, and what keeps a job from starting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("job", "user", "account", "partition", "nodes", "limit", "earliest", 
 
 
 def now(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
-    """Print when each waiting job will start; or how good such forecasts were."""
+    """Print when each waiting job will start; with --score, how good such forecasts were."""
     from fedsched.site.outlook import forecast, score
 
     known = _numbers(given, "draws", "share", "seed")
@@ -63,7 +63,7 @@ def _numbers(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _present(folder: Path | None) -> Present:
-    """Return the cluster in a folder, or the one that Slurm's commands here talk to, each said before it is run."""
+    """Return the cluster in a folder, or the live one; then each Slurm command is printed before it is run."""
     from fedsched.site.outlook import present
     from fedsched.site.steer import Shell
     from fedsched.site.steer.recorded import Announced
@@ -176,7 +176,7 @@ def _say_score(found: Score) -> None:
 
 
 def _covered(found: Score) -> str:
-    """Return which share of the starts lay in their ranges, and within what that is for resampled moments."""
+    """Return the share of starts that lay in their ranges, and its interval over resampled moments."""
     low, high = found.covered_between
     return f"{found.covered:.1%}" + (f" ({low:.0%} to {high:.0%})" if low == low else "")
 

@@ -1,4 +1,4 @@
-"""`fedsched place`: chooses the cluster of a federation's jobs that leave it to us, and lets them begin there."""
+"""`fedsched place`: choose a cluster for jobs of a Slurm federation that leave the choice to fedsched."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ def command(
     keep: steering.Keep = None,
     json: options.Json = False,
 ) -> int:
-    """Choose the cluster of a federation's jobs that leave it to us, and let them begin there.
+    """Choose a cluster for each job of a Slurm federation that leaves the choice to fedsched; let it start there.
 
     Such a job waits for a begin time, so that no cluster starts it, and has the word fedsched in its comment: sbatch
-    --begin=now+7days --comment=fedsched. Each gets the cluster that makes the sum of all starts least, and may begin;
-    nobody who waits there already starts later than its forecast and `--slack`. Nothing else is changed. Who is not
-    placed starts at its begin time, wherever there is room. With `--looks` and `--due` jobs are placed when it is their
-    turn; five looks in a row that fail end it. Each command that changes something is printed before it is run.
+    --begin=now+7days --comment=fedsched. The choice of clusters minimises the sum of all start times. A job that is
+    placed may start at once. No job that already waits on a cluster starts later than its forecast plus `--slack`.
+    Nothing else is changed. A job that is not placed starts at its begin time, on any cluster with room. With `--looks`
+    and `--due`, jobs are placed shortly before they would start; five failed looks in a row end the command. Each
+    command that changes something is printed before it is run.
 
     Examples
     --------

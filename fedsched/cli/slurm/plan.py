@@ -1,4 +1,4 @@
-"""`fedsched plan`: in which order a Slurm's waiting jobs would best have their turn; only reads."""
+"""`fedsched plan`: find a better order for a Slurm cluster's waiting jobs and print it; nothing is changed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def command(
     keep: steering.Keep = None,
     json: options.Json = False,
 ) -> int:
-    """Say in which order a Slurm's waiting jobs would best have their turn; only reads.
+    """Find a better order for a Slurm cluster's waiting jobs and print it; nothing is changed.
 
-    Each command of Slurm's is printed on stderr before it is run. Nothing is changed, and no right is needed: that is
-    what `fedsched apply` does.
+    Each Slurm command is printed on stderr before it is run. The commands only read, so no special rights are needed.
+    `fedsched apply` makes the changes.
 
     Examples
     --------

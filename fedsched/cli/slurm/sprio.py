@@ -1,4 +1,4 @@
-"""`fedsched sprio`: what the priorities of Slurm's jobs are the sum of."""
+"""`fedsched sprio`: the terms that add up to the priorities of Slurm's pending jobs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def command(
     at: str | None = None,
     json: options.Json = False,
 ) -> int:
-    """Say what the priorities of Slurm's waiting jobs are the sum of, as `sprio -l` does.
+    """Print the terms that add up to the priorities of Slurm's pending jobs, as `sprio -l` does.
 
     Parameters
     ----------
     queue
-        What `scontrol -o show job` prints; or `sample`, a queue that ships with all files of its cluster.
+        The output of `scontrol -o show job`; or `sample`, a shipped queue with all files of its cluster.
     shares
-        Who has used how much: what `sshare -a -l -P` prints. Without it nobody has used anything.
+        The output of `sshare -a -l -P`: how much each user has used. Default: no usage.
     at
-        When Slurm last computed priorities, as 2027-01-12T08:00:00. Left out: when they are those of the queue.
+        When Slurm last computed priorities, as 2027-01-12T08:00:00. Default: when most of them equal the queue's.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def command(
 def _shipped(
     conf: Path | None, assoc: Sequence[Path], shares: Path | None
 ) -> tuple[Path, Path, tuple[Path, ...], Path]:
-    """Return the files of the queue that ships, but for those that are given."""
+    """Return the files of the shipped queue; files that are given replace its own."""
     from fedsched.io.examples import slurm_files
 
     there = slurm_files()

@@ -1,4 +1,4 @@
-"""What the commands that look at a Slurm's queue share: whose jobs, from where, and how times are shown."""
+"""What the commands that look at a Slurm queue share: which jobs, from which source, and how times are shown."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that c
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whose(Group):
-    """Whose jobs are steered."""
+    """Which jobs are steered."""
 
     qos: Annotated[tuple[str, ...], Parameter(help="Only jobs of this QOS. May be given again.")] = ()
     partition: Annotated[tuple[str, ...], Parameter(help="Only jobs of this partition. May be given again.")] = ()
@@ -64,7 +64,7 @@ class Whose(Group):
     leave: Annotated[tuple[int, ...], Parameter(help="Not this job, by its number. May be given again.")] = ()
 
     def choice(self) -> Choice:
-        """Return whose jobs these are."""
+        """Return the selection of jobs that these options make."""
         from fedsched.site.steer import Choice
 
         return Choice(self.qos, self.partition, self.account, self.user, frozenset(self.leave))
@@ -73,7 +73,7 @@ class Whose(Group):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered(Whose):
-    """Whose jobs are steered, and how far."""
+    """Which jobs are steered, and how far."""
 
     slack: Slack = 3600.0
     evaluations: options.Evaluations = None
@@ -86,7 +86,7 @@ class Steered(Whose):
     most: Most = None
 
     def aims(self) -> Aims:
-        """Return what plans are after."""
+        """Return what plans aim at, and the limits of the search."""
         from fedsched.site.steer import Aims
 
         return Aims(
@@ -105,7 +105,7 @@ STEERED = Steered()
 
 
 def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool = False) -> Runner:
-    """Return who runs Slurm's commands, each said on stderr first; or a record of what they printed."""
+    """Return the runner of Slurm's commands, which prints each on stderr first; or a record of their output."""
     from fedsched.site.steer import Shell
     from fedsched.site.steer.recorded import Announced, Keeping
     from fedsched.site.steer.recorded import Recorded as Record
@@ -119,7 +119,7 @@ def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool 
 
 
 def interrupted(what: str) -> int:
-    """Say what an interrupt leaves of what was changed, and return the exit status."""
+    """Report what an interrupt leaves changed, and return the exit status."""
     say(f"fedsched: interrupted; {what}.", err=True)
     return INTERRUPTED
 
@@ -127,7 +127,7 @@ def interrupted(what: str) -> int:
 def undo_file_of(
     what: str, cluster: str, file: Path | None, folder: Path | None, *, recorded: Path | None, dry_run: bool
 ) -> Path | None:
-    """Return the file of what there is to undo; none of a record, unless one is named."""
+    """Return the path of the undo file; None for a record, unless a file or folder is named."""
     from fedsched.site.steer.state import state_file
 
     if recorded is not None and file is None and folder is None:
@@ -136,14 +136,14 @@ def undo_file_of(
 
 
 def clock(seconds: float) -> str:
-    """Return a time of the wall here, or nothing where there is none."""
+    """Return a time, in seconds since 1970, as local date and time; a dash for NaN."""
     import time
 
     return time.strftime("%m-%d %H:%M:%S", time.localtime(seconds)) if seconds == seconds else "-"
 
 
 def span(seconds: float) -> str:
-    """Return a stretch of time in the two largest of its units."""
+    """Return a duration in its two largest units; a dash for NaN."""
     if seconds != seconds:
         return "-"
     whole = round(abs(seconds))
@@ -153,7 +153,7 @@ def span(seconds: float) -> str:
 
 
 def rows_of(plan: Plan) -> list[list[str]]:
-    """Return the table of a plan: the jobs in its order."""
+    """Return the rows of a plan's table: its jobs, in its order."""
     now = plan.queue.now
     return [
         [
@@ -176,7 +176,7 @@ def _nice(plan: Plan, number: int, had: int) -> str:
 
 
 def say_plan(plan: Plan) -> None:
-    """Print a plan: what it is for, who has which turn, who waits longer."""
+    """Print a plan: its jobs in order, the mean waits, which jobs wait longer, and the changes to make."""
     from fedsched.cli.shared.shared import print_table
     from fedsched.site.steer.plan import gaps_in_words
 
@@ -209,7 +209,7 @@ def _share(before: float, after: float) -> str:
 
 
 def plan_as_json(plan: Plan) -> dict[str, object]:
-    """Return a plan as --json prints it; times in seconds since 1970."""
+    """Return a plan for --json; times are in seconds since 1970."""
     from fedsched.site.steer import written
     from fedsched.site.steer.updates import commands_of
 

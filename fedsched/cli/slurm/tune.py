@@ -1,4 +1,4 @@
-"""`fedsched tune`: search the parameters of a slurm.conf on the site's own log."""
+"""`fedsched tune`: search for better parameters of a slurm.conf on the site's own log."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def command(
     into: Path | None = None,
     json: options.Json = False,
 ) -> int:
-    """Search the parameters of a slurm.conf on the site's own log; each conf that is found is a diff.
+    """Search for better parameters of a slurm.conf on the site's own log; each configuration found is a diff.
 
-    The folder of a dump is a log with its own conf and accounts, which others may replace.
+    The folder of a dump is a log with its own slurm.conf and accounts; --conf and --assoc replace them.
 
-    The conf as it is stands in the first line. What got better on the first part of the log is checked on the rest,
-    which the search does not see.
+    The first row is the current configuration. What improves on the first part of the log is checked on the rest, which
+    the search does not see.
 
     Parameters
     ----------
     simulations
-        The budget. Default: 600, where there are no --seconds.
+        The budget, in simulations. Default: 600, if no --seconds are given.
     phases
-        With how many phases of the clocks each conf is judged.
+        How many phases of Slurm's clocks each configuration is simulated with; its values are means over them.
     check
-        The share of the log, its end, that the search does not see.
+        The share of the log, at its end, that the search does not see.
     into
-        A new folder for the files that change, and their diff, of each conf found.
+        A new folder for the changed files of each configuration found, and their diff.
 
     Examples
     --------

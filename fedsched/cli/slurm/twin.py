@@ -1,4 +1,4 @@
-"""`fedsched twin`: what Slurm tells of a cluster, simulated anew, and why the two differ."""
+"""`fedsched twin`: dump and replay a Slurm cluster, explain where simulation and record differ, forecast starts."""
 
 from __future__ import annotations
 
@@ -63,49 +63,51 @@ def command(
     sharing: options.NoSharing = None,
     json: options.Json = False,
 ) -> int:
-    """Read what Slurm tells of a cluster, simulate it, and explain where the two differ.
+    """Dump and replay a Slurm cluster, explain where simulation and record differ, and forecast starts.
 
     `dump` runs commands that only read (sacct, scontrol show, sacctmgr show, sshare, squeue, sinfo), prints each before
-    it runs, and writes what they print into a new folder. `replay` simulates its jobs from what ran and waited as it
-    begins. `report` gives each start that differs a cause, and writes a page. `example` makes a dump to try them on.
+    it is run, and writes their output into a new folder. `replay` simulates the jobs of a dump, from the jobs that ran
+    and waited when it begins. `report` gives a cause for each start that differs, and writes a page. `example` makes a
+    dump to try them on.
 
-    `now` says when each waiting job will start, as a range, and `why JOB` what keeps one from starting. Both look at
-    the Slurm here by commands that only read; or at a dump as of when it was taken, or at what `plan --keep` has kept.
+    `now` forecasts when each waiting job will start, as a range. `why JOB` says what keeps a job from starting. Both
+    look at the live cluster, by commands that only read; or at a dump, at the time when it was taken; or at a folder
+    that `plan --keep` has written.
 
     Parameters
     ----------
     action
-        What is done.
+        What to do.
     subject
-        The folder of the dump; for why the job: 17, or 17_3 of an array.
+        The folder of the dump; for why, the job: 17, or 17_3 of an array.
     folder
-        why: the folder of the dump, in place of the Slurm here.
+        why: the folder of the dump, instead of the live cluster.
     since
-        dump: from when on jobs are read, as Slurm reads times. Default: now-28days.
+        dump: the time from which on jobs are read, in Slurm's notation. Default: now-28days.
     anonymise
-        dump: a salt; users, accounts and jobs get other names, and paths are left out.
+        dump: a salt by which users, accounts and jobs are renamed; paths are left out.
     without
-        dump: a part to leave out, for a cluster that has none: shares, accounts, qos, events, …; may be given again.
+        dump: a part to leave out, if the cluster has none: shares, accounts, qos, events, …; may be given again.
     print_commands
         dump: print a shell script that makes the dump elsewhere, and read nothing.
     policy
-        slurm, the dump's own scheduler (when not given), or any other policy.
+        slurm, the dump's own scheduler (default), or any other policy.
     given
-        replay: a recorded fact to take as given, or `nothing`; may be given again. Default: all but others' starts.
+        replay: a recorded fact to take as given, or `nothing`; may be given again. Default: all but other jobs' starts.
     out
         replay: write the schedule (.csv, .swf, .json). report: the page (.html). Default: twin.html in the folder.
     kind
-        example: a cluster of one queue (plain, when not given), many on shared nodes (cerit), limits of accounts (ub).
+        example: a cluster with one queue (plain, default), many on shared nodes (cerit), limits of accounts (ub).
     jobs
-        example: how many. Default: 2000.
+        example: the number of jobs. Default: 2000.
     nodes
-        example: how many. Default: 64.
+        example: the number of nodes. Default: 64.
     draws
-        now, why: how many replays, each with other run times. Default: 100.
+        now, why: the number of replays, each with run times drawn anew. Default: 100.
     share
-        now, why: which part of the starts a range is to hold. Default: 0.8.
+        now, why: the share of starts that a range should hold. Default: 0.8.
     score
-        now: at so many moments of a dump forecast what was known then, and compare that with what happened.
+        now: forecast at this many moments of a dump, from what was known then, and compare with what happened.
 
     Examples
     --------

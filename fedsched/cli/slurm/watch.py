@@ -1,4 +1,4 @@
-"""`fedsched watch`: plans again whenever the set of a Slurm's jobs changes, and undoes all of it at the end."""
+"""`fedsched watch`: plan and apply again whenever a Slurm cluster's set of jobs changes; undo it all at the end."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def command(
     recorded: steering.Recorded = None,
     json: options.Json = False,
 ) -> int:
-    """Plan again whenever the set of a Slurm's jobs changes, and undo all of it at the end.
+    """Plan and apply again whenever a Slurm cluster's set of jobs changes; undo all changes at the end.
 
-    Each look reads the queue; nothing is done where it is as it was, or where one job waits. However it ends, by
-    itself, by Ctrl-C, by SIGTERM, with its terminal, all jobs get back what they had. Where it is killed, Nice above 0
-    and begin times that run out are all that is left, no job is ever held, and the undo file of the state folder has
-    what there is to undo.
+    Each look reads the queue; nothing is changed if the queue is as before, or if only one job waits. When the command
+    ends by itself, by Ctrl-C, by SIGTERM or with its terminal, all jobs get back the values that they had. If it is
+    killed, only positive Nice and begin times that expire are left; no job is ever held, and the undo file in the state
+    folder has what there is to undo.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def command(
     try:
         watch.run(time.sleep, looks=looks)
     except KeyboardInterrupt:
-        if watch.undo.jobs:  # in the midst of undoing
+        if watch.undo.jobs:  # interrupted while undoing
             return steering.interrupted(steering.TO_UNDO)
         return steering.interrupted("all jobs have what they had before")
     finally:
@@ -82,7 +82,7 @@ def _said(text: str, *, aside: bool) -> None:
 
 
 def _ends() -> list[signal.Signals]:
-    """Return by which signals it ends: the terminal that goes away, too, but where nohup has said otherwise."""
+    """Return the signals that end the command: SIGTERM, and SIGHUP (the terminal closes) unless nohup ignores it."""
     ends = [signal.SIGTERM]
     gone: signal.Signals | None = getattr(signal, "SIGHUP", None)
     if gone is not None and signal.getsignal(gone) is not signal.SIG_IGN:
