@@ -41,7 +41,7 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json) or federation (.toml, .xml), also compressed; or shipped; `-` with --from.
+        A workload (.swf, .csv, .sacct, .json) or federation (.toml, .xml), also compressed or shipped; `-` with --from.
     from_
         The format, if the name does not tell it: swf, csv, sacct, batsim; toml, simgrid.
 

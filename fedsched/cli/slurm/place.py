@@ -44,11 +44,11 @@ def command(
     """Choose a cluster for each job of a Slurm federation that leaves the choice to fedsched; let it start there.
 
     Such a job waits for a begin time, so that no cluster starts it, and has the word fedsched in its comment: sbatch
-    --begin=now+7days --comment=fedsched. The choice of clusters minimises the sum of all start times. A job that is
-    placed may start at once. No job that already waits on a cluster starts later than its forecast plus `--slack`.
-    Nothing else is changed. A job that is not placed starts at its begin time, on any cluster with room. With `--looks`
-    and `--due`, jobs are placed shortly before they would start; five failed looks in a row end the command. Each
-    command that changes something is printed before it is run.
+    --begin=now+7days --comment=fedsched. The choice of clusters minimises the sum of all start times. A placed job gets
+    the current time as its begin time. No job that already waits on a cluster starts later than its forecast plus
+    `--slack`. Nothing else is changed. A job that is not placed starts at its begin time, on any cluster with room.
+    With `--looks` and `--due`, jobs are placed shortly before they would start; five failed looks in a row end the
+    command. Each command that changes something is printed before it is run.
 
     Examples
     --------
