@@ -38,7 +38,7 @@ def _next_release(needs: Needs, figures: Floats, nodes: Ints, share: Floats, rel
 def _release(
     slots: SlotList, needs: Needs, figures: Floats, nodes: Ints, share: Floats, released: Bools, now: float
 ) -> None:
-    # The rest of every reservation whose task has ended is free.
+    # The rest of a reservation is free when its task has ended.
     for j in range(share.size):
         if np.isnan(figures[j, Figure.START]):
             continue
