@@ -38,7 +38,7 @@ class MarketInstance:
         object.__setattr__(self, "objectives", tuple(self.objectives))
         for name in self.objectives:
             if name not in OBJECTIVES:
-                raise unknown_name("total to compare markets by", name, OBJECTIVES)
+                raise unknown_name("objective of a market instance", name, OBJECTIVES)
 
     def cycle(self, seed: int) -> tuple[Sequence[Request], Environment]:
         """Return the batch and the domain that a seed draws."""

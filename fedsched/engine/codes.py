@@ -93,7 +93,7 @@ class CandidateRow(IntEnum):
 
 
 class ReachRow(IntEnum):
-    """Rows of a lookahead pass's table of sums of tasks."""
+    """Rows of a lookahead pass's table: which sums of tasks sets of candidates can have (a column for each sum)."""
 
     BRIEF_WITH = 0  # the least i such that jobs done by the shadow time, of the first i candidates, have this sum
     LASTING_WITH = 1  # the same for jobs that run beyond it

@@ -7,8 +7,9 @@ free nodes that its jobs may use, now and beside the reservation; it is 0 if one
 jobs that need more than the room of their tree. The trees are interleaved node by node, so that a scan descends all of
 them at once.
 
-Other modules need to know little of the index: a scan first adds the jobs that have joined the queue since the last
-scan, and removes jobs that it meets and that are no longer queued.
+Other modules need to know little of the index:
+before a scan they call `let_join`, which adds the jobs that have joined the queue since the last scan. The scan itself
+removes jobs that it meets and that are no longer queued.
 """
 
 from __future__ import annotations

@@ -199,9 +199,9 @@ def unchecked(one: Reservation, workload: Workload) -> bool:
 
 
 def not_kept(workload: Workload, federation: Federation) -> list[str]:
-    """Return, in words, what cannot be checked of reservations, or how many jobs name one on a machine without any.
+    """Return, in words, what is not modelled of reservations: users it cannot check, or jobs that name one in vain.
 
-    Jobs that the log reports itself are not counted again.
+    On a machine without reservations the jobs that name one are counted, except those that the log's own note counts.
     """
     reservations = reservations_of(federation)
     if not reservations:

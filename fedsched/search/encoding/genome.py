@@ -49,7 +49,7 @@ def takes_any_nodes(placement: int) -> bool:
 
 @inlined
 def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
-    """Do as `make_placeable`, for caps within their limits: for most jobs the sums of the caps suffice."""
+    """Do as `make_placeable` if caps are within their limits, but faster: for most jobs it only adds up the caps."""
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     tasks = tasks_in(space.common.shapes, problem, groups, row, j)

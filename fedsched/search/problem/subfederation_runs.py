@@ -46,7 +46,7 @@ class Units(NamedTuple):
 
 @by_reference
 class Parts(NamedTuple):
-    """A plan unit by unit: its queues, their simulated times and nodes, and both before the last move."""
+    """A plan unit by unit: queues, simulated times and nodes, as they are and as they were before the last move."""
 
     queue: Ints  # unit × place
     arrival: Ints  # the same memory, read-only

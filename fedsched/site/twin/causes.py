@@ -68,7 +68,7 @@ class Explained:
 
     @property
     def share(self) -> float:
-        """Return the share of the compared starts that are equal or have a cause, the state before them included."""
+        """Return the share of compared starts that are equal or have a cause; the state just before counts as one."""
         return float((self.cause != UNEXPLAINED).mean()) if self.cause.size else 1.0
 
     @property

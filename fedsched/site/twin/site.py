@@ -127,7 +127,10 @@ class Site:
         return np.minimum(np.where(none, usual, own), YEAR)
 
     def at(self, since: float, until: float) -> Site:
-        """Return the site as if its dump spanned `since` to `until`, both wall-clock times."""
+        """Return the site as if its dump began at `since`, with the jobs that wait or run from then to `until`.
+
+        Both are wall-clock times. `end` does not change; second 0 of the jobs may.
+        """
         records = self.records
         there = (records.submit <= until) & ~(records.end <= since)
         first = np.where(np.isnan(records.start), records.submit, np.minimum(records.submit, records.start))[there]
