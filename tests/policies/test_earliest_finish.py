@@ -11,10 +11,10 @@ from support import strategies
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.bounds import exact, lower_bounds
+from fedsched.bounds import lower_bounds
 from fedsched.comparison.entrants import PolicyEntrant
 from fedsched.comparison.instances import Budget, Instance
-from fedsched.core.errors import InfeasibleError
+from fedsched.core.errors import IncompatibleError
 from fedsched.model.jobs.alternatives import chosen
 from fedsched.optimize.rolling import Rolling
 from fedsched.simulate import prepare
@@ -227,23 +227,15 @@ def test_a_long_queue_is_as_a_short_one() -> None:
         np.testing.assert_array_equal(schedule.start, plain.start)
 
 
-@pytest.mark.needs("ortools")
-def test_what_must_know_shapes_before_refuses_by_name() -> None:
-    """Searches and the exact model; limits of nodes and jobs behind killed ones, under every policy."""
-    with pytest.raises(ValueError, match=r"optimize: .* let plans choose them: alternatives='free'"):
-        fs.optimize(LINE, FOUR, evaluations=10, alternatives=RULE)
-    with pytest.raises(InfeasibleError, match="exact: alternatives='earliest_finish' leaves"):
-        exact(LINE, FOUR, alternatives=RULE)
+def test_list_heuristics_refuse_limits_of_nodes_as_other_policies_do() -> None:
+    """Nodes change with the shapes that they choose; jobs behind others run if none is killed, or none has a choice."""
     limited = fs.Federation(FOUR.clusters, limits=(fs.Limit("user", nodes=4),))
-    for policy in ("easy", "mct"):
-        with pytest.raises(InfeasibleError, match="alternatives='earliest_finish': limits of nodes depend on"):
-            fs.simulate(LINE, limited, policy, alternatives=RULE)
+    with pytest.raises(IncompatibleError, match=r"does not support limits of nodes or CPUs \(nodes\)"):
+        fs.simulate(LINE, limited, "mct", alternatives=RULE)
     behind = replace(LINE, after=["", "afterok:1", ""])
-    with pytest.raises(InfeasibleError, match="killed or not by the shapes that jobs take"):
-        fs.simulate(behind, FOUR, "easy", alternatives=RULE, kill_at_estimate=True)
     fs.simulate(behind, FOUR, "easy", alternatives=RULE).verify()
     plain = replace(LINE, alternatives=None)
-    assert fs.simulate(plain, FOUR, "mct", alternatives=RULE).complete  # nobody chooses
+    assert fs.simulate(plain, FOUR, "mct", alternatives=RULE).complete
 
 
 def test_a_scenario_and_a_schedule_keep_the_rule(tmp_path: Path) -> None:
