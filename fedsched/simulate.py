@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from fedsched.core.errors import TraceError
 from fedsched.core.values import origin
 from fedsched.engine.arrays.structs import RunningJobs
-from fedsched.engine.compatibility import Use, refuse, refused
+from fedsched.engine.compatibility import refused
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import pack
@@ -159,7 +159,8 @@ def _on_slurm(
 ) -> Schedule:
     from fedsched.slurm.loop.run import scheduled
 
-    refuse("slurm", Use(workload, cluster, reading, given=given))
+    if given:
+        raise refused("slurm", given[0])
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
@@ -188,7 +189,8 @@ def _on_shared_nodes(
 
     if isinstance(policy, ListHeuristic | OnlinePolicy) and not getattr(policy, "shares_nodes", False):
         raise refused("shared nodes", "policies that bind", str(policy))
-    refuse("shared nodes", Use(workload, cluster, reading, given=given))
+    if given:
+        raise refused("shared nodes", given[0])
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")

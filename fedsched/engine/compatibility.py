@@ -7,7 +7,7 @@ same table.
 
 from __future__ import annotations
 
-import math
+from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import IncompatibleError
@@ -16,13 +16,14 @@ from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.machine.counters import someones
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.power.switching import is_switching
+from fedsched.model.power.watts import draw_their_own
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.time.downtimes import RESERVATION, takes_nodes
 from fedsched.model.time.reservations import in_reservations
 from fedsched.policies.named import DISPATCH, PLACEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -35,7 +36,7 @@ class Use(NamedTuple):
     workload: Workload
     federation: Federation
     reading: Reading = USUAL
-    t0: float = -math.inf
+    t0: float = -inf
     given: tuple[str, ...] = ()  # names of FEATURES that cannot be seen from jobs and nodes
 
 
@@ -58,8 +59,8 @@ class Place(NamedTuple):
 
 
 FIXED_SHAPES = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
-_NO_ENFORCING = "leave limits out of AccountingStorageEnforce"
 NO_CAPS = "leave the caps out of the federation's signals (fedsched: --cap none)"
+_NO_ENFORCING = "leave limits out of AccountingStorageEnforce"
 
 
 def _if(condition: object, said: str = "") -> str | None:
@@ -96,11 +97,6 @@ def _uneven(use: Use) -> str | None:
     return f"job {use.workload.id[rows[0]]}" if rows.size else None
 
 
-def _sends_over_uplinks(use: Use) -> bool:
-    narrow = any(math.isfinite(cluster.uplink) for cluster in use.federation.clusters)
-    return _communicates(use) and narrow
-
-
 def _communicates(use: Use) -> bool:
     return len(use.federation.clusters) > 1 and bool(use.workload.task_bandwidth.any())
 
@@ -128,7 +124,7 @@ FEATURES = {
     ),
     "downtimes without an end": Feature(
         "downtimes without an end", "give them an end, or leave them out of the calendar",
-        _downtimes(lambda use, one: "never ends" if one.end == math.inf else ""),
+        _downtimes(lambda use, one: "never ends" if one.end == inf else ""),
     ),
     "surprises": Feature(
         "downtimes that are not known beforehand", "leave them out of the calendar, or search with optimize",
@@ -177,7 +173,7 @@ FEATURES = {
     ),
     "watts and gears": Feature(
         "watts and gears of jobs", "leave them out: dataclasses.replace(workload, watts=None, gear=None)",
-        lambda use: _if(use.workload.watts is not None or use.workload.gear is not None),
+        lambda use: _if(draw_their_own(use.workload)),
     ),
     "shapes to choose": Feature(
         "shapes that are not chosen beforehand", FIXED_SHAPES,
@@ -205,7 +201,7 @@ FEATURES = {
     ),
     "finite uplinks": Feature(
         "jobs that communicate over finite uplinks", "leave the uplinks or task_bandwidth= out",
-        lambda use: _if(_sends_over_uplinks(use)),
+        lambda use: _if(_communicates(use) and any(isfinite(cluster.uplink) for cluster in use.federation.clusters)),
     ),
     "several clusters": Feature(
         "several clusters", "simulate each by itself", lambda use: _if(len(use.federation.clusters) > 1)
@@ -226,8 +222,9 @@ FEATURES = {
     "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
     "CPU limits of exclusive jobs": Feature("limits of CPUs of accounts on exclusive jobs", _NO_ENFORCING),
     "exclusive partitions": Feature("partitions with OverSubscribe=EXCLUSIVE", "give their jobs exclusive=1"),
-    **{f"dispatch {one}": Feature(f"dispatch rule {one!r}", "take another dispatch rule") for one in DISPATCH},
-    **{f"placement {one}": Feature(f"placement {one!r}", "take another placement") for one in PLACEMENTS},
+    # Their cures name the others, which the table tells.
+    **{f"dispatch {one}": Feature(f"dispatch rule {one!r}", "") for one in DISPATCH},
+    **{f"placement {one}": Feature(f"placement {one!r}", "") for one in PLACEMENTS},
 }  # fmt: skip
 
 _PLANS_AHEAD = "it plans ahead as if all nodes were on"
@@ -235,6 +232,7 @@ _NO_WATTS = "it does not count watts"
 _OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
 _NOT_MODELLED = "not modelled there"
+_NO_SIZES = "how many nodes they take is not known before they are placed"
 
 PLACES = {
     **{f"dispatch {one}": Place(f"Dispatch rule {one!r}") for one in DISPATCH},
@@ -263,8 +261,6 @@ PLACES = {
     "studies": Place("study"),
     "comparisons of scenarios": Place("Scenario.instance"),
 }
-
-_NO_SIZES = "how many nodes they take is not known before they are placed"
 
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
@@ -380,21 +376,27 @@ REFUSED: dict[str, dict[str, str]] = {
 
 def refuse(place: str, use: Use) -> None:
     """Raise an error if a call uses a feature that a place does not support; it names the first one."""
-    for name in REFUSED.get(place, {}):
-        feature = FEATURES[name]
-        said = feature.found(use) if feature.found is not None else _if(name in use.given)
-        if said is not None:
-            raise refused(place, name, said)
+    for feature, said in unsupported(place, use):
+        raise refused(place, feature, said)
+
+
+def unsupported(place: str, use: Use) -> Iterator[tuple[str, str]]:
+    """Yield the features of a call that a place does not support, each with what the error adds in brackets."""
+    for feature in REFUSED.get(place, {}):
+        if (said := told_of(feature, use)) is not None:
+            yield feature, said
+
+
+def told_of(feature: str, use: Use) -> str | None:
+    """Return what an error adds in brackets of a feature that a call uses; None if the call does not use it."""
+    found = FEATURES[feature].found
+    return _if(feature in use.given) if found is None else found(use)
 
 
 def refused(place: str, feature: str, said: str = "") -> IncompatibleError:
     """Return the error of a refused cell; `said` describes how the call uses the feature."""
     where, what = PLACES[place], FEATURES[feature]
-    cures = [_other(place, feature) or what.cure]
-    if where.cure and where.cure not in cures:
-        cures.append(where.cure)
-    elif _other(place, feature):
-        cures.append(what.cure)
+    cures = dict.fromkeys((_other(place, feature) or what.cure, where.cure or what.cure))
     detail = f" ({said})" if said else ""
     return IncompatibleError(
         f"{where.name} does not support {what.name}{detail}: {REFUSED[place][feature]}; {', or '.join(cures)}."
@@ -412,12 +414,13 @@ def placements_on(place: str) -> tuple[str, ...]:
 
 
 def _other(place: str, feature: str) -> str:
-    """Return a sentence that names the supported dispatch rules, or placements; '' if the cell is about neither."""
+    """Return a phrase that names the supported dispatch rules, or placements; '' if the cell is about neither."""
     for kind, names in (("dispatch", DISPATCH), ("placement", PLACEMENTS)):
         if place.startswith(f"{kind} "):
             able = [one for one in names if supports(f"{kind} {one}", feature)]
-            return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
-        if feature.startswith(f"{kind} "):
+        elif feature.startswith(f"{kind} "):
             able = [one for one in names if supports(place, f"{kind} {one}")]
-            return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
+        else:
+            continue
+        return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
     return ""

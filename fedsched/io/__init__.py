@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.core.errors import OutputError, unknown_name
 from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
-from fedsched.io.swf.statuses import WHOLE_JOBS
+from fedsched.io.swf import WHOLE_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Collection

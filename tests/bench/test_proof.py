@@ -77,7 +77,6 @@ def test_half_of_makespans_and_energies_are_closed() -> None:
     assert sum(one.is_closed for one in found) >= len(found) / 2
 
 
-
 def multipliers(data: dict[str, Any]) -> Iterator[tuple[list[Any] | dict[str, Any], Any]]:
     """Give the place of each multiplier of a certificate: what holds it, and its key."""
     if "apart" in data:

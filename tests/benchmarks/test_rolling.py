@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fedsched.simulate import Simulation
 
 
-
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """Return the benchmark as a module that keeps its runs in a folder of the test's own."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmark as a module, found as when it is run from its folder."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the benchmark as a module."""

@@ -20,6 +20,7 @@ from fedsched.bounds.cost.prices import found_prices
 from fedsched.bounds.lower.lower_bounds import bounds_of_relaxation
 from fedsched.bounds.lower.relaxation import relax
 from fedsched.bounds.lower.trivial import is_telling
+from fedsched.core.errors import IncompatibleError
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.generate import lublin
@@ -222,6 +223,20 @@ def test_a_job_that_is_nearly_done_bounds_nothing() -> None:
     assert bounds.makespan == pytest.approx(21.0, rel=1e-5)
     assert bounds.flow == pytest.approx(1000 + 1015, rel=1e-5)
     assert bounds.of("mean_wait") == pytest.approx(995 / 2, rel=1e-5)
+
+
+def test_running_jobs_that_may_lose_their_nodes_have_no_bounds() -> None:
+    """The error names the downtimes that take them; without one there are bounds."""
+    workload, federation = fs.Workload(submit=[0, 5], tasks=[4, 4], runtime=[1000, 20]), fs.Federation.homogeneous(4)
+    running = prepare(workload, federation, "fcfs").advance(until=1.0).running()
+    taking = fs.Downtime(federation.clusters[0].name, 50.0, 60.0, kind="outage", on_running="requeue")
+    limits = caps_table(workload, federation)
+    plain = pack(workload, federation, reading=CLAIRVOYANT, t0=running.time, running=[0])
+    relax(plain, limits, workload.id, runtime=plain.runtime, running=running)
+    closing = replace(federation, calendar=(taking,))
+    problem = pack(workload, closing, reading=CLAIRVOYANT, t0=running.time, running=[0])
+    with pytest.raises(IncompatibleError, match="does not support downtimes that take nodes from running jobs"):
+        relax(problem, limits, workload.id, runtime=problem.runtime, running=running)
 
 
 def test_pools_are_scarce_too() -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import collections
 import re
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from support import outside
-from support.feature_parts import PARTS, Call, call_with
+from support.feature_parts import CONF, PARTS, Call, call_with
 from support.tiers import INTERPRETED
 
 import fedsched as fs
 from fedsched.core.errors import IncompatibleError, InfeasibleError
-from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refuse, refused
+from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refused, told_of, unsupported
 from fedsched.gym.episodes import Episodes
 from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.policies import Slurm
@@ -25,23 +26,20 @@ from fedsched.study.study_case import case_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+TESTS = Path(__file__).parents[1]
 CELLS = [(place, feature) for place, features in REFUSED.items() for feature in features]
-FROZEN = 92  # refused cells; whoever opens or closes one says so here
-CONF = """ClusterName=m
-PriorityType=priority/basic
-SelectType=select/linear
-NodeName=n[1-6] CPUs=2
-PartitionName=low Nodes=ALL Default=YES
-"""
-# Cells that a slurm.conf with accounts decides, and one of bounds that searches ask for: their tests are beside those.
+FROZEN = 92  # refused cells; a change that opens or closes one changes this number
+# Cells that a slurm.conf with accounts decides, and one of running jobs: the files of their tests name the feature.
 ELSEWHERE = {
-    "slurm on shared nodes": "slurm/test_against_naive_shared.py",
-    "slurm with multifactor": "slurm/test_sizes.py",
-    "slurm with limits": "slurm/test_sizes.py",
-    "slurm with max_nodes": "slurm/test_sizes.py",
-    "bounds of running jobs": "features/test_lost_runs.py",
+    ("slurm on shared nodes", "limits of nodes or CPUs"): "slurm/test_against_naive_shared.py",
+    ("slurm on shared nodes", "node limits of accounts"): "slurm/test_against_naive_shared.py",
+    ("slurm on shared nodes", "CPU limits of exclusive jobs"): "slurm/test_against_naive_shared.py",
+    ("slurm on shared nodes", "exclusive partitions"): "slurm/test_said.py",
+    ("slurm with multifactor", "uneven jobs"): "slurm/test_against_naive_sizes.py",
+    ("slurm with limits", "uneven jobs"): "slurm/test_against_naive_sizes.py",
+    ("slurm with max_nodes", "uneven jobs"): "slurm/test_against_naive_sizes.py",
+    ("bounds of running jobs", "downtimes that take nodes"): "bounds/test_buckets.py",
 }
 
 
@@ -57,6 +55,12 @@ def searched(call: Call, **more: Any) -> fs.Result:
     return fs.optimize(
         call.jobs, call.machine, **{"method": "ga", "evaluations": 20, "reading": call.reading, **options, **more}
     )
+
+
+def use_of(call: Call, *given: str) -> Use:
+    """Return what a call uses, as the table is asked."""
+    jobs = in_nodes(as_asked(call.jobs, call.machine), call.machine)
+    return Use(jobs, call.machine, call.reading, t0=0.0, given=given)
 
 
 def on_slurm(call: Call, tmp_path: Path) -> fs.Schedule:
@@ -78,11 +82,9 @@ def scenario(call: Call, tmp_path: Path) -> Scenario:
 
 PLACES: dict[str, Callable[[Call, Path], object]] = {
     **{f"dispatch {one}": lambda call, _, one=one: simulated(call, fs.Rules(dispatch=one)) for one in DISPATCH},
-    **dict.fromkeys(("boots", "power caps"), lambda call, _: simulated(call)),
-    "shapes at submit": lambda call, _: simulated(call),
-    **dict.fromkeys(("shapes by plans", "slack", "packages"), lambda call, _: searched(call, objectives="makespan")),
+    **dict.fromkeys(("boots", "power caps", "shapes at submit", "shared nodes"), lambda call, _: simulated(call)),
+    **dict.fromkeys(("shapes by plans", "packages"), lambda call, _: searched(call, objectives="makespan")),
     "slack": lambda call, _: searched(call, objectives="cost"),
-    "shared nodes": lambda call, _: simulated(call),
     "plans on shared nodes": lambda call, _: searched(call, sharing="first"),
     "slurm": on_slurm,
     "optimize": lambda call, _: searched(call),
@@ -104,7 +106,13 @@ OWN = {"bounds of shapes": "shapes by plans", "bounds of costs": "watts and gear
 def test_the_number_of_refused_cells_is_known() -> None:
     """A cell that is opened, or closed, changes this number and the page of the documentation."""
     assert len(CELLS) == FROZEN
-    assert {place for place, _ in CELLS} <= PLACES.keys() | ELSEWHERE.keys()
+    assert [cell for cell in CELLS if cell[0] not in PLACES and cell not in ELSEWHERE] == []
+
+
+@pytest.mark.parametrize("cell", ELSEWHERE)
+def test_a_cell_without_a_call_here_has_a_test_elsewhere(cell: tuple[str, str]) -> None:
+    """The file names the feature as the error does."""
+    assert FEATURES[cell[1]].name in (TESTS / ELSEWHERE[cell]).read_text(encoding="utf-8")
 
 
 def test_the_page_is_written_from_the_table() -> None:
@@ -114,7 +122,7 @@ def test_the_page_is_written_from_the_table() -> None:
 
 
 @pytest.mark.needs("ortools")
-@pytest.mark.parametrize(("place", "feature"), [cell for cell in CELLS if cell[0] not in ELSEWHERE])
+@pytest.mark.parametrize(("place", "feature"), [cell for cell in CELLS if cell not in ELSEWHERE])
 def test_a_refused_cell_is_refused_by_name(place: str, feature: str, tmp_path: Path) -> None:
     """The error names the place, the feature, the reason and a cure."""
     if feature.startswith(("dispatch ", "placement ")):
@@ -133,41 +141,32 @@ def test_a_refused_cell_is_refused_by_name(place: str, feature: str, tmp_path: P
 @pytest.mark.parametrize("feature", [name for name, one in FEATURES.items() if one.found is not None])
 def test_a_feature_is_found_where_it_is_used(feature: str) -> None:
     """Its example has it, and the plain call does not."""
-    found = FEATURES[feature].found
-    assert found is not None
     for call, has in ((Call(), False), (call_with([feature]), True)):
-        jobs = in_nodes(as_asked(call.jobs, call.machine), call.machine)
-        assert (found(Use(jobs, call.machine, call.reading, t0=0.0)) is not None) == has
+        assert (told_of(feature, use_of(call)) is not None) == has
 
 
 OTHER_VERBS = {"packages", "deadlines", "initial plans", "shapes by plans"}
 AGAIN = {"policies that bind", "placements", "running jobs", "t0", "caps", "several clusters", "shapes to choose"}
 SIMULATED = [name for name in PARTS if name not in OTHER_VERBS | AGAIN]
-
-
-KINDS = [*SIMULATED, *(f"dispatch {one}" for one in DISPATCH), *(f"placement {one}" for one in PLACEMENTS)]
-ONE_OF = ({"boots", "power saving"}, {name for name in KINDS if name.startswith("dispatch ")},
-          {name for name in KINDS if name.startswith("placement ")})  # fmt: skip
-
-
+RULES = ([f"dispatch {one}" for one in DISPATCH], [f"placement {one}" for one in PLACEMENTS])
+KINDS = [*SIMULATED, *RULES[0], *RULES[1]]
+ONE_OF = ({"boots", "power saving"}, {*RULES[0]}, {*RULES[1]})  # a call has one of each
 PLAIN = ("dispatch strict", "placement fastest")
 
 
 def ran(names: list[str], draw: np.random.Generator) -> list[str] | IncompatibleError | None:
     """Return the features of a schedule that was made and is right, the table's error, or None if a job has no room."""
-    drawn = [f"dispatch {draw.choice([*DISPATCH])}", f"placement {draw.choice([*PLACEMENTS])}"]
-    given = tuple(next(one for one in [*names, *drawn] if one.startswith(kind)) for kind in ("dispatch ", "placement "))
-    call = call_with(parts := [name for name in dict.fromkeys(names) if name in PARTS])
-    use = Use(in_nodes(as_asked(call.jobs, call.machine), call.machine), call.machine, call.reading, given=given)
-    parts = [name for name in parts if (found := FEATURES[name].found) is None or found(use) is not None]
+    given = [next((name for name in names if name in rules), str(draw.choice(rules))) for rules in RULES]
+    parts = [name for name in dict.fromkeys(names) if name in PARTS]
+    call = call_with(parts)
+    use = use_of(call, *given)
+    parts = [name for name in parts if FEATURES[name].found is None or told_of(name, use) is not None]
     rules = fs.Rules(**dict(one.split() for one in given))
     for place in (given[0], *(name for name in parts if name != "slack")):
-        try:
-            refuse(place, use)
-        except IncompatibleError as error:
-            with pytest.raises(IncompatibleError):
-                pytest.fail(f"{names}, {rules} ran: {simulated(call, rules)}, against: {error}")
-            return error
+        for feature, _ in unsupported(place, use):
+            with pytest.raises(IncompatibleError) as error:
+                pytest.fail(f"{names}, {rules} ran: {simulated(call, rules)}, against {place}: {feature}")
+            return error.value
     try:
         schedule = simulated(call, rules)
     except IncompatibleError:
@@ -185,13 +184,13 @@ def test_every_pair_runs_or_is_refused() -> None:
     for pair in combinations(KINDS, 2):
         if any(set(pair) <= kind for kind in ONE_OF):
             continue
-        found: list[str] | IncompatibleError | None = None
         for others in (draw.permutation(SIMULATED)[:2], draw.permutation(SIMULATED)[:1], [], PLAIN):
             found = ran([*pair, *map(str, others)], draw)
-            if isinstance(found, list):
+            if isinstance(found, list) and {*pair} <= {*found}:  # no other feature took the place of one
                 seen.update(combinations(sorted(found), 2))
                 break
-        refusals += isinstance(found, IncompatibleError)
-        never += [] if found is not None else [pair]
+        else:
+            refusals += isinstance(found, IncompatibleError)
+            never += [] if isinstance(found, IncompatibleError) else [pair]
     print(f"{len(seen)} pairs ran, {sum(seen.values())} times in all; {refusals} are refused; no room: {never}")
     assert not never

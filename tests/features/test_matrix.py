@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.feature_parts import CONF, JOBS
 from support.tiers import INTERPRETED
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.cli import run
 from fedsched.core.errors import FedschedError
-from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refused
+from fedsched.engine.compatibility import FEATURES, Use, refused, told_of, unsupported
 from fedsched.generate import gears
 from fedsched.generate.feedback import Sessions, feedback
 from fedsched.gym.episodes import Episodes
@@ -35,12 +36,6 @@ if TYPE_CHECKING:
 RULES = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 METHODS = ("ga",)
 LISTS = ("mct", "min-min", "max-min", "sufferage", "least-energy")
-CONF = """ClusterName=m
-PriorityType=priority/basic
-NodeName=n[1-6] CPUs=2
-PartitionName=low Nodes=ALL Default=YES
-PartitionName=high Nodes=n[1-4]
-"""
 
 
 @dataclass(frozen=True)
@@ -52,14 +47,6 @@ class Case:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
 
-JOBS = fs.Workload(
-    submit=[0.0, 1.0, 2.0, 3.0, 20.0, 21.0],
-    tasks=[2, 1, 3, 2, 1, 2],
-    runtime=[10.0, 20.0, 5.0, 8.0, 4.0, 6.0],
-    estimate=[20.0, 20.0, 10.0, 9.0, 8.0, 6.0],
-    user=[1, 1, 2, 2, 1, 2],
-    labels={"account": ["x", "x", "y", "y", "x", "y"], "qos": ["q", "", "q", "", "q", ""], "name": ["a"] * 6},
-)
 NODES = fs.NodeGroup(6, busy_watts=200.0, idle_watts=90.0, resources={"cpu": 2, "memory": 10}, features=("ib",))
 MACHINE = fs.Federation((fs.Cluster("m", (NODES,)),))
 ASLEEP = fs.Federation((fs.Cluster("m", (replace(NODES, off_watts=9.0, boot_seconds=3.0, shutdown_seconds=2.0),)),))
@@ -367,17 +354,15 @@ def expected(place: str, name: str, case: Case) -> str | None:
     """Return what the error says that a case meets in a place; None if it runs there."""
     jobs = in_nodes(as_asked(case.workload, case.machine), case.machine)
     same_time = "sequential" if place.endswith("sequential") else "batch"
-    use = Use(jobs, case.machine, fs.Reading(same_time=same_time, **case.reading), t0=0.0)
+    places = AT.get(place, ())
+    use = Use(jobs, case.machine, fs.Reading(same_time=same_time, **case.reading), t0=0.0, given=places)
     said: list[str] = []
-    for where in AT.get(place, ()):
-        is_used = FEATURES[where].found if where in FEATURES else None
+    for where in places:
         if where == "slurm with limits" and not any(limit.by_shape for limit in case.machine.limits):
             continue
-        if is_used is None or is_used(use) is not None:
-            for feature in REFUSED.get(where, ()):
-                found = FEATURES[feature].found
-                if found is not None and found(use) is not None:
-                    said.append(re.escape(str(refused(where, feature, "?")).split(" (?)")[0]))
+        if where not in FEATURES or told_of(where, use) is not None:
+            errors = [str(refused(where, feature, "?")) for feature, _ in unsupported(where, use)]
+            said += [re.escape(error.split(" (?)")[0]) for error in errors]
     return "|".join(said) or OTHERWISE.get(place, {}).get(name)
 
 

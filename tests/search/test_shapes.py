@@ -137,7 +137,6 @@ def test_methods_whose_plans_say_no_shapes_refuse(options: dict[str, str]) -> No
     assert optimize(PAIR, FOUR, evaluations=50, alternatives="smallest_area", **options).evaluations == 50
 
 
-
 def test_a_result_is_saved_with_its_shapes(tmp_path: Path) -> None:
     """What is saved is read back, its plans run again in their shapes; a shape that a job has not is found out."""
     result = optimize(PAIR, FOUR, method="moga", evaluations=400, alternatives="free")

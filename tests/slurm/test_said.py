@@ -102,7 +102,7 @@ def test_an_exclusive_partition_in_the_new_word_is_refused_as_in_the_old_one(tmp
     path = tmp_path / "slurm.conf"
     path.write_text(SHARED + "Exclusive=NODE\n", encoding="utf-8")
     jobs = fs.Workload(submit=[0.0], tasks=[1], runtime=[9.0], demand={"memory": [1]})
-    with pytest.raises(InfeasibleError, match="OverSubscribe=EXCLUSIVE"):
+    with pytest.raises(InfeasibleError, match="does not support partitions with OverSubscribe=EXCLUSIVE"):
         fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path), sharing="block")
 
 

@@ -331,7 +331,6 @@ def test_a_note_names_its_scenario_once(under_slurm: Case) -> None:
     assert [line for line in said if "like n1" in line] == ["nodes=+4: 3 more like n1, 1 more like g1"]
 
 
-
 def test_nodes_of_one_cluster_can_be_chosen() -> None:
     """Tests that a cluster's name before a size leaves the others as they are."""
     groups = (fs.NodeGroup(6), fs.NodeGroup(2))

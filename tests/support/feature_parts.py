@@ -25,18 +25,23 @@ JOBS = fs.Workload(
     runtime=[10.0, 20.0, 5.0, 8.0, 4.0, 6.0],
     estimate=[20.0, 20.0, 10.0, 9.0, 8.0, 6.0],
     user=[1, 1, 2, 2, 1, 2],
-    origin=[0] * 6,
-    sites=("m",),
     labels={"account": ["x", "x", "y", "y", "x", "y"], "qos": ["q", "", "q", "", "q", ""], "name": ["a"] * 6},
 )
+AT_HOME = replace(JOBS, origin=[0] * 6, sites=("m",))
 MACHINE = fs.Federation((fs.Cluster("m", (GROUP,)),))
+CONF = """ClusterName=m
+PriorityType=priority/basic
+NodeName=n[1-6] CPUs=2
+PartitionName=low Nodes=ALL Default=YES
+PartitionName=high Nodes=n[1-4]
+"""
 
 
 @dataclass(frozen=True)
 class Call:
     """Jobs, a machine, a reading, and the options of a call."""
 
-    jobs: fs.Workload = field(default_factory=lambda: JOBS)
+    jobs: fs.Workload = field(default_factory=lambda: AT_HOME)
     machine: fs.Federation = MACHINE
     reading: fs.Reading = USUAL
     options: dict[str, Any] = field(default_factory=dict)

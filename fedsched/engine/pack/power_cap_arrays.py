@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
 
 
-
 def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
     array: NDArray[Any] = np.array(values, dtype=kind, order="C")
     array.setflags(write=False)

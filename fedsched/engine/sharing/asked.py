@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     opened: Ints  # job x group
 
 
-def refuse_on_shared_nodes(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
+def refuse_unsupported(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
     """Refuse features and nodes that the loop of shared nodes does not model."""
     given = (f"dispatch {rules.dispatch}", f"placement {rules.placement}", *(() if rules.caps is None else ("caps",)))
     refuse("shared nodes", Use(workload, federation, reading, given=given))

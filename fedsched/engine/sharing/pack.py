@@ -14,7 +14,7 @@ from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs
 from fedsched.engine.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
-from fedsched.engine.sharing.asked import asked_of, refuse_on_shared_nodes
+from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.jobs.shares import GPU
@@ -66,7 +66,7 @@ def pack(
     """
     for cluster in federation.clusters:
         check_apart(cluster.name, cluster.nodes)
-    refuse_on_shared_nodes(workload, federation, rules, reading)
+    refuse_unsupported(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
     problem = pack_engine(workload, beside_nodes(federation), reading=reading, t0=t0)
     if as_known:

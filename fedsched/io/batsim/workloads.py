@@ -13,8 +13,8 @@ from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.text import one_line
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import SKIP, parse_json, read_text
+from fedsched.io.swf import WHOLE_JOBS
 from fedsched.io.swf.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
-from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_table import FIELDS, OnError, RawLog
 from fedsched.io.tables.frame import named
 from fedsched.model.jobs.job import EXTRAS

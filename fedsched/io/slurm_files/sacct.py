@@ -33,6 +33,7 @@ from fedsched.io.slurm_files.sacct_values import (
     times_of,
     values_of,
 )
+from fedsched.io.swf import WHOLE_JOBS
 from fedsched.io.swf.cleaning import (
     SITES_NOTE,
     Cancelled,
@@ -43,7 +44,6 @@ from fedsched.io.swf.cleaning import (
     distinct_ids,
     workload_of_log,
 )
-from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_table import FIELDS, OnError, RawLog
 from fedsched.io.tables.frame import field_of, named
 from fedsched.model.constraints.earliest import AT_ONCE

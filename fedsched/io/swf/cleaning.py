@@ -14,7 +14,7 @@ import numpy as np
 
 from fedsched.core.errors import TraceError
 from fedsched.io.files import STDIN
-from fedsched.io.swf.statuses import WHOLE_JOBS
+from fedsched.io.swf import WHOLE_JOBS
 from fedsched.io.swf.swf_table import RawLog, header_number, unread_numbers
 from fedsched.io.tables.frame import named, optional_in
 from fedsched.model.constraints.cancellations import STAYS

@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.core.errors import OutputError
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import workload_path
+from fedsched.io.swf import WHOLE_JOBS
 from fedsched.io.swf.cleaning import (
     LOG_FIELDS,
     QUEUES_NOTE,
@@ -25,7 +26,6 @@ from fedsched.io.swf.cleaning import (
     partition_names,
     workload_of_log,
 )
-from fedsched.io.swf.statuses import WHOLE_JOBS
 from fedsched.io.swf.swf_fields import columns_of as further_columns
 from fedsched.io.swf.swf_fields import described, further_of, told_again, unheard
 from fedsched.io.swf.swf_table import FIELDS, OnError, header_number, read_table
@@ -43,12 +43,10 @@ if TYPE_CHECKING:
     from fedsched.io.swf.swf_table import RawLog
     from fedsched.model.jobs.workload import Workload
 
-
-
 _RENEWED = ("Version", "MaxJobs", "MaxRecords")
 _NAMED = re.compile(r"fedsched: (user|account) (\d{1,15}) is (.+)")
-PLACES = {"user": 11, "account": 12}  # index in a row of the label's number
-NONE = -1.0
+_PLACES = {"user": 11, "account": 12}  # index in a row of the label's number
+_NONE = -1.0
 
 
 class Queued(NamedTuple):
@@ -74,7 +72,7 @@ def queues_of(workload: Workload) -> Queued | None:
         if [told[number] for number in workload.log.queue.tolist()] == asked.tolist():
             return Queued({int(number): name for number, name in told.items() if name}, workload.log.queue)
     number = {name: k for k, name in enumerate(filter(None, names), start=1)}
-    places = np.array([number.get(name, NONE) for name in names])
+    places = np.array([number.get(name, _NONE) for name in names])
     return Queued({k: name for name, k in number.items()}, places[which])
 
 
@@ -85,7 +83,7 @@ def with_names(raw: RawLog) -> RawLog:
         if label == "Note" and (match := _NAMED.fullmatch(text)):
             known.setdefault(match[1], {})[float(match[2])] = match[3]
     labels = {
-        name: np.array([names.get(number, "") for number in raw.table[PLACES[name]].tolist()], dtype=object)
+        name: np.array([names.get(number, "") for number in raw.table[_PLACES[name]].tolist()], dtype=object)
         for name, names in known.items()
         if Labels.PREFIX + name not in raw.columns  # a further field has the name
     }

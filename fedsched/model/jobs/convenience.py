@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    
+
     import pandas as pd
-    
+
     from fedsched.model.jobs.job import Job
     from fedsched.model.jobs.workload import Workload
 

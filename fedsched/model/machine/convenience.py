@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
-    
+
     from fedsched.model.machine.federation import Federation
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from os import PathLike
-    
+
     from fedsched.optimize.result.record import Result
 
 

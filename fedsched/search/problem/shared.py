@@ -11,13 +11,13 @@ from fedsched.bounds.lower.shared_nodes import SharedBounds, shared_bounds
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.values import whole
 from fedsched.engine.codes import Placement, Status
-from fedsched.engine.compatibility import Use, refuse, refused
+from fedsched.engine.compatibility import refused
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.foresight import foreseen, jobs_as_known
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpacked
-from fedsched.engine.sharing.asked import asked_of, refuse_on_shared_nodes
+from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import are_counted, counted_nodes
 from fedsched.engine.sharing.naming import with_names
 from fedsched.engine.sharing.pack import closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
@@ -181,13 +181,14 @@ class SharedProblem(SharedRows, SearchProblem):
                 raise InfeasibleError(
                     f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
                 )
-        refuse("plans on shared nodes", Use(workload, federation))
+        if workload.feedback is not None:
+            raise refused("plans on shared nodes", "feedback")
         federation = with_names(federation)
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
         workload = shaped(workload, federation, self.reading)
-        refuse_on_shared_nodes(workload, federation, Rules(dispatch="greedy"), self.reading)
+        refuse_unsupported(workload, federation, Rules(dispatch="greedy"), self.reading)
         self.workload = workload
         self.federation = as_forecast(federation) if objectives.priced else federation
         self.sharing, self.submits = sharing, submits

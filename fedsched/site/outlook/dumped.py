@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-
 TASKS = 1_000_000_000  # factor that makes a task's number from its array's: far above every job number
 PARTS = 900_000_000  # offset in the number of a part of a heterogeneous job
 FEATURES = "features"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from os import PathLike
-    
+
     from fedsched.study.scenario.scenario import Scenario
 
 

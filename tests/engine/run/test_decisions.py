@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-
 def at_random(seed: int, places: int) -> Callable[[list[int], list[bool]], int]:
     """Return answers that are drawn: any place, those of nobody and of jobs that do not fit among them, or none."""
     rng = random.Random(seed)
