@@ -212,3 +212,11 @@ def test_jobs_that_fit_nowhere_are_named() -> None:
     wide = fs.Workload(submit=[0], tasks=3, runtime=1, demand={"cpu": [4]})
     with pytest.raises(InfeasibleError, match="Job 1: 3 tasks of cpu 4"):
         fs.optimize(wide, SITE, sharing="first", evaluations=20)
+
+
+def test_policies_are_compared_on_jobs_that_may_be_put_off() -> None:
+    """Tests that only searches refuse slack on shared nodes: a policy puts off no job, with or without it."""
+    for slack in (None, [5.0] * 6):
+        instance = fs.Instance("i", replace(JOBS, slack=slack), SITE, ("makespan",), sharing="first")
+        [record] = fs.compare([instance], ["easy"], [1], fs.Budget(evaluations=10)).records
+        assert not record.error
