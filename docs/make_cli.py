@@ -1,4 +1,4 @@
-"""Write the part of docs/cli.md that the commands themselves say: python docs/make_cli.py."""
+"""Write the part of docs/reference/cli.md that the commands themselves say: python docs/make_cli.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cyclopts import App
     from cyclopts.argument import Argument
 
-PAGE = Path(__file__).resolve().parent / "cli.md"
+PAGE = Path(__file__).resolve().parent / "reference" / "cli.md"
 MARK = "<!-- From here on written by docs/make_cli.py: change the commands instead. -->\n"
 WORDS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH", bool: ""}
 

@@ -1,4 +1,4 @@
-"""Take the picture of docs/report.md in a Chromium: python docs/make_screenshot.py /usr/bin/chromium."""
+"""Take the picture of docs/how-to/read-a-report.md in a Chromium: python docs/make_screenshot.py /usr/bin/chromium."""
 
 from __future__ import annotations
 

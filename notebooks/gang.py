@@ -23,7 +23,7 @@
 # * F. A. P. Pinto, H. J. A. Holanda, C. K. de M. Marques and G. C. Barroso, "Efficient Methods for Scheduling Jobs in a
 #   Simulation Model Using a Multicore Multicluster Architecture", 2019.
 #
-# `docs/gang.md` says how they are read, and what comes out as published and what does not.
+# `docs/explanation/gang.md` says how they are read, and what comes out as published and what does not.
 
 # %%
 import os

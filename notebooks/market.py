@@ -16,7 +16,7 @@
 # Toporkov, Yemelyanov, Potekhin, Toporkova and Tselishchev, *Metascheduling and Heuristic Co-Allocation Strategies in
 # Distributed Computing* (2015), sell the idle time of nodes that their owners use too: a job buys a *window* of slots
 # that start together, within its budget. This notebook draws the paper's figures 5 to 9 from our own runs. The verdicts
-# over 5000 cycles are in `benchmarks/bench_market_windows.py` and `bench_market_cycles.py`; `docs/market.md` says how
+# over 5000 cycles are in `benchmarks/bench_market_windows.py` and `bench_market_cycles.py`; `docs/explanation/market.md` says how
 # the text is read where it is open.
 
 # %%

@@ -203,4 +203,4 @@ convergence.draw(progress, value="missing hypervolume, %", title="What more eval
 
 # %% [markdown]
 # For a verdict with its error probability, `fs.compare` runs this on several instances and tests it:
-# `docs/compare.md`, section "Several objectives".
+# `docs/explanation/compare.md`, section "Several objectives".

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Quickstart
 #
-# A log, a machine, a policy, a plan, and a picture of each. `docs/start/tutorial.md` tells a longer story; every call
+# A log, a machine, a policy, a plan, and a picture of each. `docs/tutorials/a-log-and-its-questions.md` tells a longer story; every call
 # here has more options than are shown, and `help(fs.simulate)` lists them.
 
 # %%

@@ -251,4 +251,4 @@ print(comparison.pairs(against="mine"))
 comparison.plot_ranks().figure
 
 # %% [markdown]
-# `docs/compare.md` explains the tests; `docs/searches.md` what the library's own searches do.
+# `docs/explanation/compare.md` explains the tests; `docs/explanation/searches.md` what the library's own searches do.

@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11")
 NOT_SHIPPED = ("tests/", "benchmarks/", "out/", "notebooks/", ".ci/")  # in the wheel
-WHOLE = ("README.md", "LICENSE", "pyproject.toml", "tests/reference/naive.py", "traces/README.md", "docs/readings.md")
+WHOLE = (
+    "README.md", "LICENSE", "pyproject.toml", "tests/reference/naive.py", "traces/README.md", "docs/readings/index.md",
+)  # fmt: skip
 SIMULATE = ("simulate", "sample", "--head", "300", "--federation", "example", "--policy", "easy", "--json")
 OPTIMIZE = ("optimize", "sample", "--head", "40", "--federation", "example", "--evaluations", "500", "--json")
 

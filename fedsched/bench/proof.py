@@ -1,4 +1,4 @@
-"""Proves a lower bound in exact fractions, as docs/bench.md has it: python proof.py INSTANCE.json CERTIFICATE.json"""
+"""Proves a lower bound in fractions (docs/explanation/bench.md): python proof.py INSTANCE.json CERTIFICATE.json"""
 
 import hashlib
 import json

@@ -1,7 +1,7 @@
 """The configurations of published experiments, named after their authors.
 
 The papers leave some values out (run times and arrivals in the two by Pinto et al., which come from unnamed parts of
-logs). They are chosen here; docs/gang.md says how.
+logs). They are chosen here; docs/explanation/gang.md says how.
 """
 
 from __future__ import annotations

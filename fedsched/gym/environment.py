@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
-    """A simulation in which every job start is an action (docs/readings.md 32 and 33; docs/how-to/learn-a-policy.md).
+    """A simulation in which every job start is an action (docs/readings 32 and 33; docs/how-to/learn-a-policy.md).
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class Episodes:
-    """Runs of one log that stop at every decision (docs/readings.md 32); parameters as of the environments.
+    """Runs of one log that stop at every decision (docs/readings 32); parameters as of the environments.
 
     Independent of gymnasium. `begin` starts a run, the caller fills `answers` with the place that each run chooses, and
     `go_on` advances all runs to their next decisions.

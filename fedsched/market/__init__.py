@@ -1,4 +1,4 @@
-"""Slot windows and the economic metascheduler of Toporkov et al. (docs/market.md): AMP, ALP, AEP, CSS, slicer, BSF."""
+"""Slot windows and the economic metascheduler of Toporkov et al. (docs: the market): AMP, ALP, AEP, CSS, BSF."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Bsf:
         One group by default.
     select
         Which jobs those are: "order" takes the first of the batch, "cost" the most expensive, "performance" the most
-        critical in the nodes that they need (docs/market.md). Both parts keep the order of the batch.
+        critical in the nodes that they need (docs/explanation/market.md). Both parts keep the order of the batch.
     """
 
     first: int | None = None

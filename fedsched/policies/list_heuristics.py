@@ -1,6 +1,6 @@
 """List heuristics: each job is bound at its submit to the cluster with the best predicted completion (or energy).
 
-Predictions use estimates only and ignore later arrivals. Numbers in brackets are those of docs/readings.md.
+Predictions use estimates only and ignore later arrivals. Numbers in brackets are those of docs/readings.
 Maheswaran, Ali, Siegel, Hensgen and Freund (1999) describe them for tasks of one node; here a machine is a cluster.
 """
 

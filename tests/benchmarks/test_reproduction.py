@@ -138,7 +138,7 @@ def test_the_page_on_gangs_has_the_recorded_figures(maker: ModuleType) -> None:
         for table in records[benchmark]["tables"]:
             for check in table["checks"]:
                 known.setdefault(f"{check['claim']} | {check['published']}", set()).add(check["ours"])
-    gang = (ROOT / "docs" / "gang.md").read_text(encoding="utf-8")
+    gang = (ROOT / "docs" / "explanation" / "gang.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.*? \| .*?) \| (.*) \| [a-zA-Z /]*(?:reached|MISSED) \|$", gang, flags=re.MULTILINE)
     assert len(rows) > 100
     for claim, ours in rows:
@@ -149,7 +149,7 @@ def test_what_is_said_of_lxf_in_both_orders_is_what_was_recorded(maker: ModuleTy
     """Tests that the page on gangs and what is known of the miss name the figures of both orders as they came out."""
     recorded = maker.recorded_checks(maker.KEPT)["bench_gang_migration"]["tables"]
     (found,) = [table["checks"] for table in recorded if "LXF in descending order" in table["title"]]
-    gang = (ROOT / "docs" / "gang.md").read_text(encoding="utf-8")
+    gang = (ROOT / "docs" / "explanation" / "gang.md").read_text(encoding="utf-8")
     for order, rule in (("descending", "lxf"), ("ascending", "sxf")):
         cells = [check["ours"] for check in found if check["claim"].startswith(order)]
         assert f"| {order} (`{rule}`) | {' | '.join(cells)} |" in gang

@@ -87,7 +87,7 @@ def test_a_start_put_off_can_be_the_only_way() -> None:
 @pytest.mark.slow  # the reference alone: the compiler has no say in it
 @pytest.mark.parametrize(("package", "missed", "worst"), [(True, 0, 0.0), (False, 5, 1.0)])
 def test_how_often_earliest_starts_miss_the_best_schedule(package: bool, missed: int, worst: float) -> None:
-    """Of a hundred crowded problems with given nodes, so many are shorter where a job waits (docs/bounds.md)."""
+    """Of a hundred crowded problems with given nodes, so many are shorter where a job waits (the page on bounds)."""
     losses = []
     for seed in range(100):
         jobs, machine = crowded(seed)

@@ -1,4 +1,4 @@
-"""The reference in docs/cli.md is what the commands say."""
+"""The reference in docs/reference/cli.md is what the commands say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fedsched import cli
 from fedsched.cli.app import arguments_of, build_app
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 
 
 def test_the_reference_is_up_to_date() -> None:

@@ -368,17 +368,17 @@ def test_the_gantt_shows_a_bar_for_every_task():
 
 @pytest.mark.compiled
 def test_the_page_on_gangs_runs(root, monkeypatch):
-    """Every Python block of docs/gang.md, one after the other, as a reader would type them."""
+    """Every Python block of docs/explanation/gang.md, one after the other, as a reader would type them."""
     import re
 
     import matplotlib.pyplot as plt
 
     monkeypatch.chdir(root)
-    blocks = re.findall(r"```python\n(.*?)```", (root / "docs" / "gang.md").read_text(), flags=re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (root / "docs/explanation/gang.md").read_text(), flags=re.DOTALL)
     assert len(blocks) == 1
     names = {}
     for block in blocks:
-        exec(compile(block, "docs/gang.md", "exec"), names)
+        exec(compile(block, "docs/explanation/gang.md", "exec"), names)
     assert names["schedule"].complete
     plt.close("all")
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def test_the_page_s_market_is_one(root: Path, tmp_path: Path) -> None:
-    """Tests that the TOML block of docs/market.md can be read, and its job be scheduled."""
-    (block,) = re.findall(r"```toml\n(.*?)```", (root / "docs" / "market.md").read_text(), flags=re.DOTALL)
+    """Tests that the TOML block of docs/explanation/market.md can be read, and its job be scheduled."""
+    (block,) = re.findall(r"```toml\n(.*?)```", (root / "docs/explanation/market.md").read_text(), flags=re.DOTALL)
     path = tmp_path / "market.toml"
     path.write_text(block)
     assert not market.schedule(*market.read_market(path), method="backfilling").failed

@@ -61,7 +61,7 @@ def normal(name: str) -> str:
 @pytest.mark.parametrize(
     "path",
     ["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", ".ci/run",
-     "fedsched/py.typed", "docs/readings.md"],
+     "fedsched/py.typed", "docs/readings/index.md"],
 )  # fmt: skip
 def test_what_a_reader_looks_for_is_there(path: str) -> None:
     """Tests that every file a newcomer looks for exists and is not a stub."""

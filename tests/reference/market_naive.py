@@ -1,6 +1,6 @@
 """The economic metascheduler in slow, plain Python: what the compiled scan, choice and replay are compared with.
 
-Written from Toporkov et al.'s text and from the readings in docs/market.md; nothing is imported from the package.
+Written from Toporkov et al.'s text and from docs/explanation/market.md; nothing is imported from the package.
 Windows are found by trying every subset of slots, combinations by trying every one.
 """
 

@@ -1,6 +1,6 @@
 """The federation model in slow, plain Python: the witness that the compiled engine is compared with.
 
-Everything is written straight from the model and from `docs/readings.md` ("reading n" below) and nothing is
+Everything is written straight from the model and from `docs/readings` ("reading n" below) and nothing is
 imported from the package. At each pass all is rebuilt from scratch; clarity beats speed everywhere.
 """
 

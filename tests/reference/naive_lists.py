@@ -1,6 +1,6 @@
 """List heuristics in slow, plain Python: every node is looked at, and every prediction is made anew.
 
-The witness of the package's own: written from `docs/readings.md` ("reading n" below), nothing is imported from the
+The witness of the package's own: written from `docs/readings` ("reading n" below), nothing is imported from the
 package. A node is known by its group and by when it becomes available.
 """
 

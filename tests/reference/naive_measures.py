@@ -1,6 +1,6 @@
 """What is measured on whole schedules of the naive reference, in slow, plain Python.
 
-Written from `docs/readings.md` ("reading n" below); nothing is imported from the package.
+Written from `docs/readings` ("reading n" below); nothing is imported from the package.
 """
 
 from __future__ import annotations

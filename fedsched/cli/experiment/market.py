@@ -157,7 +157,7 @@ def command(
     price_demand
         How strongly prices follow demand, in stretches of 100 time units: 0: not at all; 1: in proportion to it.
     file
-        Read the market from this file (.toml, see docs/market.md), instead of generating domains and batches.
+        Read the market from this file (.toml, see the docs on the market), instead of generating domains and batches.
     trace
         Use the time that this log leaves idle on --federation under EASY, instead of a generated domain.
     federation

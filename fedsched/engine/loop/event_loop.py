@@ -1,4 +1,4 @@
-"""The event loop: resumable, and the only source of every schedule (docs/readings.md 1 to 4)."""
+"""The event loop: resumable, and the only source of every schedule (docs/readings 1 to 4)."""
 
 from __future__ import annotations
 

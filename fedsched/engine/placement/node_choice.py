@@ -1,6 +1,6 @@
 """Placement rules: which of the free nodes a job takes, as counts per group.
 
-Numbers in brackets are those of docs/readings.md.
+Numbers in brackets are those of docs/readings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Each placement rule on a few nodes, against counts worked out by hand; numbers are those of docs/readings.md."""
+"""Each placement rule on a few nodes, against counts worked out by hand; numbers are those of docs/readings."""
 
 from __future__ import annotations
 
