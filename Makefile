@@ -69,8 +69,9 @@ test: $(SMALL) ## Test every feature, reader, command, bound and search, in minu
 test-deep: $(READY) ## Run what `make test` leaves out: daemons, browsers, other packages, many random cases
 	FEDSCHED_DEEP=1 $(PYTEST) -m 'deep or drawn'
 
-lint: $(READY) ## Check style
+lint: $(READY) ## Check style and spelling
 	$(BIN)/ruff check .
+	$(BIN)/codespell *.md docs changes fedsched benchmarks tools notebooks
 
 types: $(READY) ## Check types
 	$(BIN)/mypy --strict fedsched
