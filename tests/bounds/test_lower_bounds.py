@@ -187,14 +187,14 @@ def test_the_lagrangian_comes_close_to_the_lp_from_below() -> None:
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_the_gap_of_flow_that_the_page_gives_is_that_of_the_call(traces_dir: Path, root: Path) -> None:
-    """With a fixed number of evaluations, KTH 1000 has the bound and the gap of the page on bounds on every machine."""
+    """With a fixed number of evaluations, KTH 1000 has the bound and the gap of the evidence on every machine."""
     log, machine = fs.read(traces_dir / "KTH-SP2-1996-2.1-cln.swf.gz"), fs.read_federation("example")
     fits = log.filter(log.tasks <= max(cluster.nodes for cluster in machine.clusters))
     part = fits.take(range(len(fits) // 3, len(fits) // 3 + 1000))
     part = replace(part, submit=np.zeros(1000))
     found = fs.optimize(part, machine, objectives="flow", evaluations=3000, baselines=("fcfs",))
     told = f"{found.value():,.0f} s, {found.gap():.1%}".replace("%", " %")
-    page = " ".join((root / "docs" / "explanation" / "bounds.md").read_text(encoding="utf-8").split())
+    page = " ".join((root / "docs" / "evidence" / "ablations.md").read_text(encoding="utf-8").split())
     assert f"below {found.bound():,.0f} s" in page
     assert told in page
 
