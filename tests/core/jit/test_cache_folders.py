@@ -122,7 +122,7 @@ def test_the_job_scripts_name_no_folder_that_others_can_guess() -> None:
     """Tests that every script of the documentation takes its cache's folder from mktemp."""
     said = [
         line
-        for page in [*ROOT.glob("docs/*.md"), ROOT / "README.md"]
+        for page in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
         for line in re.findall(r"^.*NUMBA_CACHE_DIR=.*$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     ]
     assert said
