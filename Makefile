@@ -103,8 +103,8 @@ endif
 %.smoke: %
 	@echo "$<"; $(BIN)/python $< --smoke
 
-table: $(READY) ## Write README's table and the page of reproduction from what the benchmarks recorded
-	$(BIN)/python benchmarks/readme_table.py
+table: $(READY) ## Write the recorded figures into README and the pages on performance and reproduction
+	$(BIN)/python benchmarks/performance_page.py
 	$(BIN)/python benchmarks/reproduction_page.py
 
 notebooks: $(READY) ## Run the notebooks (FEDSCHED_BUDGET=small: at a reduced budget)

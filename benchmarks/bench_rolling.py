@@ -29,7 +29,7 @@ OUT = ROOT / "out"
 RUNS = OUT / "rolling.jsonl"
 MONTH = 30 * 86_400
 USUAL = ("fcfs", "easy", "easy-sjbf", "easy-saf", "wfp3-easy", "saf-easy", "sjf-easy")
-RECORDED = 200  # evaluations: the README's row says so
+RECORDED = 200  # evaluations: the table's row says so
 WARMING = 50  # jobs, all at once: enough to be planned, few enough to cost nothing
 SHOWN = ("bounded_slowdown", "mean_wait", "mean_response", "max_wait", "energy")
 
@@ -187,7 +187,7 @@ def verdicts(report: Report, contests: list[Contest], found: dict[str, list[dict
 
 
 def figures_of(found: dict[str, list[dict[str, float]]]) -> dict[str, float]:
-    """Return what the README says of the months: means, and how often the search is ahead of EASY-SJBF."""
+    """Return what the page on performance says of the months: means, and how often the search is ahead of EASY-SJBF."""
     slowdowns = {name: np.array([run["bounded_slowdown"] for run in runs]) for name, runs in found.items()}
     ours = slowdowns["rolling, mean_wait"]
     shown = {"easy": "easy", "easy-sjbf": "sjbf", "sjf-easy": "sjf", "rolling, mean_wait": "ours"}

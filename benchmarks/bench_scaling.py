@@ -83,7 +83,7 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if min(options.jobs) < 2:
         parser.error(f"--jobs {min(options.jobs)}: sizes begin at 2 jobs")
-    decisive = ("jobs", "nodes", "groups", "cases", "limit")  # the README's figures are of all sizes and cases
+    decisive = ("jobs", "nodes", "groups", "cases", "limit")  # the recorded figures are of all sizes and cases
     options.recorded = all(getattr(options, name) == parser.get_default(name) for name in decisive)
     options.jobs = sorted(set(options.jobs))
     return options
@@ -235,7 +235,7 @@ def main() -> None:
     exponents = growth(curves)
     draw({"jobs": curves, "nodes": nodes, "groups": groups}, JOBS, options.draw)
     if not options.recorded:
-        print("not recorded: the README's figures are of all sizes and cases")
+        print("not recorded: the recorded figures are of all sizes and cases")
         return
     names = {case: case.replace(" ", "_") for case in curves}
     record("bench_scaling", {f"{names[case]}_exponent": value for case, value in exponents.items()})

@@ -62,7 +62,7 @@ def recorded(path: Path = MEASURED) -> Figures:
 
 
 def record(benchmark: str, figures: Mapping[str, float | Sequence[float]], path: Path = MEASURED) -> None:
-    """Keep a benchmark's figures for the README's table; what it recorded before under other names stays."""
+    """Keep a benchmark's figures for the page on performance; what it recorded before under other names stays."""
     found = recorded(path)
     fresh = {name: _short(value) for name, value in figures.items()}
     found[benchmark] = {**found.get(benchmark, {}), **fresh}

@@ -70,7 +70,7 @@ def run_main(bench: ModuleType, monkeypatch: pytest.MonkeyPatch, *words: str) ->
 
 
 def test_the_whole_measurement_is_recorded(bench: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a run as by default gives the README's figures, and draws where it is told to."""
+    """Tests that a run as by default gives the page's figures, and draws where it is told to."""
     kept = run_main(bench, monkeypatch, "--draw", "other.png")
     assert kept["fcfs_exponent"] == pytest.approx(1.0)
     assert kept["conservative_bytes"] == pytest.approx(1000.0)

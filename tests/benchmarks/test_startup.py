@@ -31,7 +31,7 @@ def test_rows_ask_for_calls_that_there_are(bench: ModuleType) -> None:
 def test_a_row_stands_beside_another_trees(
     bench: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The ratio is ours to theirs, results are compared, and what README's table shows is among the figures."""
+    """The ratio is ours to theirs, results are compared, and the figures include what the page on performance shows."""
     costs = {"theirs": bench.Cost(60.0, 50.0, 300, "a"), "ours": bench.Cost(15.0, 12.0, 100, "b")}
     monkeypatch.setattr(bench.Side, "run", lambda self, name: costs[self.folder.name])
     found = bench.compiled(bench.Report("start-up"), ["demo"], smoke=False, tree=tmp_path)

@@ -60,8 +60,8 @@ def normal(name: str) -> str:
 
 @pytest.mark.parametrize(
     "path",
-    ["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", ".ci/run",
-     "fedsched/py.typed", "docs/readings/index.md"],
+    ["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "SECURITY.md", "Makefile",
+     "constraints.txt", ".ci/run", "fedsched/py.typed", "docs/readings/index.md"],
 )  # fmt: skip
 def test_what_a_reader_looks_for_is_there(path: str) -> None:
     """Tests that every file a newcomer looks for exists and is not a stub."""
@@ -71,9 +71,15 @@ def test_what_a_reader_looks_for_is_there(path: str) -> None:
 
 
 def test_version_is_said_once() -> None:
-    """Tests that package, metadata and changelog name the same version."""
+    """Tests that package, metadata, changelog, citation and the README name the same version."""
     assert fedsched.__version__ == PROJECT["version"] == version("fedsched")
-    assert f"## {fedsched.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for name, line in (("CHANGELOG.md", "## {}"), ("CITATION.cff", "\nversion: {}\n"), ("README.md", "version {}, ")):
+        assert line.format(fedsched.__version__) in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_readme_is_short() -> None:
+    """Tests that the README has at most 120 lines."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
 def test_import_is_light() -> None:

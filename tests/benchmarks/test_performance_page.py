@@ -1,4 +1,4 @@
-"""The README's table is what the benchmarks recorded."""
+"""The figures of README and of the page on performance are what the benchmarks recorded."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BENCHMARKS = outside.BENCHMARKS
 @pytest.fixture
 def generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the generator, found as when it is run from its folder."""
-    return outside.benchmark(monkeypatch, "readme_table", "measuring")
+    return outside.benchmark(monkeypatch, "performance_page", "measuring")
 
 
 @pytest.fixture
 def apart(generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the generator over copies of its files, with nothing measured yet."""
-    for name, path in (("README", generator.README), ("KEPT", generator.KEPT)):
+    for name, path in (("README", generator.README), ("PAGE", generator.PAGE), ("KEPT", generator.KEPT)):
         copy = tmp_path / path.name
         copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
         monkeypatch.setattr(generator, name, copy)
@@ -32,9 +32,21 @@ def apart(generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return generator
 
 
-def test_the_readme_has_the_recorded_figures(generator: ModuleType) -> None:
-    """Tests that the README's table is what benchmarks/figures.json gives, in the repository itself."""
+def test_pages_have_the_recorded_figures(generator: ModuleType) -> None:
+    """Tests that README's figures and the page's table are what benchmarks/figures.json gives, in the repository."""
     assert generator.main(["--check"]) == 0
+
+
+def test_the_readme_has_five_figures(generator: ModuleType) -> None:
+    """Tests that README shows five figures, and each is in the table too, with its command."""
+    readme = generator.README.read_text(encoding="utf-8")
+    begin, end = generator.LINES
+    assert readme.partition(begin)[2].partition(end)[0].count("\n- **") == 5
+
+    def named(texts: list[str]) -> set[tuple[str, str]]:
+        return {match.group(1, 2) for text in texts for match in generator.FIELD.finditer(text)}
+
+    assert named(generator.FIVE) <= named([row.what + row.figure for row in generator.ROWS])
 
 
 def test_every_row_names_a_command_that_is_there(generator: ModuleType) -> None:
@@ -46,20 +58,23 @@ def test_every_row_names_a_command_that_is_there(generator: ModuleType) -> None:
 
 
 def test_a_figure_edited_by_hand_is_found(apart: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests that --check refuses a table that says more than was recorded, and leaves the page as it is."""
-    page = apart.README.read_text(encoding="utf-8")
-    edited = page.replace(" jobs a second |", "0 jobs a second |", 1)
-    assert edited != page
-    apart.README.write_text(edited, encoding="utf-8")
-    assert apart.main(["--check"]) == 1
-    assert "readme_table.py" in capsys.readouterr().out
-    assert apart.README.read_text(encoding="utf-8") == edited
-    assert apart.main(["--keep"]) == 0
-    assert apart.README.read_text(encoding="utf-8") == page
+    """Tests that --check refuses a figure that was not recorded, on either page, and leaves the page as it is."""
+    for path in (apart.README, apart.PAGE):
+        page = path.read_text(encoding="utf-8")
+        edited = page.replace(" jobs a second", "0 jobs a second", 1)
+        assert edited != page
+        path.write_text(edited, encoding="utf-8")
+        assert apart.main(["--check"]) == 1
+        out = capsys.readouterr().out
+        assert path.name in out
+        assert "performance_page.py" in out
+        assert path.read_text(encoding="utf-8") == edited
+        assert apart.main(["--keep"]) == 0
+        assert path.read_text(encoding="utf-8") == page
 
 
 def test_new_figures_take_the_place_of_old_ones(apart: ModuleType) -> None:
-    """Tests the way of a figure: recorded by a run, kept beside the benchmarks, shown in the table."""
+    """Tests the way of a figure: recorded by a run, kept beside the benchmarks, shown on both pages."""
     from measuring import record
 
     record("bench_replay", {"hpc2n_easy": 7_654_321.0, "new": [0.123456, 2]}, apart.MEASURED)
@@ -69,7 +84,8 @@ def test_new_figures_take_the_place_of_old_ones(apart: ModuleType) -> None:
     assert kept["bench_replay"]["new"] == [0.1235, 2]
     assert "hpc2n_jobs" in kept["bench_replay"]
     assert "bench_startup" in kept
-    assert "| 7.7 million jobs a second |" in apart.README.read_text(encoding="utf-8")
+    assert "| 7.7 million jobs a second |" in apart.PAGE.read_text(encoding="utf-8")
+    assert " 7.7 million jobs a second " in apart.README.read_text(encoding="utf-8")
     assert apart.main(["--check"]) == 0
 
 
@@ -91,10 +107,11 @@ def test_a_figure_that_nobody_recorded_is_named(generator: ModuleType) -> None:
         generator.table({})
 
 
-def test_a_page_without_markers_is_refused(generator: ModuleType) -> None:
+def test_a_page_without_markers_is_refused(apart: ModuleType) -> None:
     """Tests that the table goes nowhere but between its markers."""
+    apart.PAGE.write_text("# A page\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="table: begin"):
-        generator.replaced("# A page\n", "table")
+        apart.main(["--keep"])
 
 
 @pytest.mark.parametrize(
