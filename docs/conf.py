@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,13 @@ autodoc_preserve_defaults = True
 # Annotations name types of other projects, whose inventories would have to be downloaded, and aliases of our own;
 # `_by_last_name` links those that are documented here. Every other reference must lead somewhere.
 nitpick_ignore_regex = [("py:class", ".*")]
+GLOSSARY = "reference/glossary"
+# Terms that pages use in other senses too: only links to the glossary explain them.
+EVERYDAY = {
+    "site", "pool", "gear", "limit", "signal", "task", "shape", "head", "placement", "reservation", "search", "plan",
+    "feature", "unit", "window", "reading", "knowledge", "package", "cluster", "policy", "schedule", "evaluation",
+    "front", "gap", "eligible", "estimate", "partition", "twin", "replay", "caps", "slack", "workload",
+}
 _NUMPYDOC = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_attr_annotations=False)
 
 
@@ -56,6 +64,7 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     app.connect("autodoc-process-docstring", _numpydoc)
     app.connect("missing-reference", _by_last_name)
+    app.connect("doctree-resolved", _explain_terms)
 
 
 def _numpydoc(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -81,6 +90,42 @@ def _skip() -> None:
     from docutils.nodes import SkipNode
 
     raise SkipNode
+
+
+def _explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Show a glossary term's meaning as hover text: at links to it, and where a page first uses it."""
+    from docutils import nodes
+
+    if docname in ("index", GLOSSARY):
+        return
+    terms = _glossary(app.env)
+    for link in doctree.findall(nodes.reference):
+        if GLOSSARY in link.get("refuri", "") and link.astext().lower() in terms:
+            link["reftitle"] = terms[link.astext().lower()]
+    unseen = {term: meaning for term, meaning in terms.items() if term not in EVERYDAY}
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.paragraph):
+            continue
+        parts = re.split(rf"\b({'|'.join(map(re.escape, unseen))})\b", text, flags=re.IGNORECASE)
+        made: list[nodes.Node] = []
+        for part in parts:
+            meaning = unseen.pop(part.lower(), None)
+            made.append(nodes.Text(part) if meaning is None else nodes.abbreviation(part, part, explanation=meaning))
+        if len(made) > 1:
+            text.parent.replace(text, made)
+        if not unseen:
+            return
+
+
+def _glossary(env: BuildEnvironment) -> dict[str, str]:
+    """Return the meaning of each term in the glossary, without the link at its end; the longest terms come first."""
+    from docutils import nodes
+
+    found = {}
+    for item in env.get_doctree(GLOSSARY).findall(nodes.definition_list_item):
+        meaning = next(iter(item.findall(nodes.paragraph))).astext()
+        found[next(iter(item.findall(nodes.term))).astext().lower()] = meaning.rpartition("(")[0].rstrip()
+    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
 
 
 def _by_last_name(app: Sphinx, env: BuildEnvironment, node: Any, content: Any) -> Any:

@@ -140,6 +140,26 @@ def test_links_lead_to_files() -> None:
                 assert (page.parent / target).exists(), (name_of(page), target)
 
 
+def test_each_reading_has_an_anchor_and_a_line_in_the_list() -> None:
+    """Tests that a reading's number leads to one place, that the list names it, and that code cites no other number."""
+    folder = DOCS / "readings"
+    pages = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    anchor = re.compile(r"^\(reading-(\d+)\)=\n### Reading (\d+)$", flags=re.MULTILINE)
+    found = [(name, *pair) for name, text in pages.items() for pair in anchor.findall(text)]
+    numbers = {number: name for name, number, _ in found}
+    assert len(numbers) == len(found) > 60
+    assert all(number == heading for _, number, heading in found)
+    listed = re.findall(r"^\| \[(\d+)\]\(([\w-]+\.md)#reading-(\d+)\) \|", pages["index.md"], flags=re.MULTILINE)
+    assert sorted(listed) == sorted((number, name, number) for number, name in numbers.items())
+    for page in EVERY_PAGE:
+        text = page.read_text(encoding="utf-8")
+        for target, number in re.findall(r"\]\(([^)#\s]*)#reading-(\d+)\)", text):
+            assert Path(target or page.name).name == numbers[number], (name_of(page), number)
+    for path in (ROOT / "fedsched").rglob("*.py"):
+        for cited in re.findall(r"\breadings? (\d+)", path.read_text(encoding="utf-8")):
+            assert cited in numbers, (name_of(path), cited)
+
+
 def test_the_reference_names_everything_public() -> None:
     """Tests that each public name, and each policy's part with its meaning, has its place in the reference."""
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")}
