@@ -18,8 +18,8 @@ from fedsched.engine.run.simulation import Simulation, start_of
 from fedsched.io.handed import nouns_of
 from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.model.jobs.shaping import shaped, with_shapes
+from fedsched.model.jobs.transformations import submitted
 from fedsched.model.jobs.uneven import counted_tasks
-from fedsched.model.jobs.waiting import submitted
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.policies.list_heuristics import OpenShapes

@@ -14,7 +14,8 @@ from fedsched.core.text import counted
 from fedsched.engine.sharing import NodeSharing
 from fedsched.io.handed import nouns_of
 from fedsched.model.foresight import foresight, known_beforehand
-from fedsched.model.jobs import assumed, implausible, unmodelled
+from fedsched.model.jobs import assumed, unmodelled
+from fedsched.model.jobs.summary import implausible_lines
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.schedule.node_use import unmodelled_when_shared
 
@@ -133,7 +134,7 @@ class Instance(Read):
         )
         lines = [unmodelled.sentence(dropped)] if dropped else []
         lines += [assumed.sentence(bare)] if bare else []
-        lines += implausible.lines(self.workload, self.federation)
+        lines += implausible_lines(self.workload, self.federation)
         lines += [f"searches {hidden}"] if hidden else []
         if self.workload.cancel_at is not None:
             lines.append("figures are of the jobs that ran, which are others where others were cancelled")

@@ -20,6 +20,7 @@ NOW = {
     "io.node_use": "io.tables.node_use",
     "io.slurm_conf": "io.slurm_files.slurm_conf",
     "io.sshare": "io.slurm_files.sshare",
+    "model.machine.notes": "model.jobs.assumed",
     "outlook": "site.outlook",
     "scenario": "study.scenario",
     "search.fuzzy": "search.methods.fuzzy",

@@ -11,7 +11,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import IncompatibleError
-from fedsched.model.jobs.pool_demands import needs_on
+from fedsched.model.jobs.demands import needs_on
 from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.machine.counters import someones
 from fedsched.model.power.power_cap import is_capped

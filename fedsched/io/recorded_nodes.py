@@ -10,8 +10,7 @@ from fedsched.core.errors import FederationError, ScheduleError, shortened
 from fedsched.core.text import counted
 from fedsched.io.platforms.metacentrum import nodes_of
 from fedsched.io.slurm_files.hosts import hosts_from
-from fedsched.model.jobs.further_fields import NODES
-from fedsched.model.jobs.log import Demand
+from fedsched.model.jobs.log import NODES, Demand
 from fedsched.model.jobs.recorded import recorded_rows
 from fedsched.model.schedule.node_use import NodeUse
 

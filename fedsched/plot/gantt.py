@@ -13,10 +13,10 @@ from fedsched.model.jobs.uneven import tasks_in_clusters
 from fedsched.model.power.power_cap import cap_over_time
 from fedsched.model.schedule.closed_spans import numbered
 from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.metrics import scaled
 from fedsched.model.schedule.node_numbers import NodeRuns
 from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import power_of
-from fedsched.model.schedule.units import scaled
 from fedsched.model.time.reservations import kept_nodes
 from fedsched.plot import saving, shading
 

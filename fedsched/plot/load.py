@@ -10,7 +10,7 @@ from fedsched.core.text import drawn
 from fedsched.model.jobs.assumed import marked
 from fedsched.model.power.watts import extra_watts, watts_of
 from fedsched.model.schedule.lost import held
-from fedsched.model.schedule.units import scaled
+from fedsched.model.schedule.metrics import scaled
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, draw_cap, few_steps, link_load, steps_of, time_unit
 

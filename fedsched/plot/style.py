@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.text import drawn, one_line
 from fedsched.model.jobs.assumed import marked
-from fedsched.model.schedule.units import UNITS, scale_of
+from fedsched.model.schedule.metrics import UNITS, scale_of
 from fedsched.plot.gantt import COLOURS
 
 if TYPE_CHECKING:

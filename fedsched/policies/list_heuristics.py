@@ -17,7 +17,7 @@ from fedsched.core.errors import InfeasibleError, unknown_name
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import open_groups
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks, together_on
-from fedsched.model.power.asleep import as_weighed
+from fedsched.model.power.switching import as_weighed
 from fedsched.policies.sites import Site, Table, after
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.jobs.workload import Workload
-    from fedsched.model.schedule.closed_spans import Spans
+    from fedsched.model.schedule.closed_spans import ClosedSpans
     from fedsched.model.schedule.node_numbers import NodeRuns
     from fedsched.model.schedule.off_spans import OffSpans
     from fedsched.model.schedule.schedule import Schedule
@@ -107,7 +107,7 @@ def plan_of(
     return packed(columns) | about
 
 
-def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
+def _closed(schedule: Schedule, spans: ClosedSpans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
     """Return when nodes are down until the last job ends, one row per range of nodes."""
     last = schedule.makespan
     begin, end = (np.repeat(times - schedule.t0, runs.pieces) for times in (spans.start, spans.finish))

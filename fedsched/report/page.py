@@ -9,8 +9,7 @@ import numpy as np
 
 from fedsched.core.text import html as escape
 from fedsched.model.jobs.assumed import mark, marked, watts_sentence
-from fedsched.model.schedule.metrics import METRICS
-from fedsched.model.schedule.units import SCALES
+from fedsched.model.schedule.metrics import METRICS, SCALES
 from fedsched.optimize.result.faces import from_file
 from fedsched.optimize.result.faces import notes as notes_of
 from fedsched.plot.pareto import beside

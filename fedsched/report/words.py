@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fedsched.model.schedule.units import SHARES, scale_of
+from fedsched.model.schedule.metrics import SHARES, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

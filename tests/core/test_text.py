@@ -30,8 +30,8 @@ from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
 from fedsched.io.fetch import Fetched
 from fedsched.io.slurm_files.slurm_conf import SlurmConf
+from fedsched.model.jobs.demands import PoolNeeds
 from fedsched.model.jobs.labels import Labels
-from fedsched.model.jobs.pool_demands import PoolNeeds
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.schedule.node_use import NodeUse

@@ -14,7 +14,7 @@ import fedsched as fs
 from fedsched.core.errors import FederationError, InfeasibleError, OutputError
 from fedsched.generate import lublin
 from fedsched.io.slurm_files.sacct_demands import licences_in
-from fedsched.model.jobs.pool_demands import PoolNeeds
+from fedsched.model.jobs.demands import PoolNeeds
 from fedsched.optimize.result import Result
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem

@@ -16,7 +16,7 @@ import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.model.power.switching import power_saving_named
 from fedsched.model.schedule.lost import held
-from fedsched.model.schedule.switched import spans_of
+from fedsched.model.schedule.off_spans import spans_of
 from fedsched.policies import Timeout
 
 if TYPE_CHECKING:

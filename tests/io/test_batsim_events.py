@@ -11,7 +11,7 @@ import pytest
 import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.io.tables.downtimes import read_calendar
-from fedsched.model.machine.notes import Noted
+from fedsched.model.jobs.assumed import Noted
 
 if TYPE_CHECKING:
     from pathlib import Path

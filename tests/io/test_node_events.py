@@ -12,7 +12,7 @@ import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.io.slurm_files.node_states import kind_of
 from fedsched.io.tables.downtimes import read_calendar
-from fedsched.model.machine.notes import Noted
+from fedsched.model.jobs.assumed import Noted
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10, name="cn"), fs.NodeGroup(4, name="gpu"))),))

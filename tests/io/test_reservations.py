@@ -13,7 +13,7 @@ import pytest
 import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.io.tables.downtimes import read_calendar, write_calendar
-from fedsched.model.machine.notes import Noted, assumed_of, left_out_of
+from fedsched.model.jobs.assumed import Noted, assumed_of, left_out_of
 
 if TYPE_CHECKING:
     from fedsched.model.time.downtimes import Downtime

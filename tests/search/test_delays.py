@@ -16,7 +16,7 @@ import fedsched as fs
 from fedsched.core.errors import TraceError
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.run.evaluate import unpacked
-from fedsched.model.schedule.delays import counted_from, put_off
+from fedsched.model.constraints.slack import counted_from, put_off
 from fedsched.model.schedule.metrics import Column
 from fedsched.search.encoding import delays as search_delays
 from fedsched.search.encoding.delays import cheapest_delays

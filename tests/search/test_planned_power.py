@@ -13,7 +13,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.core.errors import InfeasibleError, TraceError
-from fedsched.model.power.asleep import as_little_as_idle, as_weighed
+from fedsched.model.power.switching import as_little_as_idle, as_weighed
 from fedsched.policies import Planned, Reserve, Timeout
 from fedsched.policies.list_heuristics import HEURISTICS
 

@@ -18,7 +18,7 @@ from slurm.sleeping import Switch, named
 
 import fedsched as fs
 from fedsched.model.schedule.lost import held
-from fedsched.model.schedule.switched import spans_of
+from fedsched.model.schedule.off_spans import spans_of
 from fedsched.policies import Timeout
 
 if TYPE_CHECKING:

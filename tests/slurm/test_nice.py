@@ -10,7 +10,7 @@ import pytest
 import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.io import read_federation
-from fedsched.model.jobs.nice import SLURM_ALONE
+from fedsched.model.jobs.requests import SLURM_ALONE
 from fedsched.policies import Slurm
 
 if TYPE_CHECKING:

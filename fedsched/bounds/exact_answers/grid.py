@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.model.constraints.slack import latest_put_off
 from fedsched.model.power.switch_rates import MINUTE
-from fedsched.model.schedule.delays import latest_put_off
-from fedsched.model.schedule.switched import saving_of
+from fedsched.model.schedule.off_spans import saving_of
 from fedsched.model.time.signal import CAP
 
 if TYPE_CHECKING:

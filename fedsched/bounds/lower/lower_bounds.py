@@ -29,8 +29,8 @@ from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.model.jobs.alternatives import may_shift
 from fedsched.model.jobs.assumed import WATTS_MARK
 from fedsched.model.jobs.shaping import shaped
-from fedsched.model.power.asleep import as_little_as_idle
 from fedsched.model.power.power_cap import without_caps
+from fedsched.model.power.switching import as_little_as_idle
 from fedsched.model.power.watts import draw_their_own
 from fedsched.model.reading import CLAIRVOYANT, Reading
 

@@ -171,7 +171,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
 
 def _states(group: NodeGroup) -> list[str]:
     """Return a group's power when off, and the seconds and watts of its boots and shutdowns."""
-    from fedsched.model.power.asleep import watts_off
+    from fedsched.model.power.switching import watts_off
 
     off, boot, shutdown = watts_off(group)
     return [f"{one:g}" for one in (off, group.boot_seconds, boot, group.shutdown_seconds, shutdown)]

@@ -50,7 +50,7 @@ def command(
     fedsched bounds sample --head 200 --federation example --submits now
     """
     from fedsched.bounds import lower_bounds
-    from fedsched.model.jobs.waiting import waiting_from
+    from fedsched.model.jobs.transformations import waiting_from
 
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, usual=CLAIRVOYANT)
     groups.say_unused(scenario, asked, "bounds")

@@ -102,7 +102,7 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
     """Print whether the jobs of a log can have shared the nodes that it records for them; return the exit status."""
     from fedsched.io import read_federation
     from fedsched.io.recorded_nodes import recorded_nodes
-    from fedsched.model.jobs.resources import counted_on
+    from fedsched.model.jobs.demands import counted_on
     from fedsched.model.jobs.unmodelled import sentence
 
     federation = read_federation(machine)

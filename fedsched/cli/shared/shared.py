@@ -129,13 +129,13 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:
     """Return, one line each, what this federation ignores of jobs' requests, what is assumed, what is implausible."""
-    from fedsched.model.jobs import implausible
     from fedsched.model.jobs.assumed import assumptions, sentence
+    from fedsched.model.jobs.summary import implausible_lines
     from fedsched.model.jobs.unmodelled import without_place
 
     facts = assumptions(federation, workload)
     said = without_place(workload, federation) + ([sentence(facts)] if facts else [])
-    return said + implausible.lines(workload, federation)
+    return said + implausible_lines(workload, federation)
 
 
 def plain(value: object) -> object:

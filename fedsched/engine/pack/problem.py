@@ -23,17 +23,16 @@ from fedsched.engine.placement.tasks_per_node import Standing, of_rows
 from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import tiers_of_jobs
+from fedsched.model.jobs.demands import needs_on
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
-from fedsched.model.jobs.pool_demands import needs_on
 from fedsched.model.jobs.uneven import fits_of
 from fedsched.model.machine.counters import counters_of
-from fedsched.model.power.asleep import as_weighed
 from fedsched.model.power.gears import refuse_strange_gears
 from fedsched.model.power.power_cap import is_capped
-from fedsched.model.power.switching import is_switching
+from fedsched.model.power.switching import as_weighed, is_switching
 from fedsched.model.power.watts import watts_of
 from fedsched.model.schedule.metrics import Measured
-from fedsched.model.schedule.switched import saving_of
+from fedsched.model.schedule.off_spans import saving_of
 from fedsched.model.time.downtimes import closures_of, kills
 from fedsched.model.time.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 

@@ -10,9 +10,8 @@ from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.core.text import counted, one_line
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.model.jobs.admission import asked_groups, partition_of_jobs
+from fedsched.model.jobs.demands import CORES, GPU, counted_on, gpus_asked
 from fedsched.model.jobs.layout import layout_of
-from fedsched.model.jobs.resources import counted_on
-from fedsched.model.jobs.shares import CORES, GPU, gpus_asked
 from fedsched.model.jobs.whole_nodes import refuse_whole_nodes
 from fedsched.model.time.reservations import strangers
 

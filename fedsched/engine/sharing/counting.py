@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.engine.sharing.arrays import Counted
 from fedsched.model.jobs.admission import partition_of_jobs
-from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.labels import distinct
 from fedsched.model.machine.limits import bound_by
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fedsched.engine.sharing.arrays import Choice, Closures, Kinds, Nodes, Reser
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
 from fedsched.engine.sharing.room import new_work, runs_to_lose
-from fedsched.model.jobs.shares import GPU
+from fedsched.model.jobs.demands import GPU
 from fedsched.model.machine.federation import MOST_NODES
 from fedsched.model.machine.limits import beside_nodes
 from fedsched.model.machine.node_ranges import check_apart

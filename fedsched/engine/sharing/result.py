@@ -9,8 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.engine.compatibility import refused
-from fedsched.model.power.taken import measures_of
-from fedsched.model.power.watts import draw_their_own, joules_beyond, watts_of
+from fedsched.model.power.watts import draw_their_own, joules_beyond, measures_of, watts_of
 from fedsched.model.schedule.lost import Held
 from fedsched.model.schedule.power_draw import power_measures
 from fedsched.model.schedule.schedule import Schedule
@@ -77,7 +76,7 @@ class SharedSchedule(Schedule):
         """Return who has no end and why, and how much of each resource was in use, and how much stranded."""
         use = self.use
         if self.lost_use is not None:
-            from fedsched.model.verify.shared_runs import every_run
+            from fedsched.model.schedule.node_use import every_run
 
             use = every_run(self, use, self.lost_use, np.flatnonzero(~np.isnan(self.finish)))[1]
         return (*super().remarks, *use.in_words())

@@ -16,8 +16,7 @@ from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.sharing import loop
 from fedsched.engine.sharing.pack import leaves, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
-from fedsched.model.power.taken import node_seconds, node_shares
-from fedsched.model.power.watts import joules_beyond
+from fedsched.model.power.watts import joules_beyond, node_seconds, node_shares
 from fedsched.model.schedule.lost import Held as Runs
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.log import Demand
-from fedsched.model.jobs.texts import distinct
 from fedsched.model.machine.node_features import FEATURE
 
 if TYPE_CHECKING:

@@ -46,11 +46,10 @@ from fedsched.io.swf.cleaning import (
 )
 from fedsched.io.swf.swf_table import FIELDS, OnError, RawLog
 from fedsched.io.tables.frame import field_of, named
-from fedsched.model.constraints.earliest import AT_ONCE
+from fedsched.model.jobs.demands import NodeDemands, PoolNeeds
 from fedsched.model.jobs.layout import EXCLUSIVE, NodeLayout
 from fedsched.model.jobs.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
-from fedsched.model.jobs.pool_demands import PoolNeeds
-from fedsched.model.jobs.resources import NodeDemands
+from fedsched.model.jobs.requests import AT_ONCE
 from fedsched.model.power.watts import OF_THE_GROUP
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.io.slurm_files.slurm_options import COUNTED, LETTERS, OPTIONS, RANGE_OF_NODES, WITH_A_WORD, several
-from fedsched.model.jobs.nice import BY_ITSELF, MOST
+from fedsched.model.jobs.requests import BY_ITSELF, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

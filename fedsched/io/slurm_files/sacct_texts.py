@@ -12,9 +12,8 @@ from fedsched.io.slurm_files.sacct_json import BAR
 from fedsched.io.slurm_files.sacct_submit import asked_in, worth_reading
 from fedsched.io.slurm_files.slurm_options import OF_FIELDS, TOLD_BY
 from fedsched.io.tables.frame import named
-from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.labels import Labels, as_objects
 from fedsched.model.jobs.log import OPTIONS, SEPARATOR, Demand
-from fedsched.model.jobs.texts import as_objects
 from fedsched.model.machine.node_features import alternatives
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from fedsched.io.slurm_files.slurm_values import (
     seconds_of,
     whole_of,
 )
-from fedsched.model.jobs.nice import SLURM_ALONE
+from fedsched.model.jobs.assumed import GIVEN_WHOLE, Noted
+from fedsched.model.jobs.requests import SLURM_ALONE
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 from fedsched.model.machine.node_ranges import ranges_text
-from fedsched.model.machine.notes import GIVEN_WHOLE, Noted
 from fedsched.model.machine.partition import Partition
 
 if TYPE_CHECKING:

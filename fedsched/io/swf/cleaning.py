@@ -19,10 +19,10 @@ from fedsched.io.swf.swf_table import RawLog, header_number, unread_numbers
 from fedsched.io.tables.frame import named, optional_in
 from fedsched.model.constraints.cancellations import STAYS
 from fedsched.model.constraints.dependencies import Dependencies
-from fedsched.model.constraints.earliest import AT_ONCE
 from fedsched.model.jobs.job import NO_SITE
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.jobs.log import CANCELLED, LOG_COLUMNS, CleaningReport, LogColumns
+from fedsched.model.jobs.requests import AT_ONCE
 from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:

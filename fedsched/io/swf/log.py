@@ -30,9 +30,8 @@ from fedsched.io.swf.swf_fields import columns_of as further_columns
 from fedsched.io.swf.swf_fields import described, further_of, told_again, unheard
 from fedsched.io.swf.swf_table import FIELDS, OnError, header_number, read_table
 from fedsched.io.tables.frame import named
-from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.labels import Labels, distinct
 from fedsched.model.jobs.log import UNKNOWN, LogColumns
-from fedsched.model.jobs.texts import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -12,7 +12,8 @@ from fedsched.core.errors import TraceError
 from fedsched.core.text import one_line
 from fedsched.io.platforms.metacentrum import nodes_of, requests_of
 from fedsched.io.tables.frame import named
-from fedsched.model.jobs.further_fields import (
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.log import (
     AS_METACENTRUM,
     FIRST,
     METACENTRUM,
@@ -23,7 +24,6 @@ from fedsched.model.jobs.further_fields import (
     named_in,
     naming,
 )
-from fedsched.model.jobs.labels import Labels
 from fedsched.model.jobs.validation import check_labels
 
 if TYPE_CHECKING:

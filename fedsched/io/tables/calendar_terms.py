@@ -11,8 +11,8 @@ from fedsched.core.text import counted
 from fedsched.io.slurm_files.hosts import hosts_from
 from fedsched.io.tables.closed_hosts import InTheWay, SiteHosts
 from fedsched.io.wall_clock import GIVE, WallClock, WallTime, clock_from, wall_time_of
+from fedsched.model.jobs.assumed import Noted
 from fedsched.model.jobs.log import IN_CPUS
-from fedsched.model.machine.notes import Noted
 from fedsched.model.time.downtimes import ON_RUNNING, VICTIMS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.text import counted, first_of
-from fedsched.model.jobs.times import JobTimes
+from fedsched.model.jobs.columns import JobTimes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

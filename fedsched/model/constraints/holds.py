@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.core.text import NUMBER, counted, one_line, seconds_text
 from fedsched.core.values import MOST_SECONDS
-from fedsched.model.jobs.job_lists import JobLists, parts_of
+from fedsched.model.jobs.columns import JobLists, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

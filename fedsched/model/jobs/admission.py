@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError, unknown_name
-from fedsched.model.jobs.pool_demands import have_pools, needs_on_clusters
-from fedsched.model.jobs.resources import demands_on, have_resources, in_words
-from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.demands import demands_on, have_pools, have_resources, in_words, needs_on_clusters
+from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.whole_nodes import on_whole_nodes, who_may_share_a_node
 from fedsched.model.machine.node_features import have_features
 from fedsched.model.time.downtimes import RESERVATION

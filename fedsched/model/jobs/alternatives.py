@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.core.text import NUMBER, counted, one_line, seconds_text
 from fedsched.core.values import LEAST_SECONDS, MOST_SECONDS
-from fedsched.model.jobs.job_lists import JobLists, parts_of
+from fedsched.model.jobs.columns import JobLists, parts_of
 from fedsched.model.jobs.layout import own_tasks
 from fedsched.model.power.gears import FULL_SPEED, gears_of
 

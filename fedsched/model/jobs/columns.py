@@ -1,17 +1,24 @@
-"""The interface of a workload's optional fields: columns by name, so that other code need not know each field."""
+"""Base classes of a workload's optional fields: columns by name, so that other code need not know each field.
+
+`JobColumns` is the interface. `JobNumbers` holds a number per job and `JobTimes` a time. `JobAmounts` holds whole
+numbers by name (how much of each named thing a job needs). `JobLists` holds a list that is empty for most jobs.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from fedsched.core.text import counted, one_line
+from fedsched.core.values import MOST_SECONDS
+from fedsched.model.jobs.validation import check_labels, table_column
 
-    from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.machine.federation import Federation
 
@@ -101,3 +108,223 @@ class JobColumns(ABC):
         return ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+LEAST = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobNumbers(JobColumns):
+    """A number per job; `NOTHING` if the job has none."""
+
+    PREFIX = ""
+    NAMES: ClassVar[tuple[str]]  # the column's only name
+    CELL: ClassVar[type[int] | type[float] | type[str]] = float
+    KIND: ClassVar[type[np.int64] | type[np.float64]] = np.float64
+    NOTHING: ClassVar[float]
+    RANGE: ClassVar[tuple[float, float]] = (LEAST, MOST_SECONDS)
+    RULE: ClassVar[str]  # the condition on a number, for errors
+
+    given: NDArray[Any]
+
+    @classmethod
+    def of(cls, given: JobNumbers | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]) -> Self | None:
+        """Return the numbers of these jobs; None if no job has one."""
+        if isinstance(given, JobNumbers):
+            return cls(given.given)
+        (name,) = cls.NAMES
+        values = table_column(name, given[name] if isinstance(given, Mapping) else given, len(ids), cls.KIND, ids)
+        least, most = cls.RANGE
+        sound = (values == cls.NOTHING) | ((values >= least) & (values <= most) & np.isfinite(values))
+        if (wrong := np.flatnonzero(~sound)).size:
+            above = f", and at most {most:g}" if least <= values[wrong[0]] < np.inf else ""
+            raise ValueError(f"Job {ids[wrong[0]]}: {name}={values[wrong[0]]:g} must be {cls.RULE}{above}.")
+        return cls(values) if (values != cls.NOTHING).any() else None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers by their name."""
+        return {self.NAMES[0]: self.given}
+
+    def of_job(self, row: int) -> float | None:
+        """Return the number of one job; None if it has none."""
+        value: float = self.given[row].item()
+        return None if value == self.NOTHING else value
+
+    @classmethod
+    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the column by its name, from the jobs' numbers in order."""
+        known = any(value is not None for value in said)
+        return {cls.NAMES[0]: np.array([cls.NOTHING if value is None else value for value in said])} if known else {}
+
+    @property
+    def jobs(self) -> int:
+        """Return how many jobs have a number."""
+        return int((self.given != self.NOTHING).sum())
+
+
+class JobTimes(JobNumbers):
+    """A time per job, no earlier than the earliest possible submit; `NOTHING` if the job has none."""
+
+    __slots__ = ()
+
+    def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Self:
+        """Return the same times on another clock."""
+        none = self.given == self.NOTHING
+        moved = np.where(none, self.NOTHING, np.maximum(onto(self.given), LEAST))
+        moved.setflags(write=False)
+        return type(self)(moved)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobAmounts(JobColumns):
+    """How much of each named thing every job needs: one column per name, one row per job."""
+
+    CELL = int
+    NOTHING = 0
+    FIELD: ClassVar[str]  # the field of a workload
+    OF: ClassVar[str]  # the noun for one of them, for errors
+    WHAT: ClassVar[str]  # the noun for the numbers, for errors
+
+    names: tuple[str, ...]
+    amounts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, given: JobAmounts | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Self | None:
+        """Return the amounts of these jobs by name, given as one number for all or one per job; None if all are 0."""
+        if isinstance(given, JobAmounts):
+            given = given.columns()
+        if not isinstance(given, Mapping):
+            raise TypeError(f"Workload: {cls.FIELD}={given!r} must give {cls.WHAT} by the {cls.OF}s' names.")
+        names = check_labels(f"Workload: {cls.OF}", given)
+        columns = [table_column(f"{cls.FIELD}[{name!r}]", given[name], len(ids), np.int64, ids) for name in names]
+        for name, column in zip(names, columns, strict=True):
+            if (short := np.flatnonzero(column < 0)).size:
+                raise ValueError(f"Job {ids[short[0]]}: it needs {column[short[0]]} of {cls.OF} {name!r}; at least 0.")
+        if not any(column.any() for column in columns):
+            return None
+        amounts = np.stack(columns, axis=1)
+        amounts.setflags(write=False)
+        return cls(names, amounts)
+
+    def columns(self) -> dict[str, NDArray[np.int64]]:
+        """Return the amounts by name."""
+        return {name: self.amounts[:, p] for p, name in enumerate(self.names)}
+
+    def jobs_with(self) -> dict[str, int]:
+        """Return the number of jobs that need some of each."""
+        return {name: int((column > 0).sum()) for name, column in self.columns().items()}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{one_line(name)} by {counted(jobs, 'job')}" for name, jobs in self.jobs_with().items())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobLists(JobColumns):
+    """A list per job, stored one after the other; one column per field of the entries."""
+
+    PREFIX = ""
+    NAMES: ClassVar[tuple[str]]  # the column's only name
+    CELL = str
+    NOTHING = ""
+    ENTRY: ClassVar[Any]  # the named tuple of an entry; each of its fields is a column of the same name
+    KINDS: ClassVar[tuple[type[np.int64] | type[np.float64], ...]]  # the fields' types
+    GIVE: ClassVar[str]  # how users give the lists, for errors
+
+    first: NDArray[np.int64]  # where the entries of each job begin, and where the last job's entries end
+
+    @classmethod
+    @abstractmethod
+    def listed(cls, given: Any, whose: str) -> Sequence[tuple[Any, ...]]:
+        """Return the entries in a text, or as users give them; errors name the job."""
+
+    @classmethod
+    def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:
+        """Return the lists of these jobs, given per job or by id; each is a text or what users give.
+
+        None if no job has an entry.
+        """
+        if isinstance(given, cls):
+            return given
+        (name,) = cls.NAMES
+        if isinstance(given, Mapping) and set(given) == {name}:
+            given = given[name]
+        elif isinstance(given, Mapping):
+            unknown = [job for job in given if job not in set(ids.tolist())]
+            if unknown:
+                raise ValueError(f"{name}: there is no job {unknown[0]!r}.")
+            given = [given.get(job) for job in ids.tolist()]
+        if isinstance(given, str) or np.ndim(np.asarray(given, dtype=object)) == 0:
+            raise TypeError(f"{name}={given!r} must give {cls.GIVE}.")
+        lists = list(given)
+        if len(lists) != ids.size:
+            raise ValueError(f"{name}: {len(lists)} entries for {counted(ids.size, 'job')}; give one for each.")
+        found = [cls.listed(one, f"Job {job}") for one, job in zip(lists, ids.tolist(), strict=True)]
+        return cls._of_lists(found) if any(found) else None
+
+    @classmethod
+    def _of_lists(cls, lists: Sequence[Sequence[tuple[Any, ...]]]) -> Self:
+        flat = [entry for one in lists for entry in one]
+        first = np.concatenate([[0], np.cumsum([len(one) for one in lists], dtype=np.int64)])
+        columns = (np.array([one[k] for one in flat], dtype=kind) for k, kind in enumerate(cls.KINDS))
+        return cls._of_arrays(first, *columns)
+
+    @classmethod
+    def _of_arrays(cls, *arrays: NDArray[Any]) -> Self:
+        for array in arrays:
+            array.setflags(write=False)
+        return cls(*arrays)
+
+    def _of_entries(self) -> tuple[NDArray[Any], ...]:
+        return tuple(getattr(self, name) for name in self.ENTRY._fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._of_arrays, (self.first, *self._of_entries())  # read-only again
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """Return the row of each entry's job."""
+        return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
+
+    def entries(self, row: int) -> list[Any]:
+        """Return the entries of one job."""
+        own = slice(int(self.first[row]), int(self.first[row + 1]))
+        columns = (values[own].tolist() for values in self._of_entries())
+        return [self.ENTRY(*entry) for entry in zip(*columns, strict=True)]
+
+    def text(self, row: int) -> str:
+        """Return the entries of one job as the text of a file's cell."""
+        return "|".join(map(str, self.entries(row)))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the lists as one column of texts."""
+        texts = np.full(self.first.size - 1, "", dtype=object)
+        for row in np.flatnonzero(np.diff(self.first)).tolist():
+            texts[row] = self.text(row)
+        return {self.NAMES[0]: texts}
+
+    def of_job(self, row: int) -> str | None:
+        """Return the entries of one job as a text; None if it has none."""
+        return self.text(row) or None
+
+    @classmethod
+    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the column of texts, from the jobs' texts in order."""
+        if not any(said):
+            return {}
+        column = np.empty(len(said), dtype=object)
+        column[:] = [one or "" for one in said]
+        return {cls.NAMES[0]: column}
+
+    def take(self, rows: NDArray[np.int64]) -> Self | None:
+        """Return the lists of the jobs with these row numbers."""
+        begin, many = self.first[rows], np.diff(self.first)[rows]
+        first = np.concatenate([[0], np.cumsum(many, dtype=np.int64)])
+        if not first[-1]:
+            return None
+        index = np.arange(first[-1]) + np.repeat(begin - first[:-1], many)
+        return self._of_arrays(first, *(values[index] for values in self._of_entries()))
+
+
+def parts_of(text: str) -> list[str]:
+    """Return the texts of the entries in a file's cell."""
+    return text.split("|") if text.strip() else []

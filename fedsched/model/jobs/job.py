@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 from fedsched.model.constraints.cancellations import Cancellations
 from fedsched.model.constraints.dependencies import Dependencies
-from fedsched.model.constraints.earliest import EarliestStarts
 from fedsched.model.constraints.feedback import Feedback
 from fedsched.model.constraints.holds import Holds
 from fedsched.model.constraints.slack import Slack
 from fedsched.model.jobs.alternatives import Alternatives
+from fedsched.model.jobs.demands import NodeDemands, PoolNeeds
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.jobs.layout import NodeLayout
 from fedsched.model.jobs.log import LogColumns
-from fedsched.model.jobs.nice import Nice
-from fedsched.model.jobs.pool_demands import PoolNeeds
-from fedsched.model.jobs.resources import NodeDemands
+from fedsched.model.jobs.requests import EarliestStarts, Nice
 from fedsched.model.power.gears import Gear
 from fedsched.model.power.watts import JobWatts
 

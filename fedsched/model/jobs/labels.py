@@ -1,4 +1,4 @@
-"""Labels: texts of jobs by name, such as the job's name or its user's."""
+"""Labels: texts of jobs by name, such as the job's name or its user's; columns of texts as Python objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from fedsched.core.text import counted, one_line
 from fedsched.model.jobs.columns import JobColumns
-from fedsched.model.jobs.texts import as_objects, distinct
 from fedsched.model.jobs.validation import check_labels
 
 if TYPE_CHECKING:
@@ -69,3 +68,23 @@ def _shown(texts: NDArray[Any]) -> str:
     said = [names[k] for k in often.tolist() if names[k]]
     short = len(said) <= SHOWN and sum(map(len, said)) <= MOST_LETTERS
     return f"{jobs} ({', '.join(map(one_line, said)) if short else f'{len(said):,} different'})"
+
+
+def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the distinct texts, sorted, and the index of every text among them."""
+    column = texts.tolist()
+    names = sorted(set(column))
+    place = {name: k for k, name in enumerate(names)}
+    return names, np.array([place[text] for text in column], dtype=np.int64)
+
+
+def as_objects(given: ArrayLike) -> NDArray[Any]:
+    """Return texts as Python objects; equal texts share one object."""
+    values = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
+    if values.dtype == object and set(map(type, values.flat)) <= {str}:
+        return values
+    known: dict[str, str] = {}
+    texts = [known.setdefault(text, text) for text in map(str, values.ravel().tolist())]
+    column = np.empty(values.size, dtype=object)
+    column[:] = texts
+    return column.reshape(values.shape)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from fedsched.core.errors import unknown_name
-from fedsched.model.jobs.amounts import JobAmounts
+from fedsched.model.jobs.columns import JobAmounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,7 +1,8 @@
-"""The summary of a workload in a few lines."""
+"""The summary of a workload in a few lines, and implausible values, which are shown with every result."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,11 @@ from fedsched.model.jobs.unmodelled import sentence
 
 if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
 
 def summary(workload: Workload) -> str:
     """Return size, period, load, job sizes, estimates, sites and cleaning report, one line each."""
-    from fedsched.model.jobs import implausible
-
     w, name = workload, one_line(workload.name)
     if not len(w):
         return f"{name}: no jobs"
@@ -48,7 +48,7 @@ def summary(workload: Workload) -> str:
         lines.append(f"cleaning: {w.cleaning}")
     if facts := w.unmodelled:
         lines.append(one_line(sentence(facts)))
-    lines += implausible.lines(w)
+    lines += implausible_lines(w)
     return "\n".join(lines)
 
 
@@ -60,3 +60,40 @@ def _estimates(workload: Workload) -> str:
     values = counted(len(np.unique(workload.estimate)), "value")
     text = f"estimates: {values}, median {np.median(factor):.1f} times the run time"
     return text + (f", {past:.0%} of the jobs run past theirs" if past else "")
+
+
+# No real machine has an offered load above 10. The load of a log of fewer than 100 jobs is not judged.
+LOAD, JOBS = 10.0, 100
+UPLINK = 1e6  # bytes a second; slower uplinks are usually given in gigabits, or without their unit
+SLOWER = 1000.0  # a task's bandwidth may exceed its uplink this many times; beyond that, the two have different units
+YEAR = 365 * 86400.0  # seconds
+WATTS = 1e5  # of one node
+
+
+def implausible_values(workload: Workload, federation: Federation | None = None) -> tuple[str, ...]:
+    """Return the implausible values, a few words each: "an offered load of 424"."""
+    facts = []
+    nodes = workload.nodes if federation is None else federation.nodes
+    load = workload.load(nodes) if nodes and len(workload) >= JOBS else 0.0
+    if LOAD < load < math.inf:
+        facts.append(f"an offered load of {load:,.0f} (are run times in seconds, and the nodes all there?)")
+    longest = float(workload.runtime.max(initial=0.0))
+    if longest > YEAR:
+        facts.append(f"a run time of {duration(longest)} (is it in seconds?)")
+    if federation is None:
+        return tuple(facts)
+    sends = workload.task_bandwidth[workload.task_bandwidth > 0]
+    least = float(np.median(sends)) / SLOWER if sends.size else UPLINK  # teaching examples have small ones
+    slow = [cluster for cluster in federation.clusters if cluster.uplink < min(UPLINK, least)]
+    if slow and len(federation.clusters) > 1:
+        facts.append(f'an uplink of {slow[0].uplink:g} bytes/s, of {slow[0].name} ("1.25G" is 10 Gbit/s)')
+    watts = float(np.max([group.busy_watts for group in federation.groups]))
+    if watts > WATTS:
+        facts.append(f"a node of {watts:,.0f} W")
+    return tuple(facts)
+
+
+def implausible_lines(workload: Workload, federation: Federation | None = None) -> list[str]:
+    """Return the line about implausible values for printing; no line if all is plausible."""
+    facts = implausible_values(workload, federation)
+    return [f"implausible: {'; '.join(facts)}"] if facts else []

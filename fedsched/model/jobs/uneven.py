@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.jobs.demands import room_on_nodes
 from fedsched.model.jobs.layout import PER_NODE, layout_of, own_tasks, tasks_on_nodes
-from fedsched.model.jobs.room import room_on_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,3 +124,17 @@ def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int
     least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
     most[rows] = -(-tasks[rows] // least)
     return most
+
+
+def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return each job's least σ·PS + (1 − σ), on the fastest groups that hold it; infinite if no groups hold it."""
+    groups = federation.groups
+    left, slowdown = counted_tasks(workload).copy(), np.full(len(workload), np.inf)
+    held = usable * together_on(workload, federation)
+    for g in sorted(range(len(groups)), key=lambda g: -groups[g].speed):
+        enough = (left > 0) & (left <= groups[g].count * held[:, g])
+        slowdown[enough] = 1.0 / groups[g].speed
+        left -= groups[g].count * held[:, g]
+    sigma = workload.compute_fraction
+    with np.errstate(invalid="ignore"):  # no computation, and no group that holds the job
+        return np.asarray(sigma * slowdown + (1.0 - sigma))

@@ -10,12 +10,22 @@ from fedsched.core.text import counted
 from fedsched.model.constraints.cancellations import may_be_cancelled
 from fedsched.model.constraints.dependencies import unmet
 from fedsched.model.constraints.feedback import not_here
-from fedsched.model.jobs.further_fields import kept_in_words
-from fedsched.model.jobs.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, OPTIONS, SEPARATOR, UNKNOWN, UNREAD, Demand
-from fedsched.model.jobs.nice import SLURM_ALONE
-from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.assumed import GIVEN_WHOLE, left_out_of
+from fedsched.model.jobs.labels import distinct
+from fedsched.model.jobs.log import (
+    CANCELLED,
+    FAILED,
+    FROM_SLURM,
+    IN_CPUS,
+    OPTIONS,
+    SEPARATOR,
+    UNKNOWN,
+    UNREAD,
+    Demand,
+    kept_in_words,
+)
+from fedsched.model.jobs.requests import SLURM_ALONE
 from fedsched.model.machine.limits import bind_nobody
-from fedsched.model.machine.notes import GIVEN_WHOLE, left_out_of
 from fedsched.model.time.downtimes import RESERVATION, reserved_names
 from fedsched.model.time.reservations import not_kept
 

@@ -9,10 +9,19 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
+from fedsched.model.jobs.demands import (
+    ANY,
+    CORES,
+    GPU,
+    MOST,
+    SHARE,
+    NodeDemands,
+    counted_on,
+    needs_of_tasks,
+    on_one_gpu,
+    room_on_nodes,
+)
 from fedsched.model.jobs.layout import EXCLUSIVE, ON_NODES, PER_NODE, NodeLayout, layout_of, tasks_on_nodes
-from fedsched.model.jobs.resources import MOST, NodeDemands, counted_on
-from fedsched.model.jobs.room import ANY, needs_of_tasks, on_one_gpu, room_on_nodes
-from fedsched.model.jobs.shares import CORES, GPU, SHARE
 from fedsched.model.jobs.uneven import are_uneven, fewest_nodes, widest
 
 if TYPE_CHECKING:

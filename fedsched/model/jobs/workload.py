@@ -24,19 +24,17 @@ if TYPE_CHECKING:
 
     from fedsched.model.constraints.cancellations import Cancellations
     from fedsched.model.constraints.dependencies import Dependencies
-    from fedsched.model.constraints.earliest import EarliestStarts
     from fedsched.model.constraints.feedback import Feedback
     from fedsched.model.constraints.holds import Holds
     from fedsched.model.constraints.slack import Slack
     from fedsched.model.jobs.alternatives import Alternatives
     from fedsched.model.jobs.columns import JobColumns
+    from fedsched.model.jobs.demands import NodeDemands, PoolNeeds
     from fedsched.model.jobs.labels import Labels
     from fedsched.model.jobs.layout import NodeLayout
     from fedsched.model.jobs.log import CleaningReport, LogColumns
-    from fedsched.model.jobs.nice import Nice
-    from fedsched.model.jobs.pool_demands import PoolNeeds
     from fedsched.model.jobs.recorded import Recorded
-    from fedsched.model.jobs.resources import NodeDemands
+    from fedsched.model.jobs.requests import EarliestStarts, Nice
     from fedsched.model.power.gears import Gear
     from fedsched.model.power.watts import JobWatts
 
@@ -285,13 +283,13 @@ class Workload(WorkloadConvenience):
         self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
     ) -> Workload:
         """Return the jobs with these sites; without `origin` the present sites are renamed in their order."""
-        from fedsched.model.jobs.sites import with_sites
+        from fedsched.model.jobs.transformations import with_sites
 
         return with_sites(self, sites, origin, allowed)._noted(f"with_sites({', '.join(sites)})")
 
     def rename_sites(self, names: Mapping[str, str]) -> Workload:
         """Return the jobs with some sites renamed: {present name: new name}."""
-        from fedsched.model.jobs.sites import renamed
+        from fedsched.model.jobs.transformations import renamed
 
         return self.with_sites(renamed(self.sites, names))
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import one_line
+from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.layout import own_tasks
-from fedsched.model.jobs.texts import distinct
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks, fits_of, most_nodes
 from fedsched.model.machine.limits import bound_by, whose_of
 

@@ -23,7 +23,7 @@ from fedsched.core.values import (
     is_number,
 )
 from fedsched.model.jobs.assumed import Assumed, are_assumed
-from fedsched.model.jobs.resources import checked_resources
+from fedsched.model.jobs.demands import checked_resources
 from fedsched.model.jobs.validation import check_labels
 from fedsched.model.machine.convenience import FederationConvenience
 from fedsched.model.machine.limits import Limit, check_limits

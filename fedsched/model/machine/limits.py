@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.core.errors import FederationError, shortened, unknown_name
 from fedsched.core.text import one_line
 from fedsched.core.values import is_number
-from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.validation import check_labels
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
-from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.labels import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.core.errors import FederationError, InfeasibleError, shortened
 from fedsched.core.text import counted
 from fedsched.core.values import LEAST_SPEED, MOST_SPEED, MOST_WATTS, is_number
-from fedsched.model.jobs.job_numbers import JobNumbers
+from fedsched.model.jobs.columns import JobNumbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

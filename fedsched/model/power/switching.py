@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from fedsched.core.errors import FederationError, shortened
@@ -13,7 +13,7 @@ from fedsched.core.values import MOST_SECONDS, MOST_WATTS, is_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.model.machine.federation import NodeGroup
+    from fedsched.model.machine.federation import Federation, NodeGroup
 
 STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # fields of a group
 _TIMEOUT = re.compile(
@@ -182,3 +182,28 @@ def check_states(group: NodeGroup) -> None:
 def is_switching(saving: object) -> TypeGuard[Switching]:
     """Return whether jobs may have to wait for boots."""
     return isinstance(saving, Timeout | Reserve)
+
+
+def as_little_as_idle(federation: Federation) -> Federation:
+    """Return the federation with nodes always on, that idle at the least watts of any of their states."""
+    if federation.power is None:
+        return federation
+
+    def least(group: NodeGroup) -> NodeGroup:
+        return replace(group, idle_watts=min(group.idle_watts, *watts_off(group)), off_watts=None, boot_watts=None,
+                       shutdown_watts=None)  # fmt: skip
+
+    clusters = [replace(one, groups=tuple(map(least, one.groups))) for one in federation.clusters]
+    return replace(federation, clusters=tuple(clusters), power=None)
+
+
+def as_weighed(federation: Federation) -> Federation:
+    """Return the federation to use when weighing energy: with planned power saving, idle nodes count as off."""
+    return as_little_as_idle(federation) if isinstance(federation.power, Planned) else federation
+
+
+def watts_off(group: NodeGroup) -> tuple[float, float, float]:
+    """Return the watts of a node that is off, boots, and shuts down."""
+    off = group.idle_watts if group.off_watts is None else group.off_watts
+    boot = group.busy_watts if group.boot_watts is None else group.boot_watts
+    return off, boot, group.idle_watts if group.shutdown_watts is None else group.shutdown_watts

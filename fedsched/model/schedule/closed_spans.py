@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
 
 
-class Spans(NamedTuple):
+class ClosedSpans(NamedTuple):
     """Closed nodes, as columns like those of jobs."""
 
     start: NDArray[np.float64]
@@ -41,7 +41,7 @@ class Numbered(NamedTuple):
 
     jobs: NodeRuns
     lost: NodeRuns
-    spans: Spans
+    spans: ClosedSpans
     closed: NodeRuns
     off: OffSpans
     dark: NodeRuns  # nodes that are off, shut down or boot
@@ -55,7 +55,7 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
             "to_csv(path), or simulate without sharing=."
         )
     groups = schedule.counts.shape[1]
-    spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))
+    spans = ClosedSpans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))
     if schedule.federation.calendar:
         spans = closed_spans(schedule)
     lost, off = schedule.lost, off_spans(schedule)
@@ -89,7 +89,7 @@ def in_words(schedule: Schedule) -> list[str]:
     return [f"closed by {counted(downtimes, 'downtime')}: {share:.2%} of the nodes' time until the last job ends"]
 
 
-def closed_spans(schedule: Schedule) -> Spans:
+def closed_spans(schedule: Schedule) -> ClosedSpans:
     """Return when how many nodes are closed; nodes that jobs hold as a downtime begins close at the jobs' ends [40]."""
     closures = closures_of(schedule.federation)
     closures = closures.take(closures.reservation < 0)
@@ -103,7 +103,7 @@ def closed_spans(schedule: Schedule) -> Spans:
     for span, (_, _, g, nodes) in enumerate(found):
         counts[span, g] = nodes
     times = np.array([(begin, end) for begin, end, _, _ in found], dtype=np.float64).reshape(-1, 2)
-    return Spans(times[:, 0], times[:, 1], counts)
+    return ClosedSpans(times[:, 0], times[:, 1], counts)
 
 
 def _spans_of(schedule: Schedule, here: Closures, g: int) -> Iterator[tuple[float, float, int]]:

@@ -13,11 +13,10 @@ import numpy as np
 from fedsched.core.jit import by_reference, constant, inlined, kernel, part
 from fedsched.core.least_tree import NOBODY, next_within, places_for, put
 from fedsched.model.jobs.admission import usable_groups
-from fedsched.model.jobs.pool_demands import needs_on
-from fedsched.model.jobs.uneven import counted_tasks, together_on
+from fedsched.model.jobs.demands import needs_on
+from fedsched.model.jobs.uneven import counted_tasks, least_stretch, together_on
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.schedule.eligible import ready_since
-from fedsched.model.schedule.shortest import least_stretch
 from fedsched.model.time.downtimes import closures_of
 from fedsched.model.time.reservations import in_reservations
 

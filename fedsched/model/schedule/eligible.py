@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.constraints.dependencies import Kind, broken_edges, edges_of
-from fedsched.model.schedule.delays import put_off_until
+from fedsched.model.constraints.slack import put_off_until
 from fedsched.model.time.reservations import earliest_starts
 
 if TYPE_CHECKING:

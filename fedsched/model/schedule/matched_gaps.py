@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.power.asleep import watts_off
+from fedsched.model.power.switching import watts_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

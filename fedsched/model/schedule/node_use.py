@@ -12,11 +12,11 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted, one_line
+from fedsched.model.jobs.demands import CORES, GPU, SHARE, NodeDemands, counted_on, gpus_asked
 from fedsched.model.jobs.log import UNKNOWN, Demand, LogColumns
-from fedsched.model.jobs.resources import NodeDemands, counted_on
-from fedsched.model.jobs.shares import CORES, GPU, SHARE, gpus_asked
-from fedsched.model.power.taken import node_seconds, node_shares
-from fedsched.model.verify.lost_nodes_check import JOB
+from fedsched.model.power.watts import node_seconds, node_shares
+from fedsched.model.schedule.schedule import Schedule
+from fedsched.model.verify.lost_nodes_check import JOB, runs_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
-    from fedsched.model.schedule.schedule import Schedule
 
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
 # The optional fields of jobs that are checked here, or that restrict neither nodes nor times. A job with alternatives
@@ -291,8 +290,7 @@ class NodeUse:
 
     def _as_schedule(self) -> Schedule:
         # The same jobs as a schedule with counts of tasks.
-        from fedsched.model.schedule.schedule import Schedule
-
+    
         return Schedule(
             workload=self.workload,
             federation=self.federation,
@@ -306,8 +304,7 @@ class NodeUse:
         # Pools and limits. Limits that count nodes count each node once, however many jobs share it.
         from fedsched.model.machine.counters import counters_of
         from fedsched.model.machine.limits import beside_nodes
-        from fedsched.model.verify.counted_nodes_check import broken_node_limits
-        from fedsched.model.verify.limits_check import broken_limits
+        from fedsched.model.verify.limits_check import broken_limits, broken_node_limits
         from fedsched.model.verify.lost_nodes_check import runs_of
         from fedsched.model.verify.starts_check import broken_pools
 
@@ -377,3 +374,39 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
         bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
         workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
     return unmodelled(workload, federation, shared=True)
+
+
+def every_run(
+    schedule: Schedule, use: NodeUse, lost: NodeUse, ended: NDArray[np.int64]
+) -> tuple[Schedule, NodeUse]:
+    """Return all runs of a schedule with shared nodes as a schedule of their own, with their nodes [42, 55].
+
+    Rows `ended` ran to their end and come first; the lost runs follow.
+    """
+    rows = np.concatenate([ended, schedule.lost.job])
+    workload, first = runs_apart(schedule.workload, rows), ended.size
+    mine = use.take(ended, runs_apart(schedule.workload, ended))
+    devices = None
+    if mine.devices is not None and lost.devices is not None:
+        devices = np.concatenate([mine.devices, lost.devices + np.array([first, 0, 0, 0])])
+    of_all = NodeUse(
+        workload=workload,
+        federation=schedule.federation,
+        start=np.concatenate([mine.start, lost.start]),
+        finish=np.concatenate([mine.finish, lost.finish]),
+        alone=np.concatenate([mine.alone, lost.alone]),
+        job=np.concatenate([mine.job, lost.job + first]),
+        node=np.concatenate([mine.node, lost.node]),
+        tasks=np.concatenate([mine.tasks, lost.tasks]),
+        devices=devices,
+    )
+    every = Schedule(
+        workload=workload,
+        federation=schedule.federation,
+        start=of_all.start,
+        finish=of_all.finish,
+        counts=np.concatenate([schedule.counts[ended], schedule.lost.counts]),
+        t0=schedule.t0,
+        reading=schedule.reading,
+    )
+    return every, of_all

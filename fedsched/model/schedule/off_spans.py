@@ -1,19 +1,173 @@
-"""Off spans: when which nodes of a schedule shut down, are off and boot [66]."""
+"""Off spans: when which nodes of a schedule shut down, are off and boot [66].
+
+They are replayed from the federation's power saving, and from the promises and ends of the schedule's jobs.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.core.errors import ScheduleError
+from fedsched.core.jit import kernel
+from fedsched.model.power.switching import Reserve, Timeout, is_switching
 from fedsched.model.schedule.lost import held
-from fedsched.model.schedule.switched import spans_of
+from fedsched.model.schedule.matched_gaps import is_concave, matched_gaps, spared
+from fedsched.model.schedule.node_stack import (
+    NodeStacks,
+    Place,
+    Saving,
+    SpanRow,
+    fill,
+    new_stacks,
+    put_back,
+    record,
+    settle,
+    take,
+)  # fmt: skip
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from fedsched.model.machine.federation import Federation, NodeGroup
+    from fedsched.model.power.switching import PowerSaving
+    from fedsched.model.schedule.lost import Held
     from fedsched.model.schedule.node_numbers import NodeRuns
+    from fedsched.model.schedule.promises import Promises
     from fedsched.model.schedule.schedule import Schedule
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+class GroupOffSpans(NamedTuple):
+    """Spans in which nodes of a group were not on: from the begin of the shutdown until they are on again, if ever."""
+
+    group: Ints
+    off_at: Floats
+    boot_at: Floats  # infinite: never
+    nodes: Ints
+
+
+@kernel
+def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float, stacks: NodeStacks) -> None:
+    """Record off spans; all nodes are idle at t0. `change` is how many nodes a moment frees or, below 0, takes."""
+    for g in range(nodes.size):
+        fill(stacks, g, nodes[g], t0)
+    for i in range(when.size):
+        for g in range(nodes.size):
+            if change[i, g] > 0:
+                put_back(saving, stacks, g, change[i, g], when[i])
+            elif change[i, g] < 0:
+                take(saving, stacks, g, -change[i, g], when[i])
+    for g in range(nodes.size):
+        settle(saving, stacks, g, end)
+        for i in range(stacks.place[g, Place.OFF_FIRST], stacks.place[g, Place.OFF_END]):
+            record(stacks, g, stacks.off_since[g, i], np.inf, stacks.off_count[g, i])
+
+
+def saving_of(federation: Federation) -> Saving:
+    """Return a federation's power saving by group, as kernels use it; empty without power saving."""
+    power = federation.power
+    seconds, keep, groups = (power.seconds, power.keep, federation.groups) if is_switching(power) else (0.0, 0, ())
+    saving = Saving(
+        np.full(len(groups), seconds),
+        np.full(len(groups), keep, dtype=np.int64),
+        np.full(len(groups), keep if isinstance(power, Reserve) else 0, dtype=np.int64),
+        np.array([group.boot_seconds for group in groups], dtype=np.float64),
+        np.array([group.shutdown_seconds for group in groups], dtype=np.float64),
+        np.array(federation.group_cluster if groups else (), dtype=np.int64),
+        np.array(_rates_of(power), dtype=np.int64),
+    )
+    for array in saving:
+        array.setflags(write=False)
+    return saving
+
+
+def _rates_of(power: PowerSaving | None) -> tuple[int, ...]:
+    # Nodes per minute that may begin to go off, and to boot; empty if any number may, so that kernels skip the rates.
+    if not isinstance(power, Timeout) or not (power.suspend_rate or power.resume_rate):
+        return ()
+    return power.suspend_rate or 0, power.resume_rate or 0
+
+
+def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: float) -> GroupOffSpans:
+    """Return the off spans until the last end; jobs hold their nodes from their promises on, if there are any."""
+    power, end = federation.power, float(runs.end.max(initial=t0))
+    if power is None:
+        return _spans([])
+    taken = promises if is_switching(power) else None
+    since, turn = (runs.start, np.arange(runs.job.size)) if taken is None else taken.of_rows(runs.job)
+    when, change = _changes(runs, np.maximum(since, t0), np.where(since < t0, -1, turn))
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    used = -change.cumsum(axis=0)
+    if used.min(initial=0) < 0 or (used.max(axis=0, initial=0) > nodes).any() or np.isnan(when).any():
+        raise ScheduleError(
+            "Schedule: jobs hold more nodes of a group than it has, or end before they have theirs, so nobody can say "
+            "which are off; verify() says whose."
+        )
+    if is_switching(power):
+        return _switched_off(saving_of(federation), nodes, when, change, t0, end)
+    return _spans(
+        [(g, *gap) for g, group in enumerate(federation.groups) for gap in _gaps(group, when, change[:, g], t0, end)]
+    )
+
+
+def _changes(runs: Held, since: Floats, turn: Ints) -> tuple[Floats, Ints]:
+    # When nodes come free (above 0) or are taken (below 0); at one instant, ends come first.
+    when, takes = np.concatenate([runs.end, since]), np.repeat([0, 1], since.size)
+    order = np.lexsort((np.concatenate([turn, turn]), takes, when))
+    change = np.concatenate([runs.counts, -runs.counts])[order]
+    return np.ascontiguousarray(when[order], dtype=np.float64), np.ascontiguousarray(change, dtype=np.int64)
+
+
+def _spans(found: list[tuple[int, float, float, int]]) -> GroupOffSpans:
+    group, off_at, boot_at, nodes = zip(*found, strict=True) if found else ((), (), (), ())
+    return GroupOffSpans(
+        np.array(group, dtype=np.int64), np.array(off_at, dtype=np.float64), np.array(boot_at, dtype=np.float64),
+        np.array(nodes, dtype=np.int64),
+    )  # fmt: skip
+
+
+def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> GroupOffSpans:
+    # Replayed twice, because the number of spans is not known in advance.
+    most, paced = int(nodes.max()), saving.rate.size > 0
+    counted = new_stacks(nodes.size, most, 0, paced=paced)
+    replay(saving, nodes, when, change, float(t0), end, counted)
+    stacks = new_stacks(nodes.size, most, int(counted.place[0, Place.SPANS]), paced=paced)
+    replay(saving, nodes, when, change, float(t0), end, stacks)
+    span = stacks.span
+    return GroupOffSpans(
+        span[SpanRow.GROUP].astype(np.int64), span[SpanRow.OFF_AT], span[SpanRow.BOOT_AT],
+        span[SpanRow.NODES].astype(np.int64),
+    )  # fmt: skip
+
+
+def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> Iterator[tuple[float, float, int]]:
+    # The gaps of a group in which going off saves energy. The node freed last is used first if that is optimal.
+    if not is_concave(group):
+        yield from matched_gaps(group, when, change, t0, last)
+        return
+    idle: list[tuple[float, int]] = [(t0, group.count)]
+    rows = np.flatnonzero(change)
+    for time, nodes in zip(when[rows].tolist(), change[rows].tolist(), strict=True):
+        if nodes > 0:
+            idle.append((time, nodes))
+            continue
+        left = -nodes
+        while left > 0:
+            since, count = idle.pop()
+            some = min(left, count)
+            if count > some:
+                idle.append((since, count - some))
+            if spared(group, time - since, again=True) > 0.0:
+                yield since, time - group.boot_seconds, some
+            left -= some
+    yield from ((since, math.inf, count) for since, count in idle if spared(group, last - since, again=False) > 0.0)
 
 
 class OffSpans(NamedTuple):

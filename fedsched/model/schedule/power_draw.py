@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.model.power.asleep import watts_off
+from fedsched.model.power.switching import watts_off
 from fedsched.model.power.watts import extra_watts, watts_of
 from fedsched.model.schedule.lost import held
-from fedsched.model.schedule.switched import spans_of
+from fedsched.model.schedule.off_spans import spans_of
 from fedsched.model.time.signal import KIND_OF, Curve, signals_of
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.lost import Held
     from fedsched.model.schedule.metrics import Metrics
+    from fedsched.model.schedule.off_spans import GroupOffSpans
     from fedsched.model.schedule.promises import Promises
     from fedsched.model.schedule.schedule import Schedule
-    from fedsched.model.schedule.switched import Spans
 
     Floats = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def drawn_off(schedule: Schedule) -> Draws:
     return _switched(spans, federation, float(runs.end.max(initial=schedule.t0)))
 
 
-def _switched(spans: Spans, federation: Federation, last: float) -> Draws:
+def _switched(spans: GroupOffSpans, federation: Federation, last: float) -> Draws:
     # The watts of nodes that go off, minus their idle watts.
     groups = federation.groups
     of_state = np.array([watts_off(group) for group in groups]) - np.array([[group.idle_watts] for group in groups])

@@ -215,7 +215,7 @@ class Schedule(Read, ScheduleConvenience):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return, in words: jobs without an end and why, workflows, and how much was closed or reserved."""
-        from fedsched.model.schedule.remarks import remarks
+        from fedsched.model.schedule.summary import remarks
 
         return remarks(self)
 
@@ -236,9 +236,9 @@ class Schedule(Read, ScheduleConvenience):
     @property
     def implausible(self) -> tuple[str, ...]:
         """Return implausible values, as a wrong unit causes them, a few words each."""
-        from fedsched.model.jobs.implausible import implausible
+        from fedsched.model.jobs.summary import implausible_values
 
-        return implausible(self.workload, self.federation)
+        return implausible_values(self.workload, self.federation)
 
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
@@ -371,16 +371,16 @@ class Schedule(Read, ScheduleConvenience):
         }
 
     def __str__(self) -> str:
-        from fedsched.model.schedule.printed import printed
+        from fedsched.model.schedule.summary import summary_lines
 
-        head, rows = printed(self)
+        head, rows = summary_lines(self)
         width = max(18, *(len(name) for name, _ in rows)) if rows else 18
         return "\n".join([*map(one_line, head), *(f"  {name:<{width}} {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
-        from fedsched.model.schedule.printed import printed
+        from fedsched.model.schedule.summary import summary_lines
 
-        head, rows = printed(self)
+        head, rows = summary_lines(self)
         notes = "".join(f"<p>{html(one_line(line).strip())}</p>" for line in head)
         cells = "".join(f"<tr><th>{html(name)}</th><td>{html(value)}</td></tr>" for name, value in rows)
         return f"<div>{notes}<table>{cells}</table></div>"

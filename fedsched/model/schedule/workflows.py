@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.core.text import counted, first_of
 from fedsched.model.constraints.dependencies import Kind, in_order, ties_of
 from fedsched.model.jobs.admission import usable_groups
-from fedsched.model.schedule.shortest import least_stretch
+from fedsched.model.jobs.uneven import least_stretch
 from fedsched.model.time.reservations import earliest_starts
 
 if TYPE_CHECKING:

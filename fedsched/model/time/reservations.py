@@ -10,8 +10,8 @@ import numpy as np
 from fedsched.core.errors import FederationError
 from fedsched.core.text import counted, first_of, one_line
 from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.log import Demand
-from fedsched.model.jobs.texts import distinct
 from fedsched.model.machine.limits import users_of
 from fedsched.model.time.downtimes import RESERVATION, closures_of, reserved_names
 

@@ -161,7 +161,7 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
 def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
     # The times at which nodes of a group are claimed to go off and to begin to boot.
     from fedsched.model.schedule.lost import held
-    from fedsched.model.schedule.switched import spans_of
+    from fedsched.model.schedule.off_spans import spans_of
 
     spans = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
     own = np.flatnonzero(spans.group == g)

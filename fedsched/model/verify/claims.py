@@ -1,29 +1,42 @@
 """Recompute the claims of a schedule, above all its metric row, from start times and node counts.
 
-It shares no code with the engine or the metric kernels; the definitions are implemented anew.
+Recomputed are waits and node time, costs and peak power [65], workflows [51], drain loss (nodes that idle before known
+downtimes [47]), and power caps [70]. It shares no code with the engine or the metric kernels; the definitions are
+implemented anew. Under power caps, the effect of uplinks on planned ends is not replayed: each job is assumed to be
+planned without contention. So every violation found is real, but some may be missed.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.time.downtimes import closures_of
+from fedsched.model.constraints.dependencies import Condition, Kind, conditions_of
+from fedsched.model.constraints.holds import held_at
+from fedsched.model.jobs.admission import usable_groups
+from fedsched.model.jobs.demands import needs_on
+from fedsched.model.time.downtimes import RESERVATION, closures_of
+from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.tasks_per_node_check import of_different_numbers, places_in, tasks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from fedsched.model.schedule.metrics import Metrics
     from fedsched.model.schedule.schedule import Schedule
-    from fedsched.model.verify.claimed_switching import Nights
+    from fedsched.model.time.signal import Signal
+    from fedsched.model.verify.claimed_switching import Nights, Stretch
     from fedsched.model.verify.limits_check import Shares
     from fedsched.model.verify.lost_nodes_check import Runs
 
     Floats = NDArray[np.float64]
+    Waits = dict[int, list[tuple[Condition, int]]]  # row: its conditions, each with the row that it refers to
 
 
 def broken_claims(
@@ -220,3 +233,422 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], s
             shares.give(job[row], counts[row], -1 if kind == 0 else 1)
             free = [left + (n if kind == 0 else -n) for left, n in zip(free, held[row], strict=True)]
     return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0
+
+
+_GRAMS = {"g": 1.0, "kg": 1e3, "t": 1e6}
+_HOURS = {"kWh": 1e3 * 3600, "MWh": 1e6 * 3600}
+
+
+def cost_measures(
+    runs: Schedule, spared: Sequence[Stretch], above: NDArray[np.float64] | None = None, t0: float | None = None
+) -> dict[str, float]:
+    """Return peak watts, cost and carbon of a schedule of runs from `t0` on; empty without signals and power saving.
+
+    `spared` is what nodes that were off drew more, or less, than idle nodes. `above` is what each run makes each group
+    draw above idle; it is given if jobs do not use whole nodes.
+    """
+    federation = runs.federation
+    if not federation.signals and federation.power is None:
+        return {}
+    clusters = [cluster.name for cluster in federation.clusters]
+    begin, end = runs.t0 if t0 is None else t0, float(runs.finish.max())
+    sums = {"cost": 0.0, "carbon": 0.0}
+    known = set()
+    total: dict[float, float] = {}
+    for k, name in enumerate(clusters):
+        above = _above_idle(runs) if above is None else above
+        times, watts = _watts(runs, above, [one for one in spared if one.cluster == k], k, begin, end)
+        for time, change in zip(times.tolist(), np.diff(watts, prepend=0.0).tolist(), strict=True):
+            total[time] = total.get(time, 0.0) + change
+        for metric in sums:
+            own = [one for one in federation.signals if _metric(one) == metric and one.cluster in ("", name)]
+            if not own:
+                continue
+            known.add(metric)
+            signal = next((one for one in own if one.cluster), own[0])
+            value = _integrals(signal, times)
+            what, energy = signal.unit.split("/")
+            weight = _GRAMS[what] / 1e3 if metric == "carbon" else 1.0
+            sums[metric] += float((watts[:-1] * value).sum()) / _HOURS[energy] * weight
+    power = np.cumsum([total[time] for time in sorted(total)])
+    return {"peak_watts": float(power[:-1].max(initial=0.0))} | {metric: sums[metric] for metric in known}
+
+
+def _metric(signal: Signal) -> str:
+    if "/" not in signal.unit:
+        return "a cap, which costs nothing"
+    return "carbon" if signal.unit.split("/")[0] in _GRAMS else "cost"
+
+
+def _above_idle(runs: Schedule) -> NDArray[np.float64]:
+    # Run x group: the watts by which the run's nodes exceed idle nodes.
+    groups = runs.federation.groups
+    drawn = np.tile(np.array([group.busy_watts for group in groups]), (len(runs), 1))
+    if runs.workload.gear is not None:  # or the gear's watts (reading 77)
+        gear = np.asarray(runs.workload.gear.given)
+        for k in range(1, len(groups[0].gears) + 1):
+            drawn[gear == k] = [group.gears[k - 1][1] for group in groups]
+    if runs.workload.watts is not None:  # for jobs that state their own watts per node (reading 69)
+        own = np.asarray(runs.workload.watts.given)
+        drawn[own >= 0.0] = own[own >= 0.0, None]
+    return np.asarray(runs.counts * (drawn - np.array([group.idle_watts for group in groups])))
+
+
+def _watts(
+    runs: Schedule, above: NDArray[np.float64], spared: Sequence[Stretch], k: int, begin: float, end: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # The times at which a cluster's power changes, and the power from then on; 0 at the end.
+    groups = runs.federation.groups
+    mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
+    idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
+    more = above[:, mine].sum(axis=1)
+    start, finish = np.maximum(runs.start, begin), np.maximum(runs.finish, np.maximum(runs.start, begin))
+    start = np.concatenate([start, [one.begin for one in spared]])
+    finish = np.concatenate([finish, [one.end for one in spared]])
+    more = np.concatenate([more, [one.watts for one in spared]])
+    times = np.union1d([begin, end], np.concatenate([start, finish]))
+    change = np.bincount(np.searchsorted(times, start), more, times.size)
+    change -= np.bincount(np.searchsorted(times, finish), more, times.size)
+    watts = np.asarray(idle + np.cumsum(change), dtype=np.float64)
+    watts[-1] = 0.0
+    return times, watts
+
+
+def _integrals(signal: Signal, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    # The signal's integral from each time to the next: the rest of a step, whole steps and periods, and part of a step.
+    assert signal.until is not None
+    first, steps, values = signal.times[0], np.array([*signal.times, signal.until]), np.array(signal.values)
+    turn, within = np.zeros(times.size), times
+    if signal.beyond == "repeat" and math.isfinite(signal.until):
+        turn, within = np.divmod(times - first, signal.until - first)
+        steps = steps - first
+    last = values.size - 1 if signal.until == math.inf or signal.beyond != "repeat" else values.size
+    before = np.append(0.0, np.cumsum((values * np.diff(steps))[:last]))
+    step = np.clip(np.searchsorted(steps, within, side="right") - 1, 0, values.size - 1)
+    since, then = step[:-1], step[1:]
+    alike = (since == then) & (turn[1:] == turn[:-1])
+    found = values[then] * (within[1:] - steps[then])
+    here = ~alike
+    found[here] += (np.diff(turn) * before[-1] + before[then])[here] - before[since[here] + 1]
+    found[here] += (values[since] * (steps[since + 1] - within[:-1]))[here]
+    return np.where(alike, values[since] * np.diff(times), found)
+
+
+_SIZES = {"W": 1.0, "kW": 1e3, "MW": 1e6}
+
+
+def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
+    """Yield an error for each start at which the planned power exceeded a cap."""
+    caps = [signal for signal in schedule.federation.signals if signal.unit in _SIZES]
+    if not caps or not len(runs.all):
+        return
+    start, finish = runs.all.start, runs.all.finish
+    end = _planned_ends(runs.all)
+    for signal in caps:
+        needs, idle = _needs(runs.all, signal.cluster)
+        for time in np.unique(start[start >= runs.all.t0]).tolist():
+            there = (start <= time) & (finish > time)
+            new = there & (start == time)
+            if not needs[new].any():
+                continue
+            moments = [time]
+            if schedule.federation.cap == "run" and end is not None:
+                # Planned sums only fall from here on, so a repeating cap is broken in its first period or never.
+                period = signal.until - signal.times[0] if signal.beyond == "repeat" and signal.until else math.inf
+                moments += _steps(signal, time, min(float(end[new].max(initial=time)), time + period))
+            for moment in moments:
+                then = there if moment == time else there & (end > moment)
+                if moment > time and not (needs[new & then] > 0).any():
+                    continue
+                most = round(1000.0 * (_value(signal, moment) * _SIZES[signal.unit]))
+                if idle + int(needs[then].sum()) > most:
+                    last = int(np.flatnonzero(new)[-1])
+                    planned = f"{(idle + needs[then].sum()) / 1000:g} W are planned at {moment:.9g}"
+                    cap = f"{signal.where[0].lower()}{signal.where[1:]} is {most / 1000:g} W"
+                    yield f"{whose(schedule, runs.job[last])}: as it starts at {time:.9g}, {planned}, and {cap}."
+                    break
+
+
+def _planned_ends(runs: Schedule) -> Floats | None:
+    # None if it is not recorded what plans knew of run times.
+    knowledge = runs.reading.knowledge
+    if knowledge is None:
+        return None
+    workload = runs.workload
+    known = workload.estimate if knowledge == "estimate" else workload.runtime
+    if knowledge != "estimate" and runs.kill_at_estimate:
+        known = np.minimum(known, workload.estimate)
+    slow = np.array([1.0 / group.speed for group in runs.federation.groups])
+    processing = np.where(runs.counts > 0, slow, 0.0).max(axis=1)
+    sigma = workload.compute_fraction
+    end = runs.start + known * (sigma * processing + (1.0 - sigma))
+    return np.asarray(np.maximum(end, np.nextafter(runs.start, np.inf)))
+
+
+def _needs(runs: Schedule, cluster: str) -> tuple[NDArray[np.int64], int]:
+    # The milliwatts of each run as planned, above idle nodes, and the milliwatts of all nodes when idle.
+    federation, total = runs.federation, 0
+    found = np.zeros(len(runs), dtype=np.int64)
+    own = None if runs.workload.watts is None else np.asarray(runs.workload.watts.given)
+    gear = np.zeros(len(runs), dtype=np.int64) if runs.workload.gear is None else np.asarray(runs.workload.gear.given)
+    for g, (group, k) in enumerate(zip(federation.groups, federation.group_cluster, strict=True)):
+        if cluster not in ("", federation.clusters[k].name):
+            continue
+        idle = round(1000.0 * group.idle_watts)
+        total += idle * group.count
+        drawn = np.array([group.busy_watts, *(watts for _, watts in group.gears)])[gear]
+        if own is not None:
+            drawn = np.where(own < 0.0, drawn, own)
+        found += runs.counts[:, g] * np.maximum(np.rint(1000.0 * drawn).astype(np.int64) - idle, 0)
+    return found, total
+
+
+def _steps(signal: Signal, begin: float, end: float) -> list[float]:
+    assert signal.until is not None
+    if signal.beyond != "repeat" or math.isinf(signal.until):
+        return [time for time in signal.times if begin < time < end]
+    period, found = signal.until - signal.times[0], []
+    for time in signal.times:
+        n = math.floor((begin - time) / period) - 1
+        while time + n * period < end:
+            found += [time + n * period] * (time + n * period > begin)
+            n += 1
+    return sorted(found)
+
+
+def _value(signal: Signal, moment: float) -> float:
+    # The value of the last step that has begun by then, in any period.
+    assert signal.until is not None
+    turns = [0]
+    if signal.beyond == "repeat" and math.isfinite(signal.until):
+        period = signal.until - signal.times[0]
+        turns = [math.floor((moment - signal.times[0]) / period) + n for n in (-1, 0, 1)]
+    period = signal.until - signal.times[0] if len(turns) > 1 else 0.0
+    begun = [
+        (time + n * period, value)
+        for n in turns
+        for time, value in zip(signal.times, signal.values, strict=True)
+        if time + n * period <= moment
+    ]
+    return max(begun)[1] if begun else math.inf
+
+
+def workflow_measures(schedule: Schedule) -> dict[str, float]:
+    """Return the metrics of workflows by name; NaN if no workflow has finished."""
+    waits = _waits(schedule)
+    makespans, stretches = [], []
+    for rows in _tied(waits):
+        if np.isnan(schedule.finish[rows]).any():
+            continue
+        first = min(float(schedule.workload.submit[row]) for row in rows)
+        ends = _earliest_ends(schedule, rows, waits)
+        makespans.append(max(float(schedule.finish[row]) for row in rows) - first)
+        stretches.append(makespans[-1] / (max(ends) - first))
+    known = (sum(makespans) / len(makespans), sum(stretches) / len(stretches), max(stretches)) if stretches else ()
+    return dict(zip(("workflow_makespan", "mean_stretch", "max_stretch"), known or (np.nan,) * 3, strict=True))
+
+
+def _waits(schedule: Schedule) -> Waits:
+    workload = schedule.workload
+    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
+    place = list(zip(workload.submit.tolist(), workload.id.tolist(), strict=True))
+    alike: dict[tuple[int, str], list[int]] = {}
+    for row, key in enumerate(zip(workload.user.tolist(), workload.label("name").tolist(), strict=True)):
+        alike.setdefault(key, []).append(row)
+    found: Waits = {}
+    for row, text in enumerate([] if workload.after is None else workload.after.texts.tolist()):
+        for condition in conditions_of(text):
+            others = [row_of[condition.on]] if condition.on in row_of else []
+            if condition.kind is Kind.SINGLETON:
+                like = alike[int(workload.user[row]), workload.label("name")[row]]
+                others = [other for other in like if place[other] < place[row]]
+            found.setdefault(row, []).extend((condition, other) for other in others)
+    return found
+
+
+def _tied(waits: Waits) -> list[list[int]]:
+    beside: dict[int, set[int]] = {}
+    for row, conditions in waits.items():
+        for _, other in conditions:
+            beside.setdefault(row, set()).add(other)
+            beside.setdefault(other, set()).add(row)
+    found = []
+    while beside:
+        rows, reached = [], [next(iter(beside))]
+        while reached:
+            row = reached.pop()
+            if row in beside:
+                rows.append(row)
+                reached += beside.pop(row)
+        found.append(sorted(rows))
+    return found
+
+
+def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[float]:
+    begins, workload = _not_before(schedule, rows), schedule.workload
+    work = np.minimum(workload.runtime, workload.estimate) if schedule.kill_at_estimate else workload.runtime
+    part = workload.take(np.array(rows))
+    usable, uneven = usable_groups(part, schedule.federation), {*of_different_numbers(workload).tolist()}
+    speeds = [(group.speed, group.count) for group in schedule.federation.groups]
+    known: dict[int, tuple[float, float]] = {}
+    open_ = list(rows)
+    while open_:
+        row = open_[-1]
+        lacking = [other for _, other in waits.get(row, ()) if other not in known]
+        if lacking:
+            open_ += lacking
+            continue
+        open_.pop()
+        begin = begins[row]
+        for condition, other in waits.get(row, ()):
+            begin = max(begin, known[other][0 if condition.kind is Kind.AFTER else 1] + condition.lag)
+        if (hold := held_at(workload, row, begin)) is not None:
+            begin = hold.end
+        # All nodes that it may use, the fastest first.
+        may = usable[rows.index(row)]
+        here, left, slowest = may.astype(np.int64), int(workload.tasks[row]), np.inf
+        if row in uneven:  # as many as these hold of its tasks (reading 76)
+            here, left = places_in(workload, schedule.federation, row, here), int(tasks_of(workload)[row])
+        nodes = sorted(((speed, many * k) for (speed, many), k in zip(speeds, here.tolist(), strict=True) if k),
+                       reverse=True)  # fmt: skip
+        for speed, count in nodes:
+            slowest = min(slowest, speed) if left > 0 else slowest
+            left -= count
+        sigma = workload.compute_fraction[row]
+        run = work[row] * (sigma / slowest + (1.0 - sigma))
+        if schedule.start[row] < schedule.t0:
+            run = min(run, schedule.finish[row] - schedule.start[row])
+        known[row] = begin, max(begin + run, np.nextafter(begin, np.inf))
+    return [known[row][1] for row in rows]
+
+
+def _not_before(schedule: Schedule, rows: list[int]) -> dict[int, float]:
+    workload, asked = schedule.workload, schedule.workload.label(RESERVATION)
+    reserved = {one.name: one.begin for one in schedule.federation.calendar if one.kind == RESERVATION}
+    begin = workload.submit if workload.begin is None else np.maximum(workload.submit, workload.begin.begin)
+    return {row: max(float(begin[row]), reserved.get(asked[row], -np.inf)) for row in rows}
+
+
+class Drains:
+    """A schedule that is replayed, with the number of nodes lost from each instant until the next."""
+
+    def __init__(self, schedule: Schedule, runs: Runs, shares: Shares, inside: NDArray[np.bool_]) -> None:
+        federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
+        self.closures = closures_of(federation)
+        self.start, self.end = runs.all.start.tolist(), runs.all.finish.tolist()
+        self.since = np.minimum(runs.since, runs.all.start).tolist() + gone.since.tolist()
+        self.leaves = gone.until.tolist()
+        self.job = runs.job.tolist() + gone.job.tolist()
+        self.counts = runs.all.counts
+        self.asked = [not inside[job] for job in self.job]
+        self.tasks, self.wanted = workload.tasks, workload.tasks.copy()
+        self.usable = usable_groups(workload, federation)
+        self.places = self.usable.astype(np.int64)  # per node: 1, or the tasks that it holds (reading 76)
+        for row in of_different_numbers(workload).tolist():
+            self.wanted[row] = tasks_of(workload)[row]
+            self.places[row] *= places_in(workload, federation, row, self.places[row])
+        self.planned = self._least(schedule)
+        self.needs, self.shares = needs_on(workload, federation), shares
+        self.nodes = np.array([group.count for group in federation.groups])
+        self.held, self.closed = np.zeros_like(self.nodes), np.zeros_like(self.nodes)
+        self.pools = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
+        self.waiting: set[int] = set()
+        self.begins = np.sort(self.closures.begin).tolist()
+        self.ahead = sorted(self._ahead())
+        self.ahead_times = [time for time, _, _ in self.ahead]
+
+    def loss(self, t0: float) -> float:
+        """Return the node-seconds that are lost from t0 to the last end."""
+        last = max(self.end)
+        events = [(time, 2, run) for run, time in enumerate(self.since)]
+        events += [(time, 4, len(self.start) + k) for k, time in enumerate(self.leaves)]
+        events += [(time, 5, 0) for time in (t0, *self.closures.known_from[np.isfinite(self.closures.known_from)])]
+        events = sorted([*self.ahead, *events])
+        total = 0.0
+        for (time, kind, which), (then, _, _) in zip(events, [*events[1:], (last, 5, 0)], strict=True):
+            if time >= last:
+                break
+            self._take(kind, which)
+            if then > time >= t0:
+                total += self._lost(time) * (min(then, last) - time)
+        return total
+
+    def _ahead(self) -> list[tuple[float, int, int]]:
+        # Events that free or take nodes: 0 ends, 1 downtimes (openings before closings), 3 starts.
+        found = [(time, 0, run) for run, time in enumerate(self.end)]
+        found += [(time, 3, run) for run, time in enumerate(self.start)]
+        found += [(time, 1, ~c) for c, time in enumerate(self.closures.end.tolist())]
+        return found + [(time, 1, c) for c, time in enumerate(self.closures.begin.tolist())]
+
+    def _take(self, kind: int, which: int) -> None:
+        if kind == 2:
+            self.waiting.add(which)
+        if kind in (3, 4):
+            self.waiting.discard(which)
+        if kind in (0, 3):
+            times = 1 if kind == 3 else -1
+            self.held += times * self.counts[which]
+            self.pools -= times * self.needs[self.job[which]]
+            self.shares.give(self.job[which], self.counts[which].tolist(), times)
+        if kind == 1:
+            c, sign = (which, 1) if which >= 0 else (~which, -1)
+            self.closed[self.closures.group[c]] += sign * self.closures.nodes[c]
+
+    def _lost(self, now: float) -> int:
+        free = np.maximum(0, self.nodes - self.held - self.closed)
+        coming = bisect_right(self.begins, now)
+        if not self.waiting or not free.any() or coming == len(self.begins):
+            return 0
+        fits = {
+            wait: now + self.planned[job]
+            for wait in self.waiting
+            if self.asked[wait]
+            and now + self.planned[job := self.job[wait]] > self.begins[coming]
+            and free @ self.places[job] >= self.wanted[job]
+            and not (self.needs[job] > self.pools).any()
+            and not self.shares.full_for(job)
+        }
+        return self._kept(now, free, fits) if fits else 0
+
+    def _kept(self, now: float, free: NDArray[np.int64], fits: dict[int, float]) -> int:
+        held, closed, place = self.held.copy(), self.closed.copy(), bisect_right(self.ahead_times, now)
+        lost, tasks, known = np.zeros_like(free), 0, self.closures.known_from
+        while fits and place < len(self.ahead) and (time := self.ahead_times[place]) < max(fits.values()):
+            for kinds, by_downtimes in (((0, 1), True), ((3,), False)):
+                while place < len(self.ahead) and self.ahead_times[place] == time and self.ahead[place][1] in kinds:
+                    _, kind, which = self.ahead[place]
+                    place += 1
+                    c = max(which, ~which)
+                    if kind == 1 and known[c] <= now:
+                        closed[self.closures.group[c]] += self.closures.nodes[c] * (1 if which >= 0 else -1)
+                    elif kind != 1 and self.since[which] <= now:
+                        held += self.counts[which] * (1 if kind == 3 else -1)
+                less = np.minimum(free, np.maximum(0, self.nodes - held - closed))
+                if (less == free).all():
+                    continue
+                for wait, until in list(fits.items()):
+                    job = self.job[wait]
+                    if less @ self.places[job] < self.wanted[job]:
+                        del fits[wait]
+                        if by_downtimes and time < until:
+                            tasks += int(self.tasks[job])
+                            lost = np.maximum(lost, free * self.usable[job])
+                free = less
+        return min(tasks, int(lost.sum()))
+
+    def _least(self, schedule: Schedule) -> list[float]:
+        # The least planned run time of each job (reading 12).
+        workload, groups = schedule.workload, schedule.federation.groups
+        planned = schedule.reading.planned(workload)
+        by_speed = sorted(range(len(groups)), key=lambda g: -groups[g].speed)
+        room = np.cumsum(self.places[:, by_speed] * [groups[g].count for g in by_speed], axis=1)
+        enough = (room < self.wanted[:, None]).sum(axis=1) % len(groups)  # a job that fits nowhere is never counted
+        slowest = np.array([groups[g].speed for g in by_speed])[enough]
+        sigma = workload.compute_fraction
+        least: list[float] = (planned * (sigma / slowest + (1.0 - sigma))).tolist()
+        return least
+
+
+def drain_loss(schedule: Schedule, runs: Runs, shares: Shares, inside: NDArray[np.bool_]) -> float:
+    """Return the node-seconds that idled because of known downtimes; `inside`: whether each job is in a reservation."""
+    return Drains(schedule, runs, shares, inside).loss(schedule.t0) if schedule.federation.calendar else 0.0

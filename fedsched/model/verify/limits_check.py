@@ -1,18 +1,28 @@
-"""Check that a schedule keeps its limits; and track which limits are full, for waits that are not waits for nodes [43].
+"""Check that a schedule keeps its limits [43, 55], and track which limits are full.
+
+A job that waits for a limit does not wait for nodes. If jobs share nodes, a limit counts each node once, however many
+of a user's jobs use it.
 
 It shares no code with the engine.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.text import one_line
+from fedsched.model.machine.limits import bound_by
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from fedsched.model.machine.counters import Counters
+    from fedsched.model.schedule.node_use import NodeUse
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.verify.lost_nodes_check import Runs
 
@@ -68,3 +78,31 @@ class Shares:
     def full_for(self, job: int) -> bool:
         """Return whether a job certainly exceeds what is left of some limit."""
         return any(weight > self._left[counter] for counter, weight, _ in self._parts.get(job, ()))
+
+
+def broken_node_limits(use: NodeUse) -> Iterator[str]:
+    """Yield each limit in nodes that is exceeded, at the first start that exceeds it."""
+    for limit in use.federation.limits:
+        if limit.nodes is None:
+            continue
+        whose = bound_by(limit, use.workload, use.federation)[use.job]
+        for name in sorted(set(whose.tolist()) - {""}):
+            called = f"{limit.of} {one_line(name)!r}"
+            yield from _too_many(use, np.flatnonzero(whose == name), limit.nodes, called)
+
+
+def _too_many(use: NodeUse, rows: NDArray[np.int64], most: int, called: str) -> Iterator[str]:
+    events = [(float(use.start[use.job[row]]), 1, row) for row in rows.tolist()]
+    events += [(float(use.finish[use.job[row]]), 0, row) for row in rows.tolist()]
+    on: Counter[int] = Counter()
+    for time, begins, row in sorted(events):  # ends come before starts
+        node = int(use.node[row])
+        on[node] += 1 if begins else -1
+        if not on[node]:
+            del on[node]
+        if len(on) > most:
+            yield (
+                f"{use.whose(int(use.job[row]))}: at {time:.15g} {len(on)} nodes are in use under the limit of {most} "
+                f"of {called}."
+            )
+            return

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.constraints.holds import broken_holds
+from fedsched.model.jobs.demands import GPU, WHOLE, gpus_asked
 from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE
-from fedsched.model.jobs.shares import GPU, WHOLE, gpus_asked
 from fedsched.model.power.watts import drawn_watts, watts_of
+from fedsched.model.schedule.node_use import every_run
 from fedsched.model.time.reservations import reservation_of_jobs
-from fedsched.model.verify.cancellations_check import broken_cancellations, unstarted
-from fedsched.model.verify.claimed_costs import cost_measures
+from fedsched.model.verify.claims import cost_measures
 from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
-from fedsched.model.verify.feedback_check import broken_submits
 from fedsched.model.verify.lost_nodes_check import broken_losses, whose
-from fedsched.model.verify.shared_runs import every_run
+from fedsched.model.verify.queue_check import broken_cancellations, broken_submits, unstarted
 from fedsched.model.verify.starts_check import broken_conditions, broken_starts, hopeless_in
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import numpy as np
 from fedsched.model.constraints.dependencies import Condition, Kind, conditions_of
 from fedsched.model.constraints.holds import not_held_since
 from fedsched.model.time.downtimes import RESERVATION
-from fedsched.model.verify.cancellations_check import unstarted
-from fedsched.model.verify.feedback_check import followed
 from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.queue_check import followed, unstarted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

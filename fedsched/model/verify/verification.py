@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.constraints.holds import broken_holds
+from fedsched.model.constraints.slack import broken_delays
 from fedsched.model.machine.counters import counters_of
-from fedsched.model.schedule.delays import broken_delays
 from fedsched.model.schedule.promises import broken_turns
 from fedsched.model.time.reservations import reservation_of_jobs
-from fedsched.model.verify.cancellations_check import broken_cancellations, unstarted
-from fedsched.model.verify.claimed_caps import broken_caps
-from fedsched.model.verify.claimed_costs import cost_measures
-from fedsched.model.verify.claimed_drains import drain_loss
 from fedsched.model.verify.claimed_switching import broken_boots, nights_of, switching_measures
-from fedsched.model.verify.claimed_workflows import workflow_measures
-from fedsched.model.verify.claims import broken_claims
+from fedsched.model.verify.claims import broken_caps, broken_claims, cost_measures, drain_loss, workflow_measures
 from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
-from fedsched.model.verify.feedback_check import broken_submits
 from fedsched.model.verify.limits_check import Shares, broken_limits
 from fedsched.model.verify.lost_nodes_check import broken_losses, runs_of, whose
 from fedsched.model.verify.placement_check import broken_places
+from fedsched.model.verify.queue_check import broken_cancellations, broken_submits, unstarted
 from fedsched.model.verify.shapes_check import broken_shapes
 from fedsched.model.verify.starts_check import broken_conditions, broken_pools, broken_starts, eligible_in, hopeless_in
 from fedsched.model.verify.tasks_per_node_check import of_different_numbers, tasks_by_cluster, why_not

@@ -8,7 +8,8 @@ import numpy as np
 
 from fedsched.core.text import counted, duration, one_line
 from fedsched.core.text import html as escape
-from fedsched.model.jobs import assumed, implausible, unmodelled
+from fedsched.model.jobs import assumed, unmodelled
+from fedsched.model.jobs.summary import implausible_lines
 from fedsched.model.schedule.metrics import METRICS
 from fedsched.optimize.result.record import BASELINES
 from fedsched.search.problem.objectives import MAXIMISED
@@ -115,7 +116,7 @@ def remarks(result: Result) -> list[str]:
         lines.append(unmodelled.sentence(facts))
     if facts := result.assumed:
         lines.append(assumed.sentence(facts))
-    lines += implausible.lines(result.workload, result.federation)
+    lines += implausible_lines(result.workload, result.federation)
     if result.unverified:
         lines.append(from_file(result))
     return lines

@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import as_used
 from fedsched.engine.pack.shape_arrays import seen
-from fedsched.model.schedule.delays import counted_from, slack_of
+from fedsched.model.constraints.slack import counted_from, slack_of
 from fedsched.model.schedule.metrics import PRICED
 from fedsched.model.time.reservations import earliest_starts
 

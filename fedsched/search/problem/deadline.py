@@ -10,8 +10,8 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import duration
-from fedsched.model.jobs.waiting import waiting_from
-from fedsched.model.schedule.delays import counted_from
+from fedsched.model.constraints.slack import counted_from
+from fedsched.model.jobs.transformations import waiting_from
 from fedsched.search.problem.objectives import LATE
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpacked
 from fedsched.engine.run.simulation import Simulation, start_of
+from fedsched.model.constraints.slack import put_off, slack_of
 from fedsched.model.foresight import as_forecast, weigh_power
 from fedsched.model.jobs.admission import as_asked, in_nodes
 from fedsched.model.jobs.shaping import shaped, with_shapes
-from fedsched.model.jobs.waiting import submitted
+from fedsched.model.jobs.transformations import submitted
 from fedsched.model.machine.node_ranges import check_apart
-from fedsched.model.power.asleep import as_weighed
+from fedsched.model.power.switching import as_weighed
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading
-from fedsched.model.schedule.delays import put_off, slack_of
 from fedsched.policies import Rules, policy_named
 from fedsched.search.encoding.delays import delays_on, opened
 from fedsched.search.encoding.shapes import choices_on

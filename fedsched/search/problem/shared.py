@@ -26,7 +26,7 @@ from fedsched.engine.sharing.trials import Trials
 from fedsched.model.foresight import as_forecast
 from fedsched.model.jobs.shaping import shaped
 from fedsched.model.machine.limits import beside_nodes
-from fedsched.model.power.taken import measures_of
+from fedsched.model.power.watts import measures_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.schedule.metrics import Column, metrics_of
 from fedsched.model.time.downtimes import kills

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.model.jobs.texts import distinct
+from fedsched.model.jobs.labels import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

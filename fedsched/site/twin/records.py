@@ -17,10 +17,9 @@ from fedsched.io.slurm_files.sacct_texts import PREFIX, Texts
 from fedsched.io.slurm_files.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
 from fedsched.io.swf.cleaning import distinct_ids
 from fedsched.io.tables.frame import field_of
-from fedsched.model.jobs.labels import Labels
+from fedsched.model.jobs.demands import PoolNeeds
+from fedsched.model.jobs.labels import Labels, as_objects, distinct
 from fedsched.model.jobs.log import CANCELLED, OPTIONS, Demand
-from fedsched.model.jobs.pool_demands import PoolNeeds
-from fedsched.model.jobs.texts import as_objects, distinct
 from fedsched.model.jobs.unmodelled import asked_beyond
 from fedsched.site.twin.commands import ACCOUNTS, JOBS, RESERVATIONS
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import TwinError
 from fedsched.core.text import counted, first_of
-from fedsched.model.machine.notes import GIVEN_WHOLE, assumed_of, left_out_of
+from fedsched.model.jobs.assumed import GIVEN_WHOLE, assumed_of, left_out_of
 from fedsched.site.twin.calendar import downtimes_of, on_their_nodes, reservations_of
 from fedsched.site.twin.commands import ACCOUNTS, QOS
 from fedsched.site.twin.folder import opened

@@ -11,9 +11,8 @@ from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.core.text import counted, one_line
 from fedsched.io.slurm_files.slurm_values import whole_of
 from fedsched.model.jobs.admission import partition_of_jobs
+from fedsched.model.jobs.demands import CORES, NodeDemands
 from fedsched.model.jobs.layout import layout_of, nodes_asked
-from fedsched.model.jobs.resources import NodeDemands
-from fedsched.model.jobs.shares import CORES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

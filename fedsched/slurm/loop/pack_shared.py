@@ -12,8 +12,8 @@ from fedsched.engine.sharing.asked import asked_of, asks_in_words
 from fedsched.engine.sharing.noun import NodeSharing
 from fedsched.engine.sharing.pack import frozen, kinds_alike, shared
 from fedsched.engine.sharing.room import new_work
+from fedsched.model.jobs.demands import WHOLE
 from fedsched.model.jobs.layout import layout_of
-from fedsched.model.jobs.shares import WHOLE
 from fedsched.slurm.nodes.shared_arrays import Shared
 from fedsched.slurm.passes.gpu_node_order import SPAN
 from fedsched.slurm.passes.limits_of_accounts import are_enforced_of

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.compatibility import Use, refuse
+from fedsched.model.jobs.demands import CORES
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
-from fedsched.model.jobs.shares import CORES
 from fedsched.model.jobs.uneven import are_uneven, fits_of
 from fedsched.slurm.nodes.node_sizes import Sizes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError, unknown_name
 from fedsched.engine.sharing.result import SharedSchedule
-from fedsched.model.jobs.nice import SLURM_ALONE
+from fedsched.model.jobs.requests import SLURM_ALONE
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.slurm.loop.structs import By
 

@@ -1,4 +1,4 @@
-"""Check that jobs were cancelled in the queue as reading 44 says.
+"""Check when jobs enter the queue after other jobs [45], and when cancellations take them out of it [44].
 
 It shares no code with the engine.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.jobs.workload import Workload
     from fedsched.model.schedule.schedule import Schedule
 
 
@@ -57,3 +58,26 @@ def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterato
         yield f"{whose(schedule, row)}: it was never started again, though it ran when it was to be cancelled."
     for row in np.flatnonzero(gone & (times > schedule.until)):
         yield f"{whose(schedule, row)}: it was never started."
+
+
+def followed(workload: Workload) -> Iterator[tuple[int, int, float]]:
+    """Yield (row, row that it follows, think time) for each job that follows a job of the workload."""
+    if workload.feedback is None:
+        return
+    row_of = {float(job): row for row, job in enumerate(workload.id.tolist())}
+    preceding, think = workload.feedback.preceding.tolist(), workload.feedback.think_time.tolist()
+    for row, job in enumerate(preceding):
+        if job in row_of:
+            yield row, row_of[job], think[row]
+
+
+def broken_submits(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield an error for each started job with a submit other than its preceding job's end plus the think time."""
+    workload, over = schedule.workload, schedule.finish.copy()
+    over[schedule.lost.killed] = schedule.lost.end[~schedule.lost.requeued]
+    if workload.cancel_at is not None:
+        over[gone] = workload.cancel_at.cancel_at[gone]
+    for row, on, think in followed(workload):
+        if not np.isnan(schedule.start[row]) and workload.submit[row] != over[on] + think:
+            submitted = f"{whose(schedule, row)}: it is submitted at {workload.submit[row]:g}"
+            yield f"{submitted}, not {think:g} s after the end of job {workload.id[on]} at {over[on]:g}."

@@ -1,4 +1,7 @@
-"""The printed form of a schedule: remarks, and metrics with their units."""
+"""The printed form of a schedule: its metrics with their units, and remarks.
+
+Remarks name the jobs that the metrics leave out, and tell what jobs waited for.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.text import counted
-from fedsched.model.jobs import assumed, implausible, unmodelled
+from fedsched.core.text import counted, first_of
+from fedsched.model.constraints import cancellations, slack
+from fedsched.model.jobs import assumed, unmodelled, whole_nodes
 from fedsched.model.jobs.recorded import of_some, recorded
+from fedsched.model.jobs.summary import implausible_lines
+from fedsched.model.schedule import closed_spans, workflows
 from fedsched.model.schedule.metrics import METRICS
+from fedsched.model.time import reservations
 
 if TYPE_CHECKING:
     from fedsched.model.schedule.metrics import Metric
     from fedsched.model.schedule.schedule import Schedule
 
 
-def printed(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
+def summary_lines(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the lines above a schedule's metrics, and the metrics with their units."""
     values, found = schedule.metrics().telling(), recorded(schedule.workload)
     log = {} if found is None else found.figures()
@@ -38,5 +45,16 @@ def printed(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
-    said += implausible.lines(schedule.workload, schedule.federation)
+    said += implausible_lines(schedule.workload, schedule.federation)
     return [head, f"  {schedule.question}", *(f"  note: {note}" for note in said)], rows
+
+
+def remarks(schedule: Schedule) -> tuple[str, ...]:
+    """Return, in words: jobs without an end and why, delayed jobs, workflows, lost runs, closed and reserved nodes."""
+    workload, said = schedule.workload, cancellations.in_words(schedule)
+    if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
+        jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
+        said.append(f"never started, for they wait for what cannot happen: {jobs}")
+    said += [*whole_nodes.in_words(workload), *slack.in_words(schedule), *workflows.in_words(schedule)]
+    said += [*schedule.lost.in_words(workload), *closed_spans.in_words(schedule)]
+    return (*said, *reservations.in_words(schedule))

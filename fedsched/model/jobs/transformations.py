@@ -1,4 +1,4 @@
-"""Workloads in which all jobs wait from the start, as a package: how their times change."""
+"""Workloads made from another workload: with all jobs submitted at one time, or with other sites."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ import numpy as np
 
 from fedsched.core.errors import unknown_name
 from fedsched.model.constraints.dependencies import settled
+from fedsched.model.jobs.validation import site_table, table_column
 from fedsched.model.reading import SUBMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
     from fedsched.model.jobs.workload import Workload
 
 
@@ -39,3 +44,31 @@ def waiting_from(workload: Workload, now: float) -> Workload:
         leaving = leaving.moved(lambda times: np.maximum(times, now))
     log = None if workload.log is None else workload.log.without_waits()
     return replace(workload, submit=np.full(len(workload), now), after=settled(workload), cancel_at=leaving, log=log)
+
+
+def with_sites(
+    workload: Workload, sites: Sequence[str], origin: ArrayLike | None, allowed: ArrayLike | None
+) -> Workload:
+    """Return the jobs with these sites; without `origin` the present sites are renamed in order."""
+    jobs = len(workload)
+    if origin is None and workload.sites and len(sites) != len(workload.sites):
+        raise ValueError(
+            f"with_sites: {len(sites)} names for the {len(workload.sites)} present sites; "
+            "give as many names, or an origin for every job."
+        )
+    keep_allowed = allowed is None and origin is None
+    may_use = None if allowed is None else site_table(allowed, jobs, len(sites))
+    return replace(
+        workload,
+        sites=tuple(sites),
+        origin=workload.origin if origin is None else table_column("origin", origin, jobs, np.int64, workload.id),
+        allowed=workload.allowed if keep_allowed else may_use,
+    )
+
+
+def renamed(sites: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Return the sites after renaming: {present name: new name}."""
+    for name in names:
+        if name not in sites:
+            raise unknown_name("site", name, sites)
+    return [names.get(site, site) for site in sites]

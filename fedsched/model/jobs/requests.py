@@ -1,4 +1,7 @@
-"""Nice values: by how much users lower the priorities of their own jobs, as Slurm's --nice [74]."""
+"""What users ask of the scheduler for a job: an earliest start besides the submit time [34], and a nice value [74].
+
+A nice value lowers the priorities of a user's own jobs, as Slurm's --nice.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.text import counted
-from fedsched.model.jobs.job_numbers import JobNumbers
+from fedsched.model.jobs.columns import LEAST, JobNumbers, JobTimes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fedsched.model.machine.federation import Federation
+
+AT_ONCE = LEAST
+
+
+class EarliestStarts(JobTimes):
+    """The earliest start of each job, on the clock of the submits; 0 = its submit."""
+
+    __slots__ = ()
+    NAMES = ("begin",)
+    NOTHING = AT_ONCE
+    RULE = "finite and at least 0 seconds"
+
+    @property
+    def begin(self) -> NDArray[np.float64]:
+        """Return the earliest starts."""
+        return self.given
+
+    def __str__(self) -> str:
+        return f"{counted(self.jobs, 'job')} not before a time of their own"
+
 
 MOST = 2_147_483_645.0  # Slurm's own limit
 BY_ITSELF = 100  # the value of --nice without a number

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedsched as fs
-from fedsched.model.jobs.implausible import implausible
+from fedsched.model.jobs.summary import implausible_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,16 +26,17 @@ def with_uplinks(rate: float) -> fs.Federation:
 
 def test_what_no_machine_has_is_implausible() -> None:
     """A load of hundreds, an uplink of 10 B/s, a run of years and a node of 200 kW are facts; real figures are none."""
-    assert implausible(JOBS) == implausible(JOBS, MACHINE) == implausible(JOBS, with_uplinks(1.25e8)) == ()
+    assert implausible_values(JOBS) == implausible_values(JOBS, MACHINE) == ()
+    assert implausible_values(JOBS, with_uplinks(1.25e8)) == ()
     dense = JOBS.scale_load(800)
-    assert implausible(dense)[0].startswith("an offered load of 404 ")
-    assert implausible(dense.head(99), MACHINE) == ()  # a load of a few jobs says nothing
-    assert implausible(JOBS, with_uplinks(10.0))[0].startswith("an uplink of 10 bytes/s, of C1 ")
+    assert implausible_values(dense)[0].startswith("an offered load of 404 ")
+    assert implausible_values(dense.head(99), MACHINE) == ()  # a load of a few jobs says nothing
+    assert implausible_values(JOBS, with_uplinks(10.0))[0].startswith("an uplink of 10 bytes/s, of C1 ")
     teaching = replace(JOBS, task_bandwidth=np.full(100, 0.5), compute_fraction=np.full(100, 0.5))
-    assert implausible(teaching, with_uplinks(1.5)) == ()
-    assert implausible(teaching.with_communication(bandwidth="10M"), with_uplinks(1.5))
-    assert implausible(replace(JOBS, runtime=np.full(100, 1e8)), None)[-1].startswith("a run time of 1157.4 d")
-    assert implausible(JOBS, fs.Federation.homogeneous(4, busy_watts=2e5)) == ("a node of 200,000 W",)
+    assert implausible_values(teaching, with_uplinks(1.5)) == ()
+    assert implausible_values(teaching.with_communication(bandwidth="10M"), with_uplinks(1.5))
+    assert implausible_values(replace(JOBS, runtime=np.full(100, 1e8)), None)[-1].startswith("a run time of 1157.4 d")
+    assert implausible_values(JOBS, fs.Federation.homogeneous(4, busy_watts=2e5)) == ("a node of 200,000 W",)
 
 
 def test_it_is_said_wherever_a_result_is_shown(
