@@ -18,7 +18,7 @@ from free_blocks import Blocks, Lines, Lists, planned
 from fedsched.bench import proof as checker
 from fedsched.bench.certificates import certificate_path
 from fedsched.bench.forms import rate_of
-from fedsched.model.jobs.admission import open_groups
+from fedsched.model.jobs.admission import admitted_groups
 from fedsched.model.time.downtimes import closures_of
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def every_room(rooms: np.ndarray) -> np.ndarray:
 def problem_of(document: Document, ask: str, *, every: bool = False) -> Lists:
     """Return what lists are evaluated on, with the prices of the certificate that is kept."""
     federation, workload = document.federation, document.workload
-    groups, opened = federation.groups, open_groups(workload, federation)
+    groups, opened = federation.groups, admitted_groups(workload, federation)
     room, nodes = rooms_of(document, opened), np.array([one.count for one in groups])
     room = every_room(room) if every else room
     fits = (room @ nodes >= workload.tasks[:, None]) & ~(room[None] & ~opened[:, None, :]).any(axis=2)

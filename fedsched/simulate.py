@@ -16,9 +16,9 @@ from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.run.simulation import Simulation, start_of
 from fedsched.io.handed import nouns_of
-from fedsched.model.jobs.admission import as_asked, in_nodes
-from fedsched.model.jobs.shaping import shaped, with_shapes
-from fedsched.model.jobs.transformations import submitted
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
+from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
+from fedsched.model.jobs.transformations import with_submits
 from fedsched.model.jobs.uneven import counted_tasks
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
@@ -67,7 +67,7 @@ def prepare(
     workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    workload = submitted("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
+    workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
     reading = reading.but(
         same_time=same_time,
         saturation=saturation,
@@ -76,8 +76,8 @@ def prepare(
         alternatives=alternatives,
     ).settled("simulate")
     rows = () if running is None else tuple(running.rows.tolist())
-    workload = in_nodes(as_asked(workload, cluster), cluster)
-    workload = shaped(workload, cluster, reading, running=rows)
+    workload = count_in_nodes(with_default_times(workload, cluster), cluster)
+    workload = with_chosen_shapes(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster)
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
@@ -165,11 +165,12 @@ def _on_slurm(
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
     if sharing is None:
-        workload = in_nodes(workload, cluster)
-        return scheduled(shaped(as_asked(workload, cluster), cluster, reading), cluster, policy, reading, progress)
+        workload = count_in_nodes(workload, cluster)
+        jobs = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
+        return scheduled(jobs, cluster, policy, reading, progress)
     from fedsched.engine.sharing import NodeSharing
 
-    workload = shaped(as_asked(workload, cluster), cluster, reading)
+    workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
     return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
 
 
@@ -194,7 +195,7 @@ def _on_shared_nodes(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
-    workload = shaped(as_asked(workload, cluster), cluster, reading)
+    workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
     t0 = start_of("simulate", t0, None, workload, cluster)
     return scheduled(workload, cluster, policy, NodeSharing.of(sharing), reading, t0=t0, progress=progress)
 
@@ -278,7 +279,7 @@ def simulate(
             alternatives=alternatives,
         )
         options: dict[str, object] = {"caps": caps, "running jobs": running}
-        workload = submitted("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
+        workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
         if is_slurm(policy):
             options |= {"placements": placement, "t0": t0}
         given = tuple(name for name, value in options.items() if value is not None)

@@ -13,7 +13,7 @@ from fedsched.core.errors import shown, unknown_name
 from fedsched.core.text import counted
 from fedsched.engine.sharing import NodeSharing
 from fedsched.io.handed import nouns_of
-from fedsched.model.foresight import foresight, known_beforehand
+from fedsched.model.foresight import foresight, perfect_forecasts
 from fedsched.model.jobs import assumed, unmodelled
 from fedsched.model.jobs.summary import implausible_lines
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
@@ -128,7 +128,7 @@ class Instance(Read):
         """Return what is not modelled of the log, assumed of the machine, and unknown to plans, one line each."""
         beyond = unmodelled.unmodelled if self.sharing is None else unmodelled_when_shared
         dropped, bare = beyond(self.workload, self.federation), assumed.assumptions(self.federation)
-        bare = (*bare, *known_beforehand(self.federation, self.objectives))
+        bare = (*bare, *perfect_forecasts(self.federation, self.objectives))
         hidden = foresight(
             self.workload, self.federation, float(self.workload.submit.min(initial=0.0)), self.objectives
         )

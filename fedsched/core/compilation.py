@@ -57,8 +57,8 @@ class Compilation:
         """Return the text for a line of progress: what is compiled now, how many of how many, and the time left."""
         if self.workers or not _latest:
             return f"compiling, once for this version: {self}"
-        told = next((told for watch in _watches if (told := watch._progress())), f"{self}")
-        return f"compiling {_latest}: {told}"
+        progress = next((text for watch in _watches if (text := watch._progress())), f"{self}")
+        return f"compiling {_latest}: {progress}"
 
     def _progress(self) -> str:
         """Return how many functions of how many are begun and the time left; nothing if that is not known."""
@@ -148,7 +148,7 @@ def ended(functions: int = 1) -> None:
         _notify()
 
 
-def told(worker: int, more: Count) -> None:
+def add_from_worker(worker: int, more: Count) -> None:
     """Add what a worker process has compiled since its last report."""
     for watch in (*_watches,):
         before = watch.workers.get(worker, Count())

@@ -194,7 +194,7 @@ class _Worker:
         if now != before:
             self._told = now
             more = compilation.Count(now.functions - before.functions, now.seconds - before.seconds, now.active)
-            compilation.told(id(self), more)
+            compilation.add_from_worker(id(self), more)
 
     def lives(self) -> bool:
         """Return whether the process accepts another task."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Tree = NDArray[np.int64] | NDArray[np.float64]  # inner nodes (as many as places, a power of two), then the places
 
-NOBODY = constant(-1)
+NO_PLACE = constant(-1)
 
 
 def places_for(many: int) -> int:
@@ -38,7 +38,7 @@ def next_within(tree: Tree, place: int, most: float) -> int:
     """Return the first place, from this one on, with an entry that asks for at most so much; -1 if there is none."""
     places = tree.size >> 1
     if place >= places:
-        return NOBODY
+        return NO_PLACE
     node = places + place
     while True:
         if tree[node] <= most:
@@ -49,5 +49,5 @@ def next_within(tree: Tree, place: int, most: float) -> int:
             while node & 1:  # a right child, or the root
                 node >>= 1
             if node == 0:
-                return NOBODY
+                return NO_PLACE
             node += 1

@@ -35,7 +35,7 @@ def unit(z: np.uint64) -> float:
 
 
 @inlined
-def drawn(seed: int, generation: int, index: int) -> np.uint64:
+def random_bits(seed: int, generation: int, index: int) -> np.uint64:
     """Return the random bits of a seed, a generation and an index."""
     z = mixed(np.uint64(seed) + STEP)
     z = mixed((z ^ np.uint64(generation)) + STEP)
@@ -45,7 +45,7 @@ def drawn(seed: int, generation: int, index: int) -> np.uint64:
 @kernel
 def begin_stream(stream: Stream, seed: int, generation: int, index: int) -> None:
     """Set a stream to its start for a seed, a generation and an index."""
-    stream[0] = drawn(seed, generation, index)
+    stream[0] = random_bits(seed, generation, index)
 
 
 @inlined

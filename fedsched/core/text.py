@@ -43,7 +43,7 @@ def html(text: object) -> str:
     return _html.escape(terminal(text))
 
 
-def drawn(name: object) -> str:
+def picture_name(name: object) -> str:
     """Return a name for a picture: no formulas, nothing that XML forbids, at most 48 characters."""
     text = one_line(name)
     text = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"

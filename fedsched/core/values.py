@@ -95,7 +95,7 @@ def members(hint: Any) -> tuple[Any, ...]:
     return tuple(one for one in (get_args(hint) if union else (hint,)) if one is not type(None))
 
 
-def told(hint: Any) -> str:
+def kinds_in_words(hint: Any) -> str:
     """Return in words the values that a type hint allows."""
     said = []
     for kind in members(hint):

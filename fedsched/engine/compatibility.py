@@ -11,12 +11,12 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import IncompatibleError
-from fedsched.model.jobs.demands import needs_on
+from fedsched.model.jobs.demands import pool_needs
 from fedsched.model.jobs.uneven import are_uneven
-from fedsched.model.machine.counters import someones
+from fedsched.model.machine.counters import first_counter
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.power.switching import is_switching
-from fedsched.model.power.watts import draw_their_own
+from fedsched.model.power.watts import have_own_watts
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.time.downtimes import RESERVATION, takes_nodes
 from fedsched.model.time.reservations import in_reservations
@@ -161,7 +161,7 @@ FEATURES = {
     "slack": Feature("jobs with slack", "give jobs without slack=", lambda use: _if(use.workload.slack is not None)),
     "limits": Feature(
         "limits", "leave them out: dataclasses.replace(federation, limits=()), and jobs without their label 'array'",
-        lambda use: someones(use.workload, use.federation) or None,
+        lambda use: first_counter(use.workload, use.federation) or None,
     ),
     "limits of nodes or CPUs": Feature(
         "limits of nodes or CPUs", "leave them out of the federation's limits",
@@ -169,11 +169,11 @@ FEATURES = {
     ),
     "pools": Feature(
         "jobs that need pools", "leave that out: dataclasses.replace(workload, pools=None)",
-        lambda use: _if(needs_on(use.workload, use.federation).any()),
+        lambda use: _if(pool_needs(use.workload, use.federation).any()),
     ),
     "watts and gears": Feature(
         "watts and gears of jobs", "leave them out: dataclasses.replace(workload, watts=None, gear=None)",
-        lambda use: _if(draw_their_own(use.workload)),
+        lambda use: _if(have_own_watts(use.workload)),
     ),
     "shapes to choose": Feature(
         "shapes that are not chosen beforehand", FIXED_SHAPES,

@@ -34,7 +34,7 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
     from fedsched.model.jobs.workload import Workload
 
     names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
-    _check(workloads, names)
+    _check_logs(workloads, names)
     sizes = [len(w) for w in workloads]
     origin = np.repeat(np.arange(len(workloads)), sizes)
     users, known = [], 0
@@ -82,7 +82,7 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
     )
 
 
-def _check(workloads: Sequence[Workload], names: Sequence[str]) -> None:
+def _check_logs(workloads: Sequence[Workload], names: Sequence[str]) -> None:
     if not workloads:
         raise ValueError("merge: there is no workload to merge; give at least one.")
     if len(names) != len(workloads):

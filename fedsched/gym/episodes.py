@@ -27,9 +27,9 @@ from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeatur
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
 from fedsched.io.handed import nouns_of
-from fedsched.model.constraints.dependencies import settled
-from fedsched.model.jobs.admission import as_asked, in_nodes
-from fedsched.model.jobs.shaping import shaped, with_shapes
+from fedsched.model.constraints.dependencies import replace_singletons
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
+from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.metrics import Column
@@ -77,7 +77,8 @@ class Episodes:
         noun = "environment"
         workload, federation = nouns_of(noun, workload, federation, second="federation")
         already = () if running is None else tuple(running.rows.tolist())
-        workload = shaped(in_nodes(as_asked(workload, federation), federation), federation, reading, running=already)
+        workload = count_in_nodes(with_default_times(workload, federation), federation)
+        workload = with_chosen_shapes(workload, federation, reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)
@@ -233,7 +234,7 @@ class Episodes:
             workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
             submit = submits_that_came_out(self.workload.take(rows), state)[back]
-            workload = replace(workload, submit=submit, after=settled(workload))
+            workload = replace(workload, submit=submit, after=replace_singletons(workload))
         return Schedule(
             workload=workload,
             federation=self.federation,

@@ -13,11 +13,11 @@ from fedsched.core.text import counted
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf.log import write_swf
-from fedsched.model.constraints.dependencies import settled
+from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
-from fedsched.model.jobs.admission import as_asked, in_nodes
-from fedsched.model.jobs.alternatives import may_shift
-from fedsched.model.jobs.layout import ON_NODES, standing_on, tasks_on_nodes
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
+from fedsched.model.jobs.alternatives import may_change_gear
+from fedsched.model.jobs.layout import ON_NODES, tasks_on_nodes, with_task_counts
 from fedsched.model.jobs.log import LOG_COLUMNS, LogColumns
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.power.gears import gears_of
@@ -65,7 +65,7 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
     if workload.alternatives is not None and (on_nodes := tasks_on_nodes(workload)).any():
         table[ON_NODES] = on_nodes  # part of each job's shape, if its nodes are counted
-    if may_shift(workload):
+    if may_change_gear(workload):
         table |= {GEAR: gears_of(workload), SHARE: workload.compute_fraction}
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
     table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
@@ -168,7 +168,7 @@ def read_csv(
         else:
             start[job], finish[job], counts[job] = *values[1:3], nodes
     found = LostRuns.of(lost) if lost else None
-    workload = in_nodes(as_asked(workload, federation), federation)
+    workload = count_in_nodes(with_default_times(workload, federation), federation)
     return Schedule(
         workload=_as_submitted(_as_it_ran(workload, header, body, path), start, finish, found),
         federation=federation,
@@ -235,7 +235,7 @@ def _as_submitted(
         over[lost.killed], gone[lost.killed] = lost.end[~lost.requeued], False
     if workload.cancel_at is not None:
         over[gone] = workload.cancel_at.times[gone]
-    return replace(workload, submit=submits_after(workload, over, gone), after=settled(workload))
+    return replace(workload, submit=submits_after(workload, over, gone), after=replace_singletons(workload))
 
 
 def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], path: str | PathLike[str]) -> Workload:
@@ -256,7 +256,7 @@ def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], pat
             for name, column in columns.items():
                 column[job] = float(row[at[name]])
         columns.pop(ON_NODES, None)
-        return replace(workload, **columns, layout=standing_on(workload.layout, on_nodes, workload.id))
+        return replace(workload, **columns, layout=with_task_counts(workload.layout, on_nodes, workload.id))
     except (ValueError, OverflowError) as error:
         raise ScheduleError(f"{path}: {shortened(str(error), 300)}") from None
 

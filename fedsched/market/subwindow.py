@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, part
-from fedsched.core.random import drawn, unit
+from fedsched.core.random import random_bits, unit
 from fedsched.market.codes import Criterion
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, ste
         work.order[k] = work.node[k]
     cost = 0.0
     for k in range(m):
-        other = k + int(unit(drawn(seed, step, k)) * (held - k))
+        other = k + int(unit(random_bits(seed, step, k)) * (held - k))
         node = work.order[other]
         work.order[other] = work.order[k]
         work.order[k] = node

@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 WEIGHED = ("energy", "idle_energy", *PRICED)
 
 
-def as_forecast(federation: Federation) -> Federation:
+def with_forecasts(federation: Federation) -> Federation:
     """Return the federation with each signal replaced by its forecast, which is what plans see."""
     if all(signal.forecast is None for signal in federation.signals):
         return federation
     return replace(federation, signals=tuple(signal.known for signal in federation.signals))
 
 
-def weigh_power(objectives: Sequence[str]) -> bool:
+def depend_on_idle_power(objectives: Sequence[str]) -> bool:
     """Return whether the power of idle nodes may affect these objectives: an energy metric, or a user's function."""
     return any(name in WEIGHED or name not in NAMES for name in objectives)
 
 
-def signals_sought(federation: Federation, objectives: Sequence[str]) -> list[Signal]:
+def signals_needed(federation: Federation, objectives: Sequence[str]) -> list[Signal]:
     """Return the signals that these objectives depend on, such as prices for the cost."""
     kinds = {KIND_OF[name] for name in objectives if name in KIND_OF}
     return [signal for signal in federation.signals if signal.kind in kinds]
 
 
-def known_beforehand(federation: Federation, objectives: Sequence[str]) -> tuple[str, ...]:
+def perfect_forecasts(federation: Federation, objectives: Sequence[str]) -> tuple[str, ...]:
     """Return, in a few words each, the signals that plans know in advance although no real plan could."""
     ahead = [
-        one for one in signals_sought(federation, objectives) if one.forecast is None and one.constant is None
+        one for one in signals_needed(federation, objectives) if one.forecast is None and one.constant is None
     ]
     return tuple(f"a perfect forecast of {one.called}" for one in ahead)
 
@@ -64,10 +64,10 @@ def foresight(
     without += [f"the end of {counted(len(endless), 'downtime')}"] * bool(endless)
     without += [f"{counted(leaving, 'cancellation')} to come"] * bool(leaving)
     without += [f"{counted(holds, 'hold')} to come"] * bool(holds)
-    guessed = [one.called for one in signals_sought(federation, objectives) if one.forecast is not None]
+    guessed = [one.called for one in signals_needed(federation, objectives) if one.forecast is not None]
     how = [f"without {_listed(without)}"] if without else []
     how += [f"by forecasts of {_listed(guessed)}"] if guessed else []
-    if isinstance(federation.power, Planned) and weigh_power(objectives):
+    if isinstance(federation.power, Planned) and depend_on_idle_power(objectives):
         how.append("as if nodes were off whenever they idle")
     if not how:
         return ""

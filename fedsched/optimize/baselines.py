@@ -17,10 +17,10 @@ from fedsched.bounds.lower.lower_bounds import LowerBounds, bounds_of_relaxation
 from fedsched.bounds.lower.relaxation import relax
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.pack.node_caps import caps_table
-from fedsched.model.jobs.alternatives import chosen, may_shift
+from fedsched.model.jobs.alternatives import may_change_gear, present_shapes
 from fedsched.model.jobs.uneven import are_uneven
-from fedsched.model.power.power_cap import with_caps_alone
-from fedsched.model.power.watts import draw_their_own
+from fedsched.model.power.power_cap import with_caps_only
+from fedsched.model.power.watts import have_own_watts
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.model.time.downtimes import kills, takes_nodes
@@ -111,7 +111,7 @@ def yardsticks(
         known = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
     front, penalty = np.zeros((0, 2)), math.nan
     if isinstance(bounds, LowerBounds) and set(problem.objectives.names) >= {"makespan", "energy"}:
-        trades = may_shift(problem.workload) and problem.reading.leaves_open(problem.workload)
+        trades = may_change_gear(problem.workload) and problem.reading.leaves_open(problem.workload)
         front, penalty = bounds.front(), math.nan if trades else bounds.penalty  # it compares each job's best shapes
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
@@ -158,12 +158,12 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
         return None
     if problem.nobody_is_sure_to_start:
         return None
-    if (problem.federation.signals or draw_their_own(problem.workload)) and are_uneven(problem.workload).any():
+    if (problem.federation.signals or have_own_watts(problem.workload)) and are_uneven(problem.workload).any():
         return None  # more nodes may be cheaper than the fewest
     if problem.reading.leaves_open(problem.workload):
         really = problem.reading.but(knowledge="runtime")  # true run times, whatever plans know
         t0 = problem.problem.t0
-        there = problem.federation if problem.pricing is not None else with_caps_alone(problem.federation)
+        there = problem.federation if problem.pricing is not None else with_caps_only(problem.federation)
         deadline = t0 + problem.objectives.latest
         found = lower_bounds(problem.workload, there, t0=t0, reading=really, seconds=seconds, deadline=deadline)
         for objective in problem.objectives.names:
@@ -288,7 +288,7 @@ def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
     elif isinstance(plan, Schedule):
         if len(plan) != problem.layout.jobs or not plan.complete:
             raise ValueError(f"initial: the schedule must start all of the {problem.layout.jobs} jobs.")
-        choices = problem.choices_of(chosen(plan.workload))
+        choices = problem.choices_of(present_shapes(plan.workload))
         yield problem.row(np.argsort(plan.start, kind="stable"), plan.counts, choices=choices, delays=plan.delays)
     elif isinstance(plan, tuple) and len(plan) == 2:
         yield problem.row(plan[0], plan[1])

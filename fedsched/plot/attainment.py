@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import counted, drawn
+from fedsched.core.text import counted, picture_name
 from fedsched.plot import style
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw(
         ax.fill(band[:, 0], band[:, 1], color=colour, alpha=0.2, linewidth=0)
         line = _steps(middle, corner)
         ax.plot(line[:, 0], line[:, 1], color=colour, linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5,
-                label=f"{drawn(name)} ({counted(len(runs[name]), 'run')})")  # fmt: skip
+                label=f"{picture_name(name)} ({counted(len(runs[name]), 'run')})")  # fmt: skip
     style.dress(ax, x="", y="", title=title)
     style.measured(ax, "x", objectives[0])
     style.measured(ax, "y", objectives[1])

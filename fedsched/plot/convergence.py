@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import drawn
+from fedsched.core.text import picture_name
 from fedsched.plot import style
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ def draw(
         colour = style.LINES[k % len(style.LINES)]
         low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0)
         ax.fill_between(grid, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
+        label = picture_name(name) + (f" ({len(values)} seeds)" if len(values) > 1 else "")
         ax.plot(grid, middle, drawstyle="steps-post", color=colour, linestyle=style.DASHES[k % len(style.DASHES)],
-                linewidth=1.5, label=drawn(name) + (f" ({len(values)} seeds)" if len(values) > 1 else ""))  # fmt: skip
+                linewidth=1.5, label=label)  # fmt: skip
     if bound is not None:
         ax.axhline(bound, color="black", linewidth=1, linestyle=(0, (1, 1)), label="lower bound")
     if logarithmic:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import counted, drawn
+from fedsched.core.text import counted, picture_name
 from fedsched.plot import saving, style
 from fedsched.plot.gantt import COLOURS
 
@@ -48,7 +48,7 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
             colours.append(COLOURS[window.job % len(COLOURS)])
         if len(windows) <= LABELLED:
             middle = window.start + window.lengths[0] / 2
-            name = drawn(plan.batch[window.job].name or str(window.job))
+            name = picture_name(plan.batch[window.job].name or str(window.job))
             ax.text(middle, window.nodes[0], name, ha="center", va="center", fontsize=6)
     ax.add_collection(PolyCollection(bars, facecolors=colours, edgecolors="black", linewidths=0.4))
     others = [_corners(*span) for window in outlines for span in window.slots]

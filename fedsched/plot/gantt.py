@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.core.text import counted, drawn
+from fedsched.core.text import counted, picture_name
 from fedsched.model.jobs import assumed
 from fedsched.model.jobs.layout import own_tasks
 from fedsched.model.jobs.uneven import tasks_in_clusters
 from fedsched.model.power.power_cap import cap_over_time
 from fedsched.model.schedule.closed_spans import numbered
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.metrics import scaled
 from fedsched.model.schedule.node_numbers import NodeRuns
 from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import power_of
-from fedsched.model.time.reservations import kept_nodes
+from fedsched.model.time.reservations import reserved_nodes
 from fedsched.plot import saving, shading
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.model.schedule.lost import Held
+    from fedsched.model.schedule.lost import RunTable
     from fedsched.model.schedule.schedule import Schedule
-    from fedsched.model.time.reservations import Kept
+    from fedsched.model.time.reservations import ReservedNodes
 
 # Okabe and Ito's colours for the colour-blind, in an order that alternates light and dark.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
@@ -95,7 +95,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
             ax.add_collection(
                 PolyCollection(seen.corners(), facecolors=colour, edgecolors="none", zorder=0.6, label=label)
             )
-    for one in kept_nodes(schedule.federation):
+    for one in reserved_nodes(schedule.federation):
         _frame(ax, schedule, one, offsets, unit)
     for marked, large in ((False, False), (False, True), (True, False), (True, True)):
         some = bars.only((crossing == marked) & (edged == large))
@@ -207,7 +207,7 @@ def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
             ax.text((begin + end) / 2, low + nodes / 2, text, ha="center", va="center", fontsize=LABEL_POINTS)
 
 
-def _frame(ax: Any, schedule: Schedule, kept: Kept, offsets: list[tuple[int, int]], unit: float) -> None:
+def _frame(ax: Any, schedule: Schedule, kept: ReservedNodes, offsets: list[tuple[int, int]], unit: float) -> None:
     """Draw a frame with the reservation's name around its nodes and time, at most until the last job ends."""
     from matplotlib.patches import Rectangle
 
@@ -219,7 +219,8 @@ def _frame(ax: Any, schedule: Schedule, kept: Kept, offsets: list[tuple[int, int
         corner = (begin, offsets[block][1] + low)
         if end > begin:
             ax.add_patch(Rectangle(corner, end - begin, high, fill=False, edgecolor=CROSSING, linewidth=1.2, zorder=3))
-            ax.annotate(drawn(one.name), corner, (3, -3), textcoords="offset points", va="top", fontsize=8, zorder=3)
+            name = picture_name(one.name)
+            ax.annotate(name, corner, (3, -3), textcoords="offset points", va="top", fontsize=8, zorder=3)
 
 
 def _lane_offsets(schedule: Schedule) -> list[tuple[int, int]]:
@@ -241,7 +242,7 @@ def _dress(
     clusters = schedule.federation.clusters
     middles = [lane + cluster.nodes / 2 for (_, lane), cluster in zip(offsets, clusters, strict=True)]
     ax.set_yticks(
-        middles, [f"{drawn(cluster.name)}\n{counted(cluster.nodes, 'node')}" for cluster in clusters], fontsize=8
+        middles, [f"{picture_name(cluster.name)}\n{counted(cluster.nodes, 'node')}" for cluster in clusters], fontsize=8
     )
     for (_, lane), cluster in zip(offsets, clusters, strict=True):
         ax.axhspan(lane, lane + cluster.nodes, color="#f2f2f2", zorder=0, linewidth=0)
@@ -262,10 +263,10 @@ def _title(schedule: Schedule, unit: float, name: str) -> str:
     done = int((~np.isnan(schedule.finish)).sum())
     jobs = counted(done, "job") if done == len(schedule) else f"{done:,} of {counted(len(schedule), 'job')}"
     if not done:
-        return f"{drawn(schedule.policy)}: {jobs}"
+        return f"{picture_name(schedule.policy)}: {jobs}"
     crossing = f" ({metrics.coallocated:,.0f} on more than one cluster)" if metrics.coallocated else ""
     return (
-        f"{drawn(schedule.policy)}: {jobs}{crossing}, {metrics.makespan / unit:.3g} {name}, "
+        f"{picture_name(schedule.policy)}: {jobs}{crossing}, {metrics.makespan / unit:.3g} {name}, "
         f"{assumed.marked(energy_text(metrics.energy), 'energy', schedule.federation)}, {metrics.utilisation:.0%} busy"
     )
 
@@ -296,7 +297,7 @@ def figure(schedule: Schedule) -> Any:
 
 
 def steps_of(
-    runs: Held, weight: NDArray[np.float64], t0: float, unit: float
+    runs: RunTable, weight: NDArray[np.float64], t0: float, unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants, and from each on the sum of the running jobs' weights.
 
@@ -320,7 +321,7 @@ def few_steps(
 
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants, and the load on cluster k's uplink from each on (eqs. 1.2 and 1.3)."""
-    runs = held(schedule)
+    runs = finished_runs(schedule)
     workload = schedule.workload
     tasks, bandwidth = own_tasks(workload)[runs.job], workload.task_bandwidth[runs.job]
     here = tasks_in_clusters(workload, schedule.federation, runs.job, runs.counts)[:, k]
@@ -359,7 +360,7 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
         times, load = few_steps(*link_load(schedule, k, unit), schedule.makespan / unit, most=True)
         cluster = schedule.federation.clusters[k]
         ax.step(times, load / cluster.uplink, where="post", color=COLOURS[(4 + k) % len(COLOURS)],
-                linestyle=styles[k % len(styles)], linewidth=1, label=drawn(cluster.name))  # fmt: skip
+                linestyle=styles[k % len(styles)], linewidth=1, label=picture_name(cluster.name))  # fmt: skip
     ax.axhline(1.0, color="black", linewidth=0.8)
     ax.set_ylabel("link load", fontsize=8)
     ax.tick_params(labelsize=8)

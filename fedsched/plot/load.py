@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.core.text import drawn
+from fedsched.core.text import picture_name
 from fedsched.model.jobs.assumed import marked
 from fedsched.model.power.watts import extra_watts, watts_of
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.metrics import scaled
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, draw_cap, few_steps, link_load, steps_of, time_unit
@@ -49,7 +49,7 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     cluster_of = np.array(schedule.federation.group_cluster)
     idle = np.array([group.idle_watts * group.count for group in groups])
     layers = []
-    times, runs = np.zeros(1), held(schedule)
+    times, runs = np.zeros(1), finished_runs(schedule)
     extra = runs.counts * extra_watts(watts_of(schedule.workload, groups), groups, runs.job)
     for k in range(len(clusters)):
         here = cluster_of == k
@@ -61,7 +61,7 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     if times.size:
         colours = [COLOURS[k % len(COLOURS)] for k in range(len(clusters))]
         ax.stackplot(times, [layer / watts for layer in layers], step="post", colors=colours, edgecolor="white",
-                     linewidth=0.3, labels=[drawn(cluster.name) for cluster in clusters])  # fmt: skip
+                     linewidth=0.3, labels=[picture_name(cluster.name) for cluster in clusters])  # fmt: skip
     ax.axhline(idle.sum() / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
     draw_cap(ax, schedule, unit, watts)
     ax.set_ylim(0, None)
@@ -89,7 +89,7 @@ def saturated(schedule: Schedule, ax: Any = None) -> Any:
         bars = [(begin / unit, (end - begin) / unit) for begin, end in zip(row.begin, row.end, strict=True)]
         ax.broken_barh(bars, (k - 0.35, 0.7), facecolors=COLOURS[5], edgecolor="none")
     total = max(schedule.makespan, np.finfo(float).tiny)
-    labels = [f"{drawn(row.cluster)}\n{row.seconds / total:.0%} of the time" for row in rows]
+    labels = [f"{picture_name(row.cluster)}\n{row.seconds / total:.0%} of the time" for row in rows]
     ax.set_yticks(range(len(rows)), labels, fontsize=8)
     ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     ax.set_xlim(0, total / unit)

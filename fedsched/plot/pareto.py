@@ -66,7 +66,7 @@ def draw(
         dash = style.DASHES[k % len(style.DASHES)]
         ax.plot(best[:, 0], best[:, 1], drawstyle="steps-post", linestyle=dash, linewidth=1, color=colour,
                 marker=marker, markersize=5, markeredgecolor="white", markeredgewidth=0.5,
-                label=text.drawn(name))  # fmt: skip
+                label=text.picture_name(name))  # fmt: skip
         drawn += 1
         if knee and k == 0 and len(best) >= 3:
             _mark_knee(ax, best[knee_of(best * signs)])
@@ -99,7 +99,7 @@ def _mark(ax: Any, points: Mapping[str, NDArray[np.float64]], *, first: int, siz
     for k, (name, rows) in enumerate(points.items(), first):
         colour, marker = style.LINES[(k + 1) % len(style.LINES)], style.MARKERS[-1 - k % len(style.MARKERS)]
         ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=size, markerfacecolor="none",
-                markeredgecolor=colour, label=text.drawn(name))  # fmt: skip
+                markeredgecolor=colour, label=text.picture_name(name))  # fmt: skip
     return len(points)
 
 

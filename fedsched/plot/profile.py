@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import drawn
+from fedsched.core.text import picture_name
 from fedsched.plot import style
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def draw(
         inside = at <= end
         at, share = np.append(at[inside], end), np.append(share[inside], share[inside][-1])
         ax.plot(at, share, drawstyle="steps-post", color=style.LINES[k % len(style.LINES)],
-                linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5, label=drawn(name))  # fmt: skip
+                linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5, label=picture_name(name))  # fmt: skip
     if end > 10.0:
         ax.set_xscale("log")
     ax.set_xlim(1.0, end)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import drawn
+from fedsched.core.text import picture_name
 from fedsched.plot import style
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, 
         ax.plot([ranks[name], ranks[name], end], [0, level, level], color=colour, linewidth=1, solid_joinstyle="miter")
         ax.plot([ranks[name]], [0], marker="o", markersize=4, color=colour)
         gap = -0.02 * most if at_left else 0.02 * most
-        text = f"{drawn(name)}  ({ranks[name]:.2f})" if at_left else f"({ranks[name]:.2f})  {drawn(name)}"
+        text = f"{picture_name(name)}  ({ranks[name]:.2f})" if at_left else f"({ranks[name]:.2f})  {picture_name(name)}"
         ax.text(end + gap, level, text, ha="right" if at_left else "left", va="center", fontsize=9)
     for k, (begin, stop) in enumerate(bars):
         x = [ranks[order[begin]] - 0.02, ranks[order[stop]] + 0.02]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import drawn
+from fedsched.core.text import picture_name
 from fedsched.plot import convergence, gantt, pareto, style
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _draw_values(result: Result, ax: Any) -> None:
     rows = [(f"{baseline.policy}{result.mark}", baseline.values[0]) for baseline in result.baselines]
     rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1] * result.front.signs[0])
     colours = [style.LINES[0] if label == result.method else "#bbbbbb" for label, _ in rows]
-    ax.barh([drawn(label) for label, _ in rows], [value for _, value in rows], color=colours)
+    ax.barh([picture_name(label) for label, _ in rows], [value for _, value in rows], color=colours)
     bound = result.bound(name)
     if bound == bound:
         ax.axvline(bound, color="black", linestyle="--", linewidth=1, label="lower bound")

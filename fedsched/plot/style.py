@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.core.text import drawn, one_line
+from fedsched.core.text import one_line, picture_name
 from fedsched.model.jobs.assumed import marked
 from fedsched.model.schedule.metrics import UNITS, scale_of
 from fedsched.plot.gantt import COLOURS
@@ -71,7 +71,7 @@ def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def label_of(objective: str, federation: Federation | None = None, *, unit: str | None = None) -> str:
     """Return an objective's name with its unit, and a mark if the federation's watts are assumed in it."""
     unit = UNITS.get(objective, "") if unit is None else unit
-    name = drawn(objective.replace("_", " "))
+    name = picture_name(objective.replace("_", " "))
     label = f"{name}, {unit}" if unit else name
     return label if federation is None else marked(label, objective, federation)
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError, unknown_name
 from fedsched.model.constraints.feedback import followers_of
-from fedsched.model.jobs.admission import open_groups
-from fedsched.model.jobs.uneven import are_uneven, counted_tasks, together_on
-from fedsched.model.power.switching import as_weighed
+from fedsched.model.jobs.admission import admitted_groups
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, counted_tasks_per_node
+from fedsched.model.power.switching import with_planned_idle_watts
 from fedsched.policies.sites import Site, Table, after
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class _Mapper:
         look: Callable[[], None] | None,
     ) -> None:
         self.look = look
-        groups = as_weighed(federation).groups
+        groups = with_planned_idle_watts(federation).groups
         self.workload, self.heuristic, self.t0 = workload, heuristic, t0
         self.shapes = OpenShapes.recorded(workload) if shapes is None else shapes
         self.owner = np.repeat(np.arange(len(workload)), np.diff(self.shapes.first))
@@ -135,7 +135,7 @@ class _Mapper:
         self.cluster_of = np.array(federation.group_cluster, dtype=np.int64)
         self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
         self.uneven = are_uneven(workload)
-        self.fits = together_on(workload, federation) if self.uneven.any() else None  # tasks to a node [76]
+        self.fits = counted_tasks_per_node(workload, federation) if self.uneven.any() else None  # tasks to a node [76]
         self.limit = self._limits(federation, caps)
         shape = (len(workload), len(groups))
         self.result = Assignment(
@@ -163,7 +163,7 @@ class _Mapper:
         if caps is not None:
             limit = np.minimum(limit, caps)
         if federation.binds_by_labels:
-            limit = np.where(open_groups(self.workload, federation), limit, 0)
+            limit = np.where(admitted_groups(self.workload, federation), limit, 0)
         if self.workload.allowed is not None:
             limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)
         return limit if self.fits is None else np.where(self.fits > 0, limit, 0)

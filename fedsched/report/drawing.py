@@ -11,7 +11,7 @@ from fedsched.model.power.power_cap import cap_over_time
 from fedsched.model.schedule.closed_spans import numbered
 from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import drawn_off
-from fedsched.model.time.reservations import kept_nodes
+from fedsched.model.time.reservations import reserved_nodes
 from fedsched.plot import shading
 from fedsched.report.curves import curves_of
 from fedsched.report.packing import packed, ticks
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.node_numbers import NodeRuns
     from fedsched.model.schedule.off_spans import OffSpans
     from fedsched.model.schedule.schedule import Schedule
-    from fedsched.model.time.reservations import Kept
+    from fedsched.model.time.reservations import ReservedNodes
 
 MOST_DRAWN = 240_000  # jobs drawn one by one, of all plans together; bars at most twice as many
 ROWS, COLUMNS = 512, 8192  # of the shading's grid, at most
@@ -96,7 +96,7 @@ def plan_of(
     columns |= _closed(schedule, spans, closed, tick) | _lost(schedule, lost, kept, tick)
     columns |= {} if kept is not None else _off(schedule, tick) | _dark(schedule, off, dark, tick)
     last = schedule.t0 + schedule.makespan
-    reserved = [one for one in kept_nodes(schedule.federation) if one.reservation.begin < last]
+    reserved = [one for one in reserved_nodes(schedule.federation) if one.reservation.begin < last]
     columns |= _reserved(schedule, reserved, tick)
     about |= {"signals": curves} if (curves := curves_of(schedule)) else {}
     about |= _cap(schedule)
@@ -157,7 +157,7 @@ def _dark(schedule: Schedule, off: OffSpans, runs: NodeRuns, tick: float) -> dic
     }
 
 
-def _reserved(schedule: Schedule, reserved: Sequence[Kept], tick: float) -> dict[str, NDArray[Any]]:
+def _reserved(schedule: Schedule, reserved: Sequence[ReservedNodes], tick: float) -> dict[str, NDArray[Any]]:
     """Return when reservations keep nodes until the last job ends, one row per range of nodes."""
     if not reserved:
         return {}

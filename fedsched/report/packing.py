@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
-from fedsched.model.jobs.uneven import are_uneven, together_on
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks_per_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +77,8 @@ def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = No
             columns |= {"each": layout_of(jobs)[0] * (on_nodes > 0), "on_nodes": on_nodes}
             if (uneven := are_uneven(jobs)).any():  # jobs × groups
                 each = np.maximum(columns["each"], 1)[:, None]
-                columns["fits"] = np.where(uneven[:, None], together_on(jobs, schedule.federation), each).ravel()
+                fits = counted_tasks_per_node(jobs, schedule.federation)
+                columns["fits"] = np.where(uneven[:, None], fits, each).ravel()
     if jobs.watts is not None:
         columns["watts"] = jobs.watts.given
     return packed(columns)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.power.watts import extra_watts, joules_beyond, watts_of
-from fedsched.model.schedule.lost import held
+from fedsched.model.power.watts import extra_joules, extra_watts, watts_of
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.power_draw import drawn_off
 from fedsched.plot.gantt import link_load, steps_of
 from fedsched.plot.shading import in_parts
@@ -25,9 +25,9 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
     """Return the makespan, the peak watts, and for each cluster node-seconds, joules, peak watts and uplink load."""
     groups = schedule.federation.groups
     until = schedule.makespan
-    runs, off = held(schedule), drawn_off(schedule)
+    runs, off = finished_runs(schedule), drawn_off(schedule)
     seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
-    beyond = joules_beyond(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
+    beyond = extra_joules(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
     clusters = []
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
@@ -61,7 +61,7 @@ def idle_watts(schedule: Schedule, groups: list[int]) -> float:
 
 def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants since t0 and the watts above idle from each on, for node groups that make up whole clusters."""
-    known, runs = schedule.federation.groups, held(schedule)
+    known, runs = schedule.federation.groups, finished_runs(schedule)
     extra = (runs.counts * extra_watts(watts_of(schedule.workload, known), known, runs.job))[:, groups].sum(axis=1)
     mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
     start, end = np.concatenate([runs.start, off.begin[mine]]), np.concatenate([runs.end, off.end[mine]])

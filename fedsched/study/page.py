@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.report import svg
-from fedsched.core.text import counted, drawn
+from fedsched.core.text import counted, picture_name
 from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.plot import style
@@ -110,7 +110,7 @@ def differences(study: Study, ax: Any = None) -> Any:
             ax.plot([low / 3600, high / 3600], [k, k], color=colour, linewidth=2)
         ax.plot([value / 3600], [k], "o", color=colour)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(found)), [drawn(one.name) for one in study.scenarios], fontsize=8)
+    ax.set_yticks(range(len(found)), [picture_name(one.name) for one in study.scenarios], fontsize=8)
     ax.set_ylim(max(len(found), 1) - 0.5, -0.5)
     return style.dress(ax, x="hours of mean wait more than as it is", y="")
 

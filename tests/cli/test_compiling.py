@@ -150,7 +150,7 @@ def test_only_the_innermost_block_draws() -> None:
         with compiling(lambda _: told.append("inside")) as inside, compiling():
             compilation.begun()
             compilation.ended()
-        compilation.told(7, Count(3, 1.5, active=False))
+        compilation.add_from_worker(7, Count(3, 1.5, active=False))
     assert told == ["inside", "inside", "outside"]
     assert (inside.functions, outside.functions) == (1, 1)
     assert str(outside).endswith("3 functions in 1 worker process, 1.5 s")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedsched.core.jit import kernel
-from fedsched.core.least_tree import NOBODY, next_within, places_for, put
+from fedsched.core.least_tree import NO_PLACE, next_within, places_for, put
 
 NONE = 2**62  # is asked for where nobody stands
 
@@ -36,4 +36,4 @@ def test_who_comes_next_is_whom_one_finds_by_looking(many: int) -> None:
         for first in range(many + 1):
             for most in (0, 1, 4, 9):
                 able = [k for k in range(first, many) if asked[k] <= most]
-                assert found(tree, first, most) == (able[0] if able else NOBODY)
+                assert found(tree, first, most) == (able[0] if able else NO_PLACE)

@@ -18,7 +18,7 @@ import fedsched as fs
 from fedsched.core.errors import IncompatibleError, InfeasibleError
 from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refused, told_of, unsupported
 from fedsched.gym.episodes import Episodes
-from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.policies import Slurm
 from fedsched.policies.named import DISPATCH, PLACEMENTS
 from fedsched.study.scenario import Scenario
@@ -59,7 +59,7 @@ def searched(call: Call, **more: Any) -> fs.Result:
 
 def use_of(call: Call, *given: str) -> Use:
     """Return what a call uses, as the table is asked."""
-    jobs = in_nodes(as_asked(call.jobs, call.machine), call.machine)
+    jobs = count_in_nodes(with_default_times(call.jobs, call.machine), call.machine)
     return Use(jobs, call.machine, call.reading, t0=0.0, given=given)
 
 

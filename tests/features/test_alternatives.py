@@ -11,9 +11,9 @@ import pytest
 
 import fedsched as fs
 from fedsched.core.errors import OutputError, ScheduleError, TraceError
-from fedsched.model.jobs.alternatives import Alternatives, Shape, chosen, shapes_of
+from fedsched.model.jobs.alternatives import Alternatives, Shape, present_shapes, shapes_of
 from fedsched.model.jobs.assumed import assumptions
-from fedsched.model.jobs.shaping import every_shape, shaped, with_shapes
+from fedsched.model.jobs.shaping import every_shape, with_chosen_shapes, with_shapes
 from fedsched.model.reading import CLAIRVOYANT, USUAL
 from fedsched.optimize.rolling import Rolling
 
@@ -115,14 +115,18 @@ def test_a_wrong_shape_in_a_file_names_it(tmp_path: Path) -> None:
 def test_the_smallest_area_is_that_of_requests() -> None:
     """Least tasks × request; of equals the fewest tasks. Where run times are known, of run times."""
     # 7: areas 48, 40, 40 by requests, 40, 36, 32 by run times; 11: 19.5 and 22 by requests.
-    assert chosen(shaped(JOBS, FOUR, USUAL.but(alternatives="smallest_area"))).tolist() == [2, 0, 0, 0]
+    def shapes(jobs: fs.Workload, reading: fs.Reading) -> list[int]:
+        return present_shapes(with_chosen_shapes(jobs, FOUR, reading)).tolist()
+
+    usual = USUAL.but(alternatives="smallest_area")
+    assert shapes(JOBS, usual) == [2, 0, 0, 0]
     short = replace(JOBS, alternatives={7: [(4, 10, 12), (2, 18, 20), (1, 39, 40)], 11: "3x6.5|4x4/5.5"})
-    assert chosen(shaped(short, FOUR, USUAL.but(alternatives="smallest_area"))).tolist() == [2, 0, 0, 0]
-    assert chosen(shaped(short, FOUR, CLAIRVOYANT.but(alternatives="smallest_area"))).tolist() == [1, 0, 1, 0]
+    assert shapes(short, usual) == [2, 0, 0, 0]
+    assert shapes(short, CLAIRVOYANT.but(alternatives="smallest_area")) == [1, 0, 1, 0]
     killed = replace(JOBS, alternatives={7: [(4, 10, 12), (2, 30, 18)]})
     knowing = CLAIRVOYANT.but(alternatives="smallest_area", kill_at_estimate=True)
-    assert chosen(shaped(killed, FOUR, knowing)).tolist() == [1, 0, 0, 0]  # it runs 18 s, and is killed
-    assert chosen(shaped(killed, FOUR, knowing.but(kill_at_estimate=False))).tolist() == [0, 0, 0, 0]
+    assert shapes(killed, knowing) == [1, 0, 0, 0]  # it runs 18 s, and is killed
+    assert shapes(killed, knowing.but(kill_at_estimate=False)) == [0, 0, 0, 0]
 
 
 def test_a_rule_chooses_before_anything_runs() -> None:
@@ -142,7 +146,7 @@ def test_a_rule_chooses_before_anything_runs() -> None:
 def test_recorded_shapes_are_said_to_be_so() -> None:
     """Where alternatives are there and none is taken, one line says it."""
     assert assumptions(FOUR, JOBS)[-1].startswith("recorded shapes for 2 jobs with alternatives")
-    narrow = shaped(JOBS, FOUR, USUAL.but(alternatives="smallest_area"))
+    narrow = with_chosen_shapes(JOBS, FOUR, USUAL.but(alternatives="smallest_area"))
     assert not any("shapes" in fact for fact in assumptions(FOUR, narrow))
     assert not any("shapes" in fact for fact in assumptions(FOUR, replace(JOBS, alternatives=None)))
 

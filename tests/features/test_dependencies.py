@@ -11,7 +11,13 @@ import pytest
 import fedsched as fs
 from fedsched.bounds.lower.lower_bounds import lower_bounds
 from fedsched.core.errors import InfeasibleError, UnknownNameError
-from fedsched.model.constraints.dependencies import Kind, conditions_of, edges_of, never_start, unmet
+from fedsched.model.constraints.dependencies import (
+    Kind,
+    conditions_of,
+    conditions_on_absent_jobs,
+    edges_of,
+    never_start,
+)
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
@@ -134,7 +140,7 @@ def test_jobs_that_are_not_here_have_ended_and_that_is_said() -> None:
     """A condition on a job that was left out holds, and whoever is shown the jobs is told."""
     part = replace(FOUR, after={13: "afterok:11", 14: "afterok:99"}).take([2, 3])
     assert edges(part) == set()
-    assert unmet(part) == "2 jobs after jobs that are not here (taken to have ended before)"
+    assert conditions_on_absent_jobs(part) == "2 jobs after jobs that are not here (taken to have ended before)"
     schedule = fs.simulate(part, ONE_NODE)
     assert "2 jobs after jobs that are not here" in str(schedule)
     assert schedule.start.tolist() == [2.0, 3.0]

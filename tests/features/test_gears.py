@@ -18,7 +18,7 @@ from fedsched.bounds import lower_bounds
 from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io.platforms.toml import federation_of_data, federation_text
 from fedsched.io.schedules import read_csv
-from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE
 from fedsched.search.problem.objectives import Objectives
@@ -119,8 +119,8 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
             for i, name in enumerate(NAMES):
                 if name in names or name not in (*OF_A_SCHEDULE, "user_spread"):
                     np.testing.assert_equal(found[i], wanted[i], err_msg=f"{seed}: {name}")
-            others += int((chosen(schedule.workload) != 0).any())
-            capped += int((chosen(schedule.workload) != 0).any() and seed % 2)
+            others += int((present_shapes(schedule.workload) != 0).any())
+            capped += int((present_shapes(schedule.workload) != 0).any() and seed % 2)
     assert others > tries(60) // 4
     assert capped > tries(60) // 10
 

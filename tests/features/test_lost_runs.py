@@ -19,7 +19,7 @@ from fedsched.io.platforms.toml import write_federation
 from fedsched.io.tables.downtimes import read_calendar, write_calendar
 from fedsched.market import Environment
 from fedsched.model.schedule.closed_spans import numbered
-from fedsched.model.schedule.lost import LostRuns, held
+from fedsched.model.schedule.lost import LostRuns, finished_runs
 from fedsched.optimize.result.files import _plan_data, _plan_of
 from fedsched.optimize.result.record import PlannedQueue
 from fedsched.plot import gantt
@@ -238,7 +238,7 @@ def test_pictures_and_reports_show_them() -> None:
     """Bars of their own in the chart; power and sums hold what they took."""
     axes = gantt.figure(made()).axes
     assert "lost its nodes" in [text.get_text() for text in axes[0].get_legend().get_texts()]
-    runs = held(made())
+    runs = finished_runs(made())
     times, extra = gantt.steps_of(runs, runs.counts @ np.array([150.0] * runs.counts.shape[1]), made().t0, 1.0)
     energy = float((np.diff(times) * extra[:-1]).sum()) + 8 * 50.0 * made().makespan
     assert energy == pytest.approx(made().metrics().energy)

@@ -9,7 +9,7 @@ import pytest
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.model.schedule.matched_gaps import is_concave, spared
+from fedsched.model.schedule.matched_gaps import energy_saved, is_concave
 from fedsched.policies import Planned
 
 FRUGAL = {"off_watts": 5.0, "boot_watts": 20.0, "shutdown_watts": 10.0, "boot_seconds": 20.0, "shutdown_seconds": 10.0}
@@ -34,10 +34,10 @@ def least_energy(node: fs.NodeGroup, runs: list[tuple[float, float]]) -> float:
 
     def most_spared(k: int, free: tuple[float, ...]) -> float:
         if k == len(runs):
-            return sum(max(0.0, spared(node, last - one, again=False)) for one in free)
+            return sum(max(0.0, energy_saved(node, last - one, again=False)) for one in free)
         begin, end = runs[k]
         return max(
-            max(0.0, spared(node, begin - one, again=True)) + most_spared(k + 1, (*free[:i], *free[i + 1 :], end))
+            max(0.0, energy_saved(node, begin - one, again=True)) + most_spared(k + 1, (*free[:i], *free[i + 1 :], end))
             for i, one in enumerate(free)
             if one <= begin
         )

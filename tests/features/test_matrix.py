@@ -24,7 +24,7 @@ from fedsched.generate.feedback import Sessions, feedback
 from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
 from fedsched.io.schedules import write_csv
-from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.schedule.metrics import NAMES
 from fedsched.optimize.result.files import as_data, of_data
 from fedsched.policies import Planned, Reserve, Slurm, Timeout
@@ -352,7 +352,7 @@ OTHERWISE: dict[str, dict[str, str]] = {
 
 def expected(place: str, name: str, case: Case) -> str | None:
     """Return what the error says that a case meets in a place; None if it runs there."""
-    jobs = in_nodes(as_asked(case.workload, case.machine), case.machine)
+    jobs = count_in_nodes(with_default_times(case.workload, case.machine), case.machine)
     same_time = "sequential" if place.endswith("sequential") else "batch"
     places = AT.get(place, ())
     use = Use(jobs, case.machine, fs.Reading(same_time=same_time, **case.reading), t0=0.0, given=places)

@@ -13,7 +13,7 @@ from fedsched.bounds import exact, lower_bounds
 from fedsched.core.errors import FederationError, InfeasibleError, UnknownNameError
 from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
-from fedsched.model.jobs.admission import as_asked, tiers_of_jobs
+from fedsched.model.jobs.admission import tiers_of_jobs, with_default_times
 from fedsched.model.jobs.assumed import assumptions
 from fedsched.optimize.rolling import Rolling
 from fedsched.simulate import prepare
@@ -204,7 +204,7 @@ def test_who_asks_for_no_time_has_that_of_its_partition() -> None:
     told = replace(UNASKED, log=None)  # nothing says that these are no requests
     assert fs.simulate(told, USUAL, "easy").workload.estimate.tolist() == [100.0, 900.0, 50.0, 10.0]
     own = replace(UNASKED, estimate=[99.0, 900.0, 50.0, 10.0])  # somebody gave it one since
-    assert as_asked(own, USUAL) is own
+    assert with_default_times(own, USUAL) is own
 
 
 @pytest.mark.needs("ortools")

@@ -20,7 +20,7 @@ from fedsched.engine.pack.problem import pack
 from fedsched.io.platforms.toml import read_federation
 from fedsched.io.tables.downtimes import read_calendar, write_calendar
 from fedsched.model.reading import Reading
-from fedsched.model.time.reservations import kept_nodes, reservations_of
+from fedsched.model.time.reservations import reservations_of, reserved_nodes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,9 +99,9 @@ def test_verify_refuses_what_no_reservation_allows() -> None:
         )
         return changed.violations()
 
-    assert "Job 1: it starts at 90, where its reservation 'course' is not." in moved(0, 90.0, [0, 2])
+    assert "Job 1: it starts at 90, outside its reservation 'course'." in moved(0, 90.0, [0, 2])
     assert "Job 1: it has nodes outside its reservation 'course'." in moved(0, 110.0, [1, 1])
-    assert "Job 1: it is planned to run beyond 200, where its reservation 'course' ends." in moved(0, 160.0, [0, 2])
+    assert "Job 1: it is planned to run beyond 200, the end of its reservation 'course'." in moved(0, 160.0, [0, 2])
     assert "Job 2: it starts at 160 on nodes of reservation 'course'." in moved(1, 160.0, [0, 2])
     into = "Job 2: it starts at 60 and is planned to run beyond 100 on nodes of reservation 'course'."
     assert into in moved(1, 60.0, [0, 2])
@@ -168,7 +168,7 @@ def test_of_several_clusters_it_is_one() -> None:
     (one,) = reservations_of(both)
     assert [(group.count, group.nodes) for group in both.groups] == [(3, "0-1,3"), (1, "2"), (2, "0,3"), (2, "1-2")]
     assert one.groups.tolist() == [False, True, True, False]
-    assert [(kept.first, kept.nodes) for kept in kept_nodes(both)] == [(3, 3)]  # as charts count, group by group
+    assert [(kept.first, kept.nodes) for kept in reserved_nodes(both)] == [(3, 3)]  # as charts count, group by group
     schedule = fs.simulate(jobs((0, 3, 10, "course")), both)
     assert schedule.start.tolist() == [100.0]
     assert schedule.counts.tolist() == [[0, 1, 2, 0]]

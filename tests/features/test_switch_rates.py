@@ -15,7 +15,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.model.power.switching import power_saving_named
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.off_spans import spans_of
 from fedsched.policies import Timeout
 
@@ -51,7 +51,7 @@ def checked(workload: fs.Workload, federation: fs.Federation) -> fs.Schedule:
 
 def switched(schedule: fs.Schedule) -> list[tuple[float, float, int]]:
     """Return when nodes went off and booted, and how many."""
-    found = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
+    found = spans_of(schedule.federation, finished_runs(schedule), schedule.promises, schedule.t0)
     return sorted(zip(found.off_at.tolist(), found.boot_at.tolist(), found.nodes.tolist(), strict=True))
 
 
@@ -141,7 +141,7 @@ def test_no_stretch_of_time_has_more_than_its_rate() -> None:
         if not isinstance(power, Timeout):
             continue
         cluster = np.array(schedule.federation.group_cluster)
-        spans = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
+        spans = spans_of(schedule.federation, finished_runs(schedule), schedule.promises, schedule.t0)
         for rate, times in ((power.suspend_rate, spans.off_at), (power.resume_rate, spans.boot_at)):
             for its in np.unique(cluster[spans.group]) if rate else ():
                 mine = np.repeat(times, spans.nodes * (cluster[spans.group] == its))

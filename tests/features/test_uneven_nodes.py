@@ -15,7 +15,7 @@ from support.whole_node_cases import against, machine, nodes_of, work
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, ScheduleError
-from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.admission import count_in_nodes
 from fedsched.model.jobs.layout import own_tasks
 from fedsched.model.jobs.uneven import are_uneven, most_nodes
 from fedsched.model.schedule.lost import LostRuns
@@ -265,7 +265,7 @@ def test_files_and_running_jobs_know_them(tmp_path: Path) -> None:
         again.verify()
     held.write(tmp_path / "w.csv")
     assert fs.read(tmp_path / "w.csv") == held
-    assert in_nodes(held, TWO) is held
+    assert count_in_nodes(held, TWO) is held
     run = prepare(jobs, TWO, "greedy").advance(until=5.0)
     on = fs.simulate(jobs, TWO, "greedy", running=run.running())
     assert on.finish.tolist() == schedule.finish.tolist()

@@ -15,10 +15,10 @@ from support.whole_node_cases import against, machine, work
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError
-from fedsched.model.jobs.admission import in_nodes
-from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.admission import count_in_nodes
+from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.model.jobs.layout import own_tasks
-from fedsched.model.jobs.shaping import every_shape, of_least_area, with_shapes
+from fedsched.model.jobs.shaping import every_shape, least_area_shapes, with_shapes
 from fedsched.model.reading import USUAL
 from fedsched.optimize.rolling import Rolling
 from fedsched.search.problem.objectives import Objectives
@@ -56,23 +56,23 @@ def test_random_systems_agree(rule: str) -> None:
 
 def test_each_shape_counts_as_the_fewest_nodes() -> None:
     """Tests tasks and nodes of every shape, those too wide too, and that k is no more than the widest has."""
-    held = in_nodes(JOB, TWO)
+    held = count_in_nodes(JOB, TWO)
     assert (held.tasks.tolist(), own_tasks(held).tolist()) == ([2], [14])
-    wide = in_nodes(replace(JOB, alternatives={1: [WIDE, NARROW, LONG, (29, 5.0), (40, 4.0)]}), TWO)
+    wide = count_in_nodes(replace(JOB, alternatives={1: [WIDE, NARROW, LONG, (29, 5.0), (40, 4.0)]}), TWO)
     each, owner, which = every_shape(wide, TWO)
     assert each.tasks.tolist() == [2, 1, 1, 6, 7]
     assert own_tasks(each).tolist() == [14, 8, 3, 29, 40]
     assert (owner.tolist(), which.tolist()) == ([0] * 5, [0, 1, 2, 3, 4])
     narrow = with_shapes(held, TWO, np.array([2]))
-    assert (narrow.tasks.tolist(), own_tasks(narrow).tolist(), chosen(narrow).tolist()) == ([1], [3], [2])
-    even = in_nodes(replace(JOB, tasks=[4], alternatives={1: [(4, 10.0), (2, 16.0)]}), TWO)
+    assert (narrow.tasks.tolist(), own_tasks(narrow).tolist(), present_shapes(narrow).tolist()) == ([1], [3], [2])
+    even = count_in_nodes(replace(JOB, tasks=[4], alternatives={1: [(4, 10.0), (2, 16.0)]}), TWO)
     assert even.layout.columns()["tasks_per_node"].tolist() == [4]
 
 
 def test_the_least_area_is_that_of_nodes() -> None:
     """Tests that one node for 16 s is less than two for 10 s, and 3 tasks for 60 s are most."""
-    held = in_nodes(JOB, TWO)
-    assert of_least_area(held, TWO, USUAL).tolist() == [1]
+    held = count_in_nodes(JOB, TWO)
+    assert least_area_shapes(held, TWO, USUAL).tolist() == [1]
     schedule = fs.simulate(JOB, TWO, "easy", alternatives="smallest_area")
     schedule.verify(claimed=schedule.metrics())
     assert own_tasks(schedule.workload).tolist() == [8]
@@ -155,7 +155,7 @@ def test_random_plans_hold_and_no_bound_is_above_them() -> None:
             for name, value in schedule.metrics(users=False).as_dict().items():
                 assert not bounds.of(name) > value * (1 + 1e-12), (seed, name)
         several += 1
-        others += int(chosen(result.best("makespan").workload).any())
+        others += int(present_shapes(result.best("makespan").workload).any())
     assert others > 0
 
 
@@ -198,7 +198,7 @@ def test_files_keep_the_shape(tmp_path: Path) -> None:
     assert again.extras == schedule.workload.extras
     recorded = fs.simulate(again, TWO, "easy")
     assert own_tasks(recorded.workload).tolist() == [14]
-    assert recorded.workload == in_nodes(JOB, TWO)
+    assert recorded.workload == count_in_nodes(JOB, TWO)
     result = fs.optimize(JOB, TWO, evaluations=20, alternatives="free")
     result.save(tmp_path / "r.json")
     loaded = fs.Result.load(tmp_path / "r.json")

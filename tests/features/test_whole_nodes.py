@@ -16,8 +16,8 @@ from support.whole_node_cases import EIGHT, against, machine, nodes_of, work
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, ScheduleError
 from fedsched.gym.episodes import Episodes
-from fedsched.model.jobs.admission import in_nodes
-from fedsched.model.jobs.alternatives import chosen as shape_of_each
+from fedsched.model.jobs.admission import count_in_nodes
+from fedsched.model.jobs.alternatives import present_shapes as shape_of_each
 from fedsched.model.jobs.layout import tasks_on_nodes
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.reading import Reading
@@ -79,7 +79,7 @@ def test_a_node_must_have_what_its_tasks_demand_together() -> None:
     wide = work([8, 20, 29], layout={"tasks_per_node": [4, 8, 0], "exclusive": [0, 0, 1]})
     assert two.admits(wide).tolist() == [True, False, False]
     assert len(fs.simulate(wide.filter(two.admits(wide)), two)) == 1
-    endless = in_nodes(work([4], demand={"cpu": 2**60}, layout={"tasks_per_node": 4}), two)
+    endless = count_in_nodes(work([4], demand={"cpu": 2**60}, layout={"tasks_per_node": 4}), two)
     assert endless.demand.columns()["cpu"][0] > 2**53
 
 
@@ -141,7 +141,7 @@ def test_shapes_send_what_their_tasks_send() -> None:
     jobs = fs.Workload(**own, layout={"tasks_per_node": 2}, alternatives=shapes)
     ends = [40.0, 10 * (0.5 + 0.5 * 4 * (4 / 3)), 10 * (0.5 + 0.5 * 4)]
     for which in range(3):
-        given = with_shapes(in_nodes(jobs, two), two, np.array([which]))
+        given = with_shapes(count_in_nodes(jobs, two), two, np.array([which]))
         schedule = fs.simulate(replace(given, alternatives=None), two)
         schedule.verify(claimed=schedule.metrics())
         assert schedule.finish[0] == pytest.approx(ends[which])
@@ -199,7 +199,7 @@ def test_shapes_are_of_tasks(rule: str, tasks: list[int], nodes: list[int], tmp_
         assert Schedule.read(tmp_path / "s.csv", given, EIGHT, alternatives=rule).workload == held
     held.write(tmp_path / "w.csv")
     assert fs.read(tmp_path / "w.csv") == held
-    assert in_nodes(held, EIGHT) is held
+    assert count_in_nodes(held, EIGHT) is held
 
 
 def test_shapes_of_as_many_nodes_stay_apart(tmp_path: Path) -> None:
@@ -241,8 +241,8 @@ def test_plans_choose_among_shapes_of_nodes(tmp_path: Path) -> None:
 def test_who_is_in_nodes_stays_so() -> None:
     """Tests that jobs which count nodes are taken as they are, tell their tasks, and are no jobs of shared nodes."""
     jobs = work([17, 2, 4], demand={"memory": [10, 0, 0]}, layout={"tasks_per_node": [8, 0, 2]})
-    held = in_nodes(jobs, EIGHT)
-    assert in_nodes(held, EIGHT) is held
+    held = count_in_nodes(jobs, EIGHT)
+    assert count_in_nodes(held, EIGHT) is held
     assert held.tasks.tolist() == [3, 2, 2]
     assert {name: column.tolist() for name, column in held.demand.columns().items()} == {
         "memory": [80, 0, 0], "cpu": [8, 0, 2]
@@ -258,7 +258,7 @@ def test_who_is_in_nodes_stays_so() -> None:
     with pytest.raises(ValueError, match=r"Job 1: tasks_on_nodes=3 says nothing without tasks_per_node"):
         work([2], layout={"tasks_on_nodes": 3})
     plain = work([3, 1])
-    assert in_nodes(plain, EIGHT) is plain
+    assert count_in_nodes(plain, EIGHT) is plain
 
 
 def test_limits_count_nodes_and_their_cores() -> None:

@@ -13,7 +13,7 @@ from fedsched.core.errors import FederationError
 from fedsched.io import read_federation
 from fedsched.io.slurm_files.hosts import read_hosts
 from fedsched.io.slurm_files.slurm_values import gpus_of, seconds_of
-from fedsched.model.jobs.unmodelled import of_files
+from fedsched.model.jobs.unmodelled import ignored_in_files
 from fedsched.slurm import SlurmConf
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_partitions_are_the_models(hill: Path) -> None:
 def test_what_the_model_does_not_have_is_said(hill: Path) -> None:
     """With whom it is about, wherever results are shown; read as TOML again the machine is the same."""
     machine = read_federation(hill)
-    (said,) = of_files(machine)
+    (said,) = ignored_in_files(machine)
     assert said.removeprefix("of the machine's file: ").split("; ") == [
         "devices that are no GPUs (craynetwork)",
         "1 FUTURE node",
@@ -165,7 +165,7 @@ PartitionName=p
         ((), {"cpu": 4, "memory": 1000, "gpu": 1}),
     ]
     assert machine.partitions == (fs.Partition("p", {"cluster": "0-1"}, max_time=86_400.0, default=True),)
-    assert of_files(machine) == ["of the machine's file: 1 node not up (n2), taken as up"]
+    assert ignored_in_files(machine) == ["of the machine's file: 1 node not up (n2), taken as up"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_partition_without_nodes_is_left_out(hill: Path) -> None:
     hill.write_text(text)
     machine = read_federation(hill)
     assert "later" not in [one.name for one in machine.partitions]
-    assert "1 partition without nodes (later)" in of_files(machine)[0]
+    assert "1 partition without nodes (later)" in ignored_in_files(machine)[0]
     assert replace(machine, partitions=()).groups[0].count == 1
 
 

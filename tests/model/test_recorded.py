@@ -11,7 +11,7 @@ import pytest
 import fedsched as fs
 from fedsched.model.jobs.log import LogColumns
 from fedsched.model.jobs.recorded import BOUND_SECONDS as SAME_SECONDS
-from fedsched.model.jobs.recorded import of_some, recorded, simulated_beside
+from fedsched.model.jobs.recorded import partial_record_in_words, recorded, simulated_metrics
 from fedsched.model.schedule.metrics import BOUND_SECONDS
 from fedsched.optimize.result import Result
 
@@ -72,7 +72,7 @@ def test_prints_have_both(tmp_path: Path) -> None:
     schedule = fs.simulate(jobs, MACHINE, "fcfs")
     assert "recorded: mean wait 20 s, mean slowdown 3.483, bounded slowdown 2.208 (all jobs)" in str(jobs)
     assert "(recorded: 19.75 s)" in str(schedule)
-    assert of_some(schedule) == ""
+    assert partial_record_in_words(schedule) == ""
     said = schedule.to_json()["recorded"]
     assert isinstance(said, dict)
     assert (said["mean_wait"], said["jobs"]) == (19.75, 4)
@@ -100,6 +100,7 @@ def test_partial_records_are_set_against_the_same_jobs() -> None:
     """Tests that where some starts are recorded, those jobs alone are simulated figures' counterparts, and counted."""
     schedule = fs.simulate(log(0, 30, -1, 20), MACHINE, "fcfs")
     rows = np.array([True, True, False, True])
-    assert simulated_beside(schedule)["mean_wait"] == schedule.wait[rows].mean()
-    assert of_some(schedule).startswith("starts are recorded of 3 jobs alone; simulated, those come to mean wait")
-    assert of_some(schedule) in str(schedule)
+    assert simulated_metrics(schedule)["mean_wait"] == schedule.wait[rows].mean()
+    text = partial_record_in_words(schedule)
+    assert text.startswith("starts are recorded of 3 jobs alone; simulated, those come to mean wait")
+    assert partial_record_in_words(schedule) in str(schedule)

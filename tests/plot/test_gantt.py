@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import fedsched as fs
 from fedsched.generate import lublin
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.plot import gantt
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_the_power_strip_holds_the_energy() -> None:
         fs.Workload(submit=[0, 0, 5, 9], tasks=[3, 2, 4, 1], runtime=[5, 5, 4, 2]),
         fs.Federation.homogeneous(4, busy_watts=200, idle_watts=50),
     )
-    times, extra = gantt.steps_of(held(made), made.counts @ np.array([150.0]), made.t0, 1.0)
+    times, extra = gantt.steps_of(finished_runs(made), made.counts @ np.array([150.0]), made.t0, 1.0)
     assert (np.diff(times) * (extra[:-1] + 4 * 50)).sum() == pytest.approx(made.metrics().energy)
 
 
@@ -154,7 +154,7 @@ def test_jobs_that_take_turns_make_no_peak() -> None:
     jobs = fs.Workload(submit=np.zeros(12), tasks=[4] * 12, runtime=[0.1, 0.3, 1 / 3] * 4)
     made = fs.simulate(jobs, fs.Federation.homogeneous(4, busy_watts=200, idle_watts=50), "fcfs")
     assert len(set(made.start) & set(made.finish)) == 11
-    times, extra = gantt.steps_of(held(made), made.counts @ np.array([150.0]), made.t0, 1.0)
+    times, extra = gantt.steps_of(finished_runs(made), made.counts @ np.array([150.0]), made.t0, 1.0)
     assert times.size == 13
     assert extra[:-1] == pytest.approx(4 * 150.0)
     assert extra[-1] == pytest.approx(0, abs=1e-9)
@@ -174,7 +174,7 @@ def test_jobs_that_never_started_are_left_out() -> None:
     assert "25 of 40 jobs" in fig.axes[0].get_title(loc="left")
     for ax in fig.axes[1:-1]:
         assert all(np.isfinite(np.column_stack(line.get_data())).all() for line in ax.lines)
-    runs = held(part)
+    runs = finished_runs(part)
     times, extra = gantt.steps_of(runs, runs.counts.sum(axis=1).astype(float), part.t0, 1.0)
     assert np.isfinite(times).all()
     assert extra.max() <= 20
@@ -205,8 +205,8 @@ def test_strips_of_many_steps_keep_their_area(monkeypatch: pytest.MonkeyPatch) -
     made = schedule()
     extra = made.counts.sum(axis=1).astype(float)
     monkeypatch.setattr(gantt, "MOST_STEPS", 20)
-    times, drawn = gantt.few_steps(*gantt.steps_of(held(made), extra, made.t0, 1.0), made.makespan)
+    times, drawn = gantt.few_steps(*gantt.steps_of(finished_runs(made), extra, made.t0, 1.0), made.makespan)
     assert times.size == 11
     assert (np.diff(times) * drawn[:-1]).sum() == pytest.approx((made.run * made.workload.tasks).sum())
-    _, most = gantt.few_steps(*gantt.steps_of(held(made), extra, made.t0, 1.0), made.makespan, most=True)
-    assert most.max() == gantt.steps_of(held(made), extra, made.t0, 1.0)[1].max()
+    _, most = gantt.few_steps(*gantt.steps_of(finished_runs(made), extra, made.t0, 1.0), made.makespan, most=True)
+    assert most.max() == gantt.steps_of(finished_runs(made), extra, made.t0, 1.0)[1].max()

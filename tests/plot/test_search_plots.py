@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import fedsched as fs
 from fedsched.generate import lublin
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.plot import attainment, convergence, load, pareto, style, surface
 from fedsched.plot.gantt import COLOURS, time_unit
 
@@ -202,7 +202,7 @@ def test_the_power_layers_add_up_to_the_energy() -> None:
     groups = made.federation.groups
     extra = np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = sum(group.idle_watts * group.count for group in groups)
-    times, drawn = load.steps_of(held(made), made.counts @ extra, made.t0, 1.0)
+    times, drawn = load.steps_of(finished_runs(made), made.counts @ extra, made.t0, 1.0)
     begin = made.start.min() - made.t0
     assert ((drawn[:-1] + idle) * np.diff(times)).sum() + idle * begin == pytest.approx(made.energy)
     unit, _ = time_unit(made.makespan)

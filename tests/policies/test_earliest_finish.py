@@ -15,7 +15,7 @@ from fedsched.bounds import lower_bounds
 from fedsched.comparison.entrants import PolicyEntrant
 from fedsched.comparison.instances import Budget, Instance
 from fedsched.core.errors import IncompatibleError
-from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.optimize.rolling import Rolling
 from fedsched.simulate import prepare
 from fedsched.study.scenario import Scenario
@@ -150,7 +150,7 @@ def test_rolling_plans_order_the_shapes_that_jobs_have_taken(window: int, tmp_pa
     schedule = fs.simulate(made, machine, policy, alternatives=RULE)
     schedule.verify(claimed=schedule.metrics())
     assert schedule.complete
-    assert chosen(schedule.workload).any()
+    assert present_shapes(schedule.workload).any()
     kept = replace(policy, checkpoint=tmp_path / "run")
     assert fs.simulate(made, machine, kept, alternatives=RULE) == schedule
     again = prepare(made, machine, kept, alternatives=RULE)  # from the file

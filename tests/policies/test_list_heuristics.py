@@ -15,7 +15,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.engine.pack.choices import possible_shapes
-from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.admission import count_in_nodes
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks
 from fedsched.policies import DISPATCH, POLICIES
 from fedsched.policies.list_heuristics import HEURISTICS, OpenShapes, assign
@@ -164,7 +164,7 @@ def assert_same(scenario: strategies.Scenario, heuristic: str) -> None:
     choosing = scenario.settings.alternatives == "earliest_finish"
     scenario = scenario if choosing else scenario.as_chosen()
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
-    workload = in_nodes(workload, federation)
+    workload = count_in_nodes(workload, federation)
     scenario = replace(scenario, jobs=[naive.on_whole_nodes(job, scenario.machine) for job in scenario.jobs])
     found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic, choosing=choosing)
     bound, order = naive_lists.bound_jobs(scenario.jobs, scenario.machine, found, turns)
@@ -248,7 +248,7 @@ def test_jobs_on_nodes_of_several_sizes_run_as_predicted() -> None:
         scenario = strategies.on_uneven_nodes(scenario.without_limits(), seed)
         jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
         workload, federation, caps = strategies.to_package(jobs, scenario.machine)
-        held, name = in_nodes(workload, federation), [*HEURISTICS][seed % len(HEURISTICS)]
+        held, name = count_in_nodes(workload, federation), [*HEURISTICS][seed % len(HEURISTICS)]
         predicted = assign(held, federation, name, caps=caps)
         schedule = fs.simulate(workload, federation, name, caps=caps)
         np.testing.assert_array_equal(schedule.start, predicted.start)

@@ -17,7 +17,7 @@ from reference.naive import Group, Job, Machine, Result, Running, metrics, place
 from support.strategies import Scenario, random_scenario, scenarios, to_package
 from support.tiers import tries
 
-from fedsched.model.jobs.admission import open_groups
+from fedsched.model.jobs.admission import admitted_groups
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -695,7 +695,7 @@ def test_package_nouns_say_the_same(seed: int) -> None:
     ]
     assert list(federation.group_cluster) == [group.cluster for group in scenario.machine.groups]
     assert [c.uplink for c in federation.clusters] == scenario.machine.uplinks
-    opened = open_groups(workload, federation)
+    opened = admitted_groups(workload, federation)
     for j, job in enumerate(scenario.jobs):
         numbers = (workload.id[j], workload.submit[j], workload.tasks[j], workload.runtime[j], workload.estimate[j])
         assert numbers == (job.id, job.submit, job.tasks, job.runtime, job.estimate)

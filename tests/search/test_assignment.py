@@ -10,7 +10,7 @@ import pytest
 import fedsched as fs
 from fedsched.core.errors import FedschedError
 from fedsched.engine.placement.tasks_per_node import places_on
-from fedsched.model.jobs.uneven import are_uneven, without_spare
+from fedsched.model.jobs.uneven import are_uneven, drop_spare_nodes
 from fedsched.report.material import of_result
 from fedsched.report.repeating import command_of, python_of
 from fedsched.search.encoding.assignment import assigned, random_assignments, reassigned
@@ -93,7 +93,7 @@ def test_of_nodes_without_use_the_smallest_go_first() -> None:
     """Tests that of nodes of 4, 2 and 1 places what is not needed goes, until nothing more can."""
     fits = np.array([[4, 2, 1]] * 4)
     counts, tasks = np.array([[2, 2, 2], [1, 1, 1], [3, 0, 0], [1, 2, 0]]), np.array([8, 7, 9, 5])
-    assert without_spare(counts, fits, tasks).tolist() == [[2, 0, 0], [1, 1, 1], [3, 0, 0], [1, 1, 0]]
+    assert drop_spare_nodes(counts, fits, tasks).tolist() == [[2, 0, 0], [1, 1, 1], [3, 0, 0], [1, 1, 0]]
 
 
 def search(**options: Any) -> fs.Result:

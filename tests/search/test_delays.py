@@ -16,7 +16,7 @@ import fedsched as fs
 from fedsched.core.errors import TraceError
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.run.evaluate import unpacked
-from fedsched.model.constraints.slack import counted_from, put_off
+from fedsched.model.constraints.slack import delay_origin, with_delays
 from fedsched.model.schedule.metrics import Column
 from fedsched.search.encoding import delays as search_delays
 from fedsched.search.encoding.delays import cheapest_delays
@@ -77,7 +77,7 @@ def test_a_plan_with_delays_is_that_of_jobs_that_begin_later() -> None:
         rows = some_rows(problem, 3, seed)
         for row, found in zip(rows, problem.metrics(rows), strict=True):
             delays = problem.delays_of(row)
-            moved = problem.workload if delays is None else put_off(problem.workload, problem.problem.t0, delays)
+            moved = problem.workload if delays is None else with_delays(problem.workload, problem.problem.t0, delays)
             objectives, words = Objectives.of(("makespan",)), {"reading": problem.reading, "t0": problem.problem.t0}
             other = SearchProblem(replace(moved, slack=None), problem.federation, objectives, submits="keep", **words)
             theirs = row[: problem.layout.read]
@@ -98,7 +98,7 @@ def test_a_plan_with_delays_gives_what_the_naive_reference_gives() -> None:
         row = some_rows(problem, 1, seed)[0]
         order, caps, dispatch, placement = unpacked(problem.layout, row)
         delays, t0 = problem.delays_of(row), problem.problem.t0
-        since = counted_from(problem.workload, t0)
+        since = delay_origin(problem.workload, t0)
         begins = [job.begin for job in scenario.jobs]
         if delays is not None:
             begins = [float(since[j] + late) if late else begins[j] for j, late in enumerate(delays.tolist())]

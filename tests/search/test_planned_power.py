@@ -13,7 +13,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.core.errors import InfeasibleError, TraceError
-from fedsched.model.power.switching import as_little_as_idle, as_weighed
+from fedsched.model.power.switching import with_least_idle_watts, with_planned_idle_watts
 from fedsched.policies import Planned, Reserve, Timeout
 from fedsched.policies.list_heuristics import HEURISTICS
 
@@ -59,7 +59,7 @@ def test_decisions_are_those_on_nodes_that_idle_at_the_least() -> None:
         for placement in ("efficient", "fastest"):
             workload, machine, caps, rules = random_one(seed, placement=placement)
             schedule = fs.simulate(workload, machine, rules, caps=caps)
-            other = fs.simulate(workload, as_little_as_idle(machine), rules, caps=caps)
+            other = fs.simulate(workload, with_least_idle_watts(machine), rules, caps=caps)
             np.testing.assert_array_equal(schedule.start, other.start)
             np.testing.assert_array_equal(schedule.counts, other.counts)
             below += schedule.metrics().energy < other.metrics().energy * (1 - 1e-12)
@@ -77,7 +77,7 @@ def test_list_heuristics_weigh_idle_nodes_as_off(heuristic: str) -> None:
     for seed in range(20):
         workload, machine, caps, _ = random_one(seed)
         there = fs.simulate(workload, machine, heuristic, caps=caps)
-        least = fs.simulate(workload, as_little_as_idle(machine), heuristic, caps=caps)
+        least = fs.simulate(workload, with_least_idle_watts(machine), heuristic, caps=caps)
         np.testing.assert_array_equal(there.counts, least.counts)
         on = fs.simulate(workload, replace(machine, power=None), heuristic, caps=caps)
         moved += not np.array_equal(on.counts, there.counts)
@@ -98,7 +98,7 @@ def test_plans_are_made_on_the_least_and_shown_as_they_came(method: str, objecti
         schedule = result.schedule(place)
         schedule.verify()
         assert schedule.federation == machine
-        least = replace(schedule, federation=as_little_as_idle(machine)).metrics()
+        least = replace(schedule, federation=with_least_idle_watts(machine)).metrics()
         assert result.front.planned[place, 0] == pytest.approx(least.energy, rel=1e-12)
         assert result.front.values[place, 0] == pytest.approx(schedule.metrics().energy, rel=1e-12)
     assert result.bound("energy") <= result.front.planned[:, 0].min() <= result.front.values[:, 0].min()
@@ -150,7 +150,7 @@ def test_rolling_plans_weigh_idle_nodes_as_off() -> None:
     policy = fs.Rolling(evaluations=40, objective="energy")
     schedule = fs.simulate(jobs, machine, policy)
     schedule.verify()
-    other = fs.simulate(jobs, as_little_as_idle(machine), policy)
+    other = fs.simulate(jobs, with_least_idle_watts(machine), policy)
     assert schedule.start.tolist() == other.start.tolist()
     assert schedule.counts.tolist() == other.counts.tolist()
     on = fs.simulate(jobs, replace(machine, power=None), policy)
@@ -179,7 +179,7 @@ def test_who_plans_knows_no_boots() -> None:
     jobs, machine = two_sites()
     for power in (None, Timeout(10.0), Reserve(2)):
         there = replace(machine, power=power)
-        assert as_weighed(there) is there
+        assert with_planned_idle_watts(there) is there
     for power in (Timeout(10.0), Reserve(2)):
         there = replace(machine, power=power)
         with pytest.raises(InfeasibleError, match="optimize does not support jobs that wait for nodes to boot"):

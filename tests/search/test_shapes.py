@@ -15,7 +15,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
 from fedsched.core.errors import InfeasibleError, TraceError
-from fedsched.model.jobs.alternatives import chosen
+from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, Column
 from fedsched.optimize import optimize
@@ -79,11 +79,11 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
             schedule = problem.schedule(row)
             schedule.verify(claimed=schedule.metrics())
             assert schedule.reading.alternatives == "free"
-            assert np.array_equal(chosen(schedule.workload), problem.alternatives_of(row))
+            assert np.array_equal(present_shapes(schedule.workload), problem.alternatives_of(row))
             row = schedule.metrics(users=False)
             expected = np.array([np.nan if name in OF_A_SCHEDULE else getattr(row, name) for name in NAMES])
             np.testing.assert_array_equal(found, expected)
-            others += int((chosen(schedule.workload) != 0).any())
+            others += int((present_shapes(schedule.workload) != 0).any())
         values, ended = problem.values_unless(rows, lambda: False)
         assert ended.tolist() == [0, 1, 2, 3]
         np.testing.assert_allclose(values, metrics[:, [Column.MAKESPAN, Column.ENERGY]], rtol=1e-12)

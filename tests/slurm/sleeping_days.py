@@ -17,7 +17,7 @@ from slurm.script import MINUTE, Day, Submit
 from slurm.sleeping import Switch, named
 
 import fedsched as fs
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.off_spans import spans_of
 from fedsched.policies import Timeout
 
@@ -130,7 +130,7 @@ def played(recording: Recording, switches: list[Switch], day: Sleeping) -> Playe
         Start(job.key, at, job.end or math.nan, start, finish)
         for job, at, start, finish in zip(jobs, on, schedule.start.tolist(), schedule.finish.tolist(), strict=True)
     )
-    spans = spans_of(there, held(schedule), schedule.promises, 0.0)
+    spans = spans_of(there, finished_runs(schedule), schedule.promises, 0.0)
     ours = {"off": np.repeat(spans.off_at, spans.nodes), "boot": np.repeat(spans.boot_at, spans.nodes)}
     last = max(job.end or 0.0 for job in jobs)
     its = {what: [one.time for one in switches if one.what == what and one.time < last] for what in ours}

@@ -10,7 +10,7 @@ import pytest
 import fedsched as fs
 from fedsched.core.errors import FederationError
 from fedsched.io import read_federation
-from fedsched.model.jobs.requests import SLURM_ALONE
+from fedsched.model.jobs.requests import SLURM_ONLY
 from fedsched.policies import Slurm
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ def test_a_nice_value_is_taken_off(tmp_path: Path) -> None:
     nice = replace(alike, nice=[0, 300, 0])
     assert order(nice, machine, slurm) == [1, 3, 2]
     assert order(replace(alike, nice=[0, 300, 301]), machine, slurm) == [1, 2, 3]
-    assert not any(SLURM_ALONE in fact for fact in fs.simulate(nice, machine, slurm).unmodelled)
+    assert not any(SLURM_ONLY in fact for fact in fs.simulate(nice, machine, slurm).unmodelled)
     plain = fs.simulate(nice, machine, "easy")
     assert plain.start.tolist() == fs.simulate(alike, machine, "easy").start.tolist()
-    assert f"1 job with a nice value, {SLURM_ALONE}" in plain.unmodelled
+    assert f"1 job with a nice value, {SLURM_ONLY}" in plain.unmodelled
     counting = fs.simulate(alike, with_factors(machine, 1, 9), "easy")
-    assert f"the priority factor of 1 partition, {SLURM_ALONE}" in counting.unmodelled
+    assert f"the priority factor of 1 partition, {SLURM_ONLY}" in counting.unmodelled
 
 
 def test_it_counts_where_priorities_are_the_order_of_submits(tmp_path: Path) -> None:

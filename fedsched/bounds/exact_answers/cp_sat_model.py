@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.bounds.exact_answers.integers import TimeUnit, time_unit
 from fedsched.bounds.exact_answers.rules import ExactRules
-from fedsched.model.jobs.uneven import without_spare
+from fedsched.model.jobs.uneven import drop_spare_nodes
 
 if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Ints, Relaxation
@@ -180,7 +180,7 @@ class Model:
         # long.
         bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
         if self.relaxation.fits.size:
-            counts = without_spare(counts, self.relaxation.fits, self.relaxation.wanted)
+            counts = drop_spare_nodes(counts, self.relaxation.fits, self.relaxation.wanted)
         return Solved(
             starts=starts,
             counts=counts,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.model.constraints.slack import latest_put_off
+from fedsched.model.constraints.slack import latest_delayed_time
 from fedsched.model.power.switch_rates import MINUTE
 from fedsched.model.schedule.off_spans import saving_of
 from fedsched.model.time.signal import CAP
@@ -42,7 +42,7 @@ NOT_AT_ALL = Idling()
 
 def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
     """Return how long plans, nodes that are switched off, and caps may delay the starts of a workload."""
-    saving, each, until = saving_of(federation), 0.0, latest_put_off(workload, t0)
+    saving, each, until = saving_of(federation), 0.0, latest_delayed_time(workload, t0)
     if saving.boot.size:
         rates = saving.rate[saving.rate > 0]  # nodes that may switch in one minute
         each = float((saving.boot + saving.shutdown).max()) + federation.nodes * float((MINUTE / rates).sum())

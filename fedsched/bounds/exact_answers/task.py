@@ -18,10 +18,10 @@ from fedsched.core.values import is_number, origin, seed_of, whole
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
-from fedsched.model.constraints.dependencies import End, ends_of, settled
-from fedsched.model.jobs.admission import as_asked, in_nodes
+from fedsched.model.constraints.dependencies import End, ends_of, replace_singletons
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
-from fedsched.model.jobs.shaping import shaped
+from fedsched.model.jobs.shaping import with_chosen_shapes
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def task_of(
     if not is_number(seconds) or not seconds > 0:
         raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
     t0 = origin("exact", t0)
-    given, workload = workload, in_nodes(as_asked(workload, federation), federation)
+    given, workload = workload, count_in_nodes(with_default_times(workload, federation), federation)
     refuse("exact", Use(workload, federation, reading, float(workload.submit.min()) if t0 is None else t0))
-    workload = shaped(workload, federation, reading)
+    workload = with_chosen_shapes(workload, federation, reading)
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=t0)
     limits = caps_table(workload, federation, caps)
@@ -125,7 +125,7 @@ def task_of(
     leaving = workload.cancel_at is not None
     idling = idling_of(workload, federation, problem.t0)
     relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True, everybody=leaving, idling=idling)
-    own = replace(workload, runtime=runtime, after=settled(workload), alternatives=None)
+    own = replace(workload, runtime=runtime, after=replace_singletons(workload), alternatives=None)
     own = _ending_as(own, ends_of(workload, reading))
     return Task(given, own, federation, reading, caps, relaxation, rules_of(problem, relaxation))
 

@@ -25,13 +25,13 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.io.handed import nouns_of
-from fedsched.model.jobs.admission import as_asked, in_nodes
-from fedsched.model.jobs.alternatives import may_shift
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
+from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.assumed import WATTS_MARK
-from fedsched.model.jobs.shaping import shaped
+from fedsched.model.jobs.shaping import with_chosen_shapes
 from fedsched.model.power.power_cap import without_caps
-from fedsched.model.power.switching import as_little_as_idle
-from fedsched.model.power.watts import draw_their_own
+from fedsched.model.power.switching import with_least_idle_watts
+from fedsched.model.power.watts import have_own_watts
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
@@ -107,16 +107,16 @@ def lower_bounds(
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
     idling = idling_of(workload, federation, -math.inf if t0 is None else t0)
-    federation = as_little_as_idle(federation)
-    workload = in_nodes(as_asked(workload, federation), federation)
-    geared = may_shift(workload)
+    federation = with_least_idle_watts(federation)
+    workload = count_in_nodes(with_default_times(workload, federation), federation)
+    geared = may_change_gear(workload)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps, t0=t0, idling=idling)
         federation = without_caps(federation)  # which shapes they leave is known
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
-        shapes, workload, geared = None, shaped(workload, federation, reading), False
-    if federation.signals or draw_their_own(workload) or geared:  # more nodes may be cheaper
+        shapes, workload, geared = None, with_chosen_shapes(workload, federation, reading), False
+    if federation.signals or have_own_watts(workload) or geared:  # more nodes may be cheaper
         refuse("bounds of costs", Use(workload, federation))
     problem = pack(workload, federation, reading=reading, t0=t0)
     problem = problem if shapes is None else shapes.drawing(problem)

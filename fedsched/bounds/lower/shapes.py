@@ -21,8 +21,8 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import refuse_hungry
 from fedsched.engine.pack.problem import pack
-from fedsched.model.jobs.alternatives import may_shift
-from fedsched.model.jobs.layout import own_tasks, standing_on
+from fedsched.model.jobs.alternatives import may_change_gear
+from fedsched.model.jobs.layout import own_tasks, with_task_counts
 from fedsched.model.power.power_cap import without_caps
 from fedsched.model.power.watts import watts_of
 
@@ -60,14 +60,14 @@ class LeastShapes:
         work, rest, least = (np.minimum.reduceat(times, begin) for times in (work, rest, runtime))
         fastest = min(1.0, 1.0 / max(group.speed for group in federation.groups))
         rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape may only compute, another not at all
-        in_gears = may_shift(workload)
+        in_gears = may_change_gear(workload)
         self.least = replace(  # no kill makes it shorter than the least of what kills leave
             workload,
             tasks=np.minimum.reduceat(each.tasks, begin),
             runtime=work + rest if in_gears else least,
             estimate=np.minimum.reduceat(each.estimate, begin),
             compute_fraction=work / (work + rest) if in_gears else workload.compute_fraction,
-            layout=standing_on(workload.layout, np.minimum.reduceat(own_tasks(each), begin), workload.id),
+            layout=with_task_counts(workload.layout, np.minimum.reduceat(own_tasks(each), begin), workload.id),
             alternatives=None,
             gear=None,
         )

@@ -124,7 +124,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         if any(group.gears for _, group in groups):
             for row, (_, group) in zip(rows, groups, strict=True):
                 row["gears"] = [list(gear) for gear in group.gears]
-        print_json(said | {"unmodelled": unmodelled.of_files(federation), "assumed": list(facts)})
+        print_json(said | {"unmodelled": unmodelled.ignored_in_files(federation), "assumed": list(facts)})
         return
     say(federation)
     if federation.description:
@@ -163,7 +163,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         print_table("signals", names, lines, align="lll")
     if any(are_assumed(*row.values()) for row in figures):
         say("* = assumed: nobody gave it")
-    if lacking := unmodelled.of_files(federation):
+    if lacking := unmodelled.ignored_in_files(federation):
         say(unmodelled.sentence(tuple(lacking)))
     if facts:
         say(sentence(facts))

@@ -50,7 +50,7 @@ def command(
     fedsched bounds sample --head 200 --federation example --submits now
     """
     from fedsched.bounds import lower_bounds
-    from fedsched.model.jobs.transformations import waiting_from
+    from fedsched.model.jobs.transformations import submit_all_at
 
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, usual=CLAIRVOYANT)
     groups.say_unused(scenario, asked, "bounds")
@@ -58,7 +58,7 @@ def command(
     workload = load_workload(asked.jobs, asked.seed)
     cluster = asked.cluster(workload)
     if submits == "now" and len(workload):
-        workload = waiting_from(workload, float(workload.submit.min()))
+        workload = submit_all_at(workload, float(workload.submit.min()))
     with stopwatch() as taken:
         bounds = lower_bounds(workload, cluster, reading=asked.reading, method=method)
         front = bounds.front(points).tolist()

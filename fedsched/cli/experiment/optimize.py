@@ -117,9 +117,9 @@ def command(
     groups.refuse_chart(shared, gantt)
     workload = load_workload(asked.jobs, asked.seed)
     if put_off is not None:
-        from fedsched.model.constraints.slack import slack_said
+        from fedsched.model.constraints.slack import parse_slack
 
-        workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
+        workload = replace(workload, slack=parse_slack(put_off))  # type: ignore[arg-type]
     deadline = None
     if end_by is not None:
         from fedsched.cli.shared.moments import moment_said

@@ -49,7 +49,7 @@ def command(
         --out shift.html
     fedsched shift sample --head 40 --federation example --carbon carbon.csv --put-off 1h --put-off 12h --seconds 10
     """
-    from fedsched.model.constraints.slack import slack_said
+    from fedsched.model.constraints.slack import parse_slack
     from fedsched.optimize.shifting import shifts
 
     check_output(out, (".html", ".htm"), what="a report")
@@ -60,7 +60,7 @@ def command(
     workload = load_workload(asked.jobs, asked.seed)
     cluster = asked.cluster(workload)
     found = shifts(
-        workload, cluster, objective, slacks=[slack_said(text) for text in put_off], reading=asked.reading,
+        workload, cluster, objective, slacks=[parse_slack(text) for text in put_off], reading=asked.reading,
         method=method, seconds=seconds, evaluations=evaluations, seed=asked.seed,
     )  # fmt: skip
     if out is not None:

@@ -102,7 +102,7 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
     """Print whether the jobs of a log can have shared the nodes that it records for them; return the exit status."""
     from fedsched.io import read_federation
     from fedsched.io.recorded_nodes import recorded_nodes
-    from fedsched.model.jobs.demands import counted_on
+    from fedsched.model.jobs.demands import stated_resources
     from fedsched.model.jobs.unmodelled import sentence
 
     federation = read_federation(machine)
@@ -110,7 +110,7 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
     use = recorded_nodes(workload, federation, hosts=hosts)
     found = use.violations()
     peaks = {}
-    for resource in sorted(counted_on(federation)):
+    for resource in sorted(stated_resources(federation)):
         nodes_at = Counter(use.peaks(resource).tolist())
         peaks[resource] = [(amount, nodes_at[amount]) for amount in sorted(nodes_at, reverse=True) if amount]
     if as_json:

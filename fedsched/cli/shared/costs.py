@@ -58,7 +58,7 @@ class Run:
 def print_costs(run: Run, free: Run | None = None) -> None:
     """Print what is in the log, and a table of the metrics with their meanings; `free` gets a column beside."""
     from fedsched.model.jobs.assumed import marked
-    from fedsched.model.jobs.recorded import of_some
+    from fedsched.model.jobs.recorded import partial_record_in_words
     from fedsched.model.schedule.metrics import METRICS
 
     schedule, values, log = run.schedule, run.values, run.recorded
@@ -82,7 +82,7 @@ def print_costs(run: Run, free: Run | None = None) -> None:
     shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else (free.label,)))
     heads = ("metric", *shown, "unit", "meaning")
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")
-    if partly := of_some(schedule):
+    if partly := partial_record_in_words(schedule):
         say(partly)
     for line in (*run.notes, *schedule.remarks):
         say(line)
@@ -92,7 +92,7 @@ def print_costs(run: Run, free: Run | None = None) -> None:
 def print_side_by_side(runs: Sequence[Run]) -> None:
     """Print what is in each log, and one table: a row per metric; a column per log, and one for what it records."""
     from fedsched.model.jobs.assumed import marked
-    from fedsched.model.jobs.recorded import of_some
+    from fedsched.model.jobs.recorded import partial_record_in_words
     from fedsched.model.schedule.metrics import METRICS
 
     for run in runs:
@@ -121,7 +121,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
     ]
     print_table(f"{runs[0].schedule.policy}", ("metric", *heads, "unit"), rows, align=f"l{'r' * len(heads)}l")
     for run in runs:
-        for line in filter(None, (of_some(run.schedule), run.ending)):
+        for line in filter(None, (partial_record_in_words(run.schedule), run.ending)):
             say(f"{run.label}: {line}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from fedsched.core.errors import nearest, shortened, unknown_name
-from fedsched.core.values import KINDS, members, told
+from fedsched.core.values import KINDS, kinds_in_words, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,7 +100,7 @@ def _told(hint: Any) -> str:
     kinds = members(hint)
     inner = [get_args(kind)[0] if get_origin(kind) is tuple else kind for kind in kinds]
     if all((kind in KINDS and kind is not str) or get_origin(kind) is Literal for kind in inner):
-        return " or ".join(told(kind) for kind in inner)
+        return " or ".join(kinds_in_words(kind) for kind in inner)
     return "one"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import shortened
 from fedsched.io.wall_clock import clock_from, wall_time_of
-from fedsched.model.constraints.slack import seconds_said
+from fedsched.model.constraints.slack import parse_seconds
 
 if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def moment_said(field: str, text: str, workload: Workload) -> float:
     """Return a moment in seconds of the workload: "18h" after the first submit, or a date, "2027-01-12T12:00"."""
-    if (seconds := seconds_said(text)) is not None:
+    if (seconds := parse_seconds(text)) is not None:
         return float(workload.submit.min()) + seconds
     moment = wall_time_of(text)
     if moment is None or not math.isfinite(moment.seconds):

@@ -131,10 +131,10 @@ def facts_of(workload: Workload, federation: Federation) -> list[str]:
     """Return, one line each, what this federation ignores of jobs' requests, what is assumed, what is implausible."""
     from fedsched.model.jobs.assumed import assumptions, sentence
     from fedsched.model.jobs.summary import implausible_lines
-    from fedsched.model.jobs.unmodelled import without_place
+    from fedsched.model.jobs.unmodelled import ignored_by_federation
 
     facts = assumptions(federation, workload)
-    said = without_place(workload, federation) + ([sentence(facts)] if facts else [])
+    said = ignored_by_federation(workload, federation) + ([sentence(facts)] if facts else [])
     return said + implausible_lines(workload, federation)
 
 

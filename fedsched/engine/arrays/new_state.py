@@ -43,7 +43,7 @@ from fedsched.engine.queue.classes import LONG_QUEUE
 from fedsched.engine.queue.parked_jobs import Sleepers
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER
 from fedsched.engine.rules import Needs
-from fedsched.model.machine.node_ranges import MOST_APART
+from fedsched.model.machine.node_ranges import MOST_SINGLE_NODES
 from fedsched.model.schedule.node_stack import new_stacks
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     queue = _new_queue(jobs, with_durations=with_durations)
     backfill = _new_queue(jobs, with_durations=with_durations) if separate_backfill else queue
     candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
-    if sums > MOST_APART:
+    if sums > MOST_SINGLE_NODES:
         raise InfeasibleError(
-            f"Policies that fill all free nodes at best (lookahead) take at most {MOST_APART:,} nodes, and these are "
-            f"{problem.nodes:,}; take another policy."
+            f"Policies that fill all free nodes at best (lookahead) take at most {MOST_SINGLE_NODES:,} nodes, "
+            f"and these are {problem.nodes:,}; take another policy."
         )
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, inlined, part
-from fedsched.core.random import drawn
+from fedsched.core.random import random_bits
 from fedsched.engine.codes import OnRunning, Victims
 from fedsched.engine.loop.running import take_off, update_rates, vacate
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter
@@ -150,7 +150,7 @@ def _take_at_random(
     draw.node[nodes : nodes + free] = FREE_NODE
     nodes += free
     for k in range(min(extras.calendar.nodes[c], nodes)):
-        place = k + int(drawn(seed, number, k) % np.uint64(nodes - k))
+        place = k + int(random_bits(seed, number, k) % np.uint64(nodes - k))
         draw.node[k], draw.node[place] = draw.node[place], draw.node[k]
         if draw.node[k] != FREE_NODE:
             draw.hit[draw.node[k]] = 1

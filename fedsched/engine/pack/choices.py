@@ -13,8 +13,8 @@ from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.power_cap_arrays import are_hungry
 from fedsched.model.jobs.admission import refusals
 from fedsched.model.jobs.shaping import every_shape
-from fedsched.model.jobs.uneven import are_uneven, counted_tasks, most_nodes, together_on, widest
-from fedsched.model.machine.limits import whose_of
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, counted_tasks_per_node, most_nodes, widest_tasks
+from fedsched.model.machine.limits import names_limited_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,8 @@ def _over_by_placement(workload: Workload, federation: Federation) -> str:
     limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     several = np.zeros(0, np.bool_) if workload.alternatives is None else np.diff(workload.alternatives.first) > 1
     if limited and (rows := np.flatnonzero(several & are_uneven(workload))).size:
-        most, of_job = most_nodes(workload, federation, widest(workload)), whose_of(workload, federation, "partition")
+        most = most_nodes(workload, federation, widest_tasks(workload))
+        of_job = names_limited_by(workload, federation, "partition")
         for row in rows.tolist():
             if (name := str(of_job[row])) in limited and most[row] > limited[name]:
                 return name
@@ -66,7 +67,7 @@ def possible_shapes(
     row_of = row_of_job[owner]
     held, tasks = table[row_of], each.tasks
     if are_uneven(each).any():  # places for tasks [76]
-        held, tasks = held * together_on(each, federation), counted_tasks(each)
+        held, tasks = held * counted_tasks_per_node(each, federation), counted_tasks(each)
     fits = held.sum(axis=1) >= tasks
     fits &= ~are_hungry(each, federation, float(workload.submit.min()) if t0 is None else t0)
     if federation.binds_by_labels:

@@ -15,7 +15,7 @@ from fedsched.engine.pack.power_cap_arrays import may_starve
 from fedsched.engine.pack.problem import calendar_of
 from fedsched.engine.placement.tasks_per_node import most_nodes
 from fedsched.model.constraints.cancellations import until
-from fedsched.model.constraints.holds import begun_by
+from fedsched.model.constraints.holds import holds_begun_by
 from fedsched.model.time.downtimes import Closures
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def jobs_as_known(workload: Workload, time: float) -> Workload:
     """Return the jobs as they are known at a time: without cancellations and holds that are to come [44, 73]."""
-    leaving, held = until(workload, time), begun_by(workload, time)
+    leaving, held = until(workload, time), holds_begun_by(workload, time)
     if leaving is workload.cancel_at and held is workload.held:
         return workload
     return replace(workload, cancel_at=leaving, held=held)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.jobs.admission import open_groups
-from fedsched.model.jobs.uneven import are_uneven, together_on
+from fedsched.model.jobs.admission import admitted_groups
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks_per_node
 from fedsched.model.machine.federation import MOST_NODES
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
         allowed = federation.groups_allowed(workload.sites, workload.allowed)
         limits = np.where(allowed, nodes if limits is None else limits, 0)
     if federation.binds_by_labels:
-        limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
+        limits = np.where(admitted_groups(workload, federation), nodes if limits is None else limits, 0)
     if are_uneven(workload).any():
-        limits = np.where(together_on(workload, federation) > 0, nodes if limits is None else limits, 0)
+        limits = np.where(counted_tasks_per_node(workload, federation) > 0, nodes if limits is None else limits, 0)
     if limits is None:
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
     rows, row_of = np.unique(limits, axis=0, return_inverse=True)

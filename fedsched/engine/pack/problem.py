@@ -20,16 +20,16 @@ from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.limit_classes import limits_of, no_limits
 from fedsched.engine.pack.power_cap_arrays import ceilings_of, of_jobs
 from fedsched.engine.placement.tasks_per_node import Standing, of_rows
-from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
+from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, never_start, topological_order
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import tiers_of_jobs
-from fedsched.model.jobs.demands import needs_on
+from fedsched.model.jobs.demands import pool_needs
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
-from fedsched.model.jobs.uneven import fits_of
+from fedsched.model.jobs.uneven import uneven_fits
 from fedsched.model.machine.counters import counters_of
-from fedsched.model.power.gears import refuse_strange_gears
+from fedsched.model.power.gears import check_job_gears
 from fedsched.model.power.power_cap import is_capped
-from fedsched.model.power.switching import as_weighed, is_switching
+from fedsched.model.power.switching import is_switching, with_planned_idle_watts
 from fedsched.model.power.watts import watts_of
 from fedsched.model.schedule.metrics import Measured
 from fedsched.model.schedule.off_spans import saving_of
@@ -88,8 +88,8 @@ def pack(
     running: Sequence[int] = (),
 ) -> Problem:
     """Return the Problem of these jobs on this federation, under this reading."""
-    groups = as_weighed(federation).groups
-    refuse_strange_gears(workload, groups)
+    groups = with_planned_idle_watts(federation).groups
+    check_job_gears(workload, groups)
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
     speed = np.array([group.speed for group in groups], dtype=np.float64)
     busy = np.array([group.busy_watts for group in groups], dtype=np.float64)
@@ -105,7 +105,7 @@ def pack(
     waiting = np.ones(len(workload), dtype=np.bool_)
     edges = None if workload.after is None and workload.feedback is None else edges_of(workload)
     if edges is not None:
-        in_order(workload, edges)  # refuses cycles
+        topological_order(workload, edges)  # refuses cycles
         waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation, t0))] = False
     waiting[list(running)] = False
 
@@ -161,7 +161,7 @@ def _extras(
     running: Sequence[int],
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
-    need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
+    need, waits = pool_needs(workload, federation), edges is not None and edges.job.size > 0
     counters, tier = counters_of(workload, federation), tiers_of_jobs(workload, federation)
     bound = need.any() or counters.amount.size or tier.size
     asked = any(part is not None for part in (workload.begin, workload.held, workload.cancel_at))
@@ -193,7 +193,7 @@ def _extras(
 
 
 def _standing(workload: Workload, federation: Federation) -> Standing:
-    tasks, (uneven, fits) = tasks_on_nodes(workload), fits_of(workload, federation)
+    tasks, (uneven, fits) = tasks_on_nodes(workload), uneven_fits(workload, federation)
     counted = (tasks > 0) & (workload.task_bandwidth > 0) & (len(federation.clusters) > 1)
     none = _ints(np.zeros(0))
     if not counted.any() and not uneven.size:

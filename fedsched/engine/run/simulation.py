@@ -24,11 +24,11 @@ from fedsched.engine.optional_features.requeue import requeue
 from fedsched.engine.pack.problem import clusters_of_sites
 from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.rules import Needs, needs_of
-from fedsched.model.constraints.dependencies import settled
+from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.jobs.shaping import with_shapes
-from fedsched.model.jobs.uneven import are_uneven, counted_tasks, together_on
-from fedsched.model.machine.counters import over_alone
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, counted_tasks_per_node
+from fedsched.model.machine.counters import limit_exceeded_alone
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.lost import LostRuns
@@ -103,7 +103,7 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
 
 def of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
     """Return which of these jobs have nodes (`counts`: jobs × groups) that do not match their tasks."""
-    held = (counts * together_on(jobs, federation)).sum(axis=1)
+    held = (counts * counted_tasks_per_node(jobs, federation)).sum(axis=1)
     wanted = counted_tasks(jobs)
     return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
 
@@ -318,7 +318,7 @@ class Simulation:
         if self.workload.feedback is None or self.state.extras is None:
             return self._in_shapes()
         submit = submits_that_came_out(self.workload, self.state, lost)
-        return replace(self._in_shapes(), submit=submit, after=settled(self.workload))
+        return replace(self._in_shapes(), submit=submit, after=replace_singletons(self.workload))
 
     def _in_shapes(self) -> Workload:
         """Return the jobs in the shapes that they have taken."""
@@ -401,7 +401,7 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
         )
     taken, alone = state.scratch.chosen, workload.take([row])
     placed = not of_other_sizes(taken[None], alone, federation).size
-    if placed and (over := over_alone(alone, federation, 0, taken)):
+    if placed and (over := limit_exceeded_alone(alone, federation, 0, taken)):
         raise InfeasibleError(
             f"{job}: placement={placement!r} gives it {counted(int(taken.sum()), 'node')} of the empty federation, and "
             f"{over}; use another placement, give a wider limit, or drop it."

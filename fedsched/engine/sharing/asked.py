@@ -9,11 +9,11 @@ import numpy as np
 from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.core.text import counted, one_line
 from fedsched.engine.compatibility import Use, refuse
-from fedsched.model.jobs.admission import asked_groups, partition_of_jobs
-from fedsched.model.jobs.demands import CORES, GPU, counted_on, gpus_asked
+from fedsched.model.jobs.admission import partition_of_jobs, requested_groups
+from fedsched.model.jobs.demands import CORES, GPU, gpus_per_task, stated_resources
 from fedsched.model.jobs.layout import layout_of
 from fedsched.model.jobs.whole_nodes import refuse_whole_nodes
-from fedsched.model.time.reservations import strangers
+from fedsched.model.time.reservations import jobs_not_admitted
 
 if TYPE_CHECKING:
     from fedsched.engine.sharing.arrays import Ints
@@ -54,7 +54,7 @@ def refuse_unsupported(workload: Workload, federation: Federation, rules: Rules,
 def asked_of(workload: Workload, federation: Federation) -> Asked:
     """Return what each job's tasks ask for, of what this federation's nodes tell."""
     refuse_whole_nodes(workload)
-    known = counted_on(federation)
+    known = stated_resources(federation)
     told = dict.fromkeys(name for group in federation.groups for name, _ in group.resources)
     names = (CORES, *(name for name in told if name != CORES))
     columns = {} if workload.demand is None else workload.demand.columns()
@@ -63,12 +63,12 @@ def asked_of(workload: Workload, federation: Federation) -> Asked:
     need[:, 0] = np.maximum(need[:, 0], 1)
     share = none
     if GPU in known:
-        need[:, names.index(GPU)], share = gpus_asked(workload)
+        need[:, names.index(GPU)], share = gpus_per_task(workload)
     chunk, alone = layout_of(workload)
-    opened = asked_groups(workload, federation)
+    opened = requested_groups(workload, federation)
     if workload.allowed is not None:
         opened &= federation.groups_allowed(workload.sites, workload.allowed)
-    for row, reason in strangers(workload, federation):
+    for row, reason in jobs_not_admitted(workload, federation):
         raise InfeasibleError(f"Job {workload.id[row]}: {reason}; drop it, or let it be one of everybody's.")
     _refuse_in_partitions(workload, federation)
     return Asked(names, need, share, np.minimum(chunk, workload.tasks), alone.astype(np.int64), opened.astype(np.int64))

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.engine.sharing.arrays import Counted
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.labels import distinct
-from fedsched.model.machine.limits import bound_by
+from fedsched.model.machine.limits import limited_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def _counters(workload: Workload, federation: Federation) -> tuple[list[int], In
     limits = [limit for limit in federation.limits if limit.nodes is not None]
     of_jobs = np.full((len(workload), len(limits)), -1)
     for i, limit in enumerate(limits):
-        names, which = distinct(bound_by(limit, workload, federation))
+        names, which = distinct(limited_names(limit, workload, federation))
         bound = np.array([name != "" for name in names])
         counter = np.where(bound, len(amount) + np.cumsum(bound) - 1, -1)
         of_jobs[:, i] = counter[which]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import inlined, kernel, part
-from fedsched.core.random import drawn
+from fedsched.core.random import random_bits
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedTime, LostNumber
 from fedsched.engine.optional_features import hold_and_requeue, holds
@@ -102,5 +102,5 @@ def _keep_what_it_held(extra_state: ExtraState, work: Work, j: int) -> None:
 def draw(nodes: Ints, seed: int, number: int) -> None:
     """Put nodes into the order in which they are hit: a draw by Fisher and Yates."""
     for k in range(nodes.size):
-        place = k + int(drawn(seed, number, k) % np.uint64(nodes.size - k))
+        place = k + int(random_bits(seed, number, k) % np.uint64(nodes.size - k))
         nodes[k], nodes[place] = nodes[place], nodes[k]

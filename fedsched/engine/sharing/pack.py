@@ -19,8 +19,8 @@ from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.jobs.demands import GPU
 from fedsched.model.machine.federation import MOST_NODES
-from fedsched.model.machine.limits import beside_nodes
-from fedsched.model.machine.node_ranges import check_apart
+from fedsched.model.machine.limits import without_node_limits
+from fedsched.model.machine.node_ranges import check_node_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +65,10 @@ def pack(
     that are known where the run begins [48].
     """
     for cluster in federation.clusters:
-        check_apart(cluster.name, cluster.nodes)
+        check_node_count(cluster.name, cluster.nodes)
     refuse_unsupported(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
-    problem = pack_engine(workload, beside_nodes(federation), reading=reading, t0=t0)
+    problem = pack_engine(workload, without_node_limits(federation), reading=reading, t0=t0)
     if as_known:
         problem = foreseen(problem, problem.t0)
     plan = _plan(problem, rules)

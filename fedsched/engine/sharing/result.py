@@ -9,8 +9,8 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.engine.compatibility import refused
-from fedsched.model.power.watts import draw_their_own, joules_beyond, measures_of, watts_of
-from fedsched.model.schedule.lost import Held
+from fedsched.model.power.watts import extra_joules, have_own_watts, shared_node_measures, watts_of
+from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.power_draw import power_measures
 from fedsched.model.schedule.schedule import Schedule
 
@@ -92,22 +92,22 @@ class SharedSchedule(Schedule):
         if self.lost_use is not None:
             wasted = self.lost_use.taken_seconds(self.t0)
             row, taken = replace(row, wasted_node_seconds=float(wasted.sum())), taken + wasted
-        row = replace(row, **measures_of(self.federation, taken, row.makespan, self._joules_beyond()))
+        row = replace(row, **shared_node_measures(self.federation, taken, row.makespan, self._joules_beyond()))
         return replace(row, **power_measures(self, row))
 
     def _joules_beyond(self) -> float:
         # By how much more than by busy watts jobs took that say what they draw.
-        if not draw_their_own(self.workload):
+        if not have_own_watts(self.workload):
             return 0.0
         runs, watts = self.drawing()
-        return float(joules_beyond(watts, self.federation.groups, runs, self.t0).sum())
+        return float(extra_joules(watts, self.federation.groups, runs, self.t0).sum())
 
-    def drawing(self) -> tuple[Held, NDArray[np.float64]]:
+    def drawing(self) -> tuple[RunTable, NDArray[np.float64]]:
         """Return who had which share of how many nodes from when to when, and what a whole one draws under each job."""
         done = np.flatnonzero(~np.isnan(self.finish))
-        runs = Held(done, self.start[done], self.finish[done], self.use.shares[done])
+        runs = RunTable(done, self.start[done], self.finish[done], self.use.shares[done])
         if (lost := self.lost_use) is not None:
-            also = Held(self.lost.job, lost.start, lost.finish, lost.shares)
+            also = RunTable(self.lost.job, lost.start, lost.finish, lost.shares)
             runs = runs.and_then(also)
         return runs, watts_of(self.workload, self.federation.groups)
 

@@ -30,11 +30,11 @@ from fedsched.engine.sharing.naming import with_names
 from fedsched.engine.sharing.pack import pack
 from fedsched.engine.sharing.result import Played, SharedSchedule
 from fedsched.engine.sharing.trials import Trials
-from fedsched.model.constraints.dependencies import settled
+from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.jobs.layout import layout_of
 from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.model.schedule.node_use import NodeUse
-from fedsched.model.verify.lost_nodes_check import runs_apart
+from fedsched.model.verify.lost_nodes_check import one_job_per_run
 from fedsched.policies import OnlinePolicy
 
 if TYPE_CHECKING:
@@ -252,7 +252,8 @@ def schedule_of(
     elif done < jobs:
         notes.append(no_room(done, jobs))
     if workload.feedback is not None:
-        workload = replace(workload, submit=submits_that_came_out(workload, state, lost), after=settled(workload))
+        submit = submits_that_came_out(workload, state, lost)
+        workload = replace(workload, submit=submit, after=replace_singletons(workload))
     return SharedSchedule(
         workload=workload,
         federation=federation,
@@ -289,7 +290,7 @@ def use_of(
 
 def _use_of_lost(workload: Workload, federation: Federation, lost: LostRuns, work: Work) -> NodeUse:
     """Return which tasks of each lost run were on which node: a row of jobs is one of runs there."""
-    runs, rows = runs_apart(workload, lost.job), np.arange(lost.runs)
+    runs, rows = one_job_per_run(workload, lost.job), np.arange(lost.runs)
     return _use(runs, federation, lost.start, lost.end, work.gone, work.held, rows, federation.node_order)
 
 

@@ -16,8 +16,8 @@ from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.sharing import loop
 from fedsched.engine.sharing.pack import leaves, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
-from fedsched.model.power.watts import joules_beyond, node_seconds, node_shares
-from fedsched.model.schedule.lost import Held as Runs
+from fedsched.model.power.watts import extra_joules, node_seconds, node_shares
+from fedsched.model.schedule.lost import RunTable as Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ class Trials:
         if (lost := lost_in(self.state)) is not None:
             also = Runs(lost.job, lost.start, lost.end, self._shares(federation, lost.job, lost.counts, self.work.gone))
             runs = runs.and_then(also)
-        return float(joules_beyond(watts, federation.groups, runs, self.problem.t0).sum())
+        return float(extra_joules(watts, federation.groups, runs, self.problem.t0).sum())
 
     def _taken(
         self, federation: Federation, jobs: Ints, counts: Ints, start: Floats, finish: Floats, where: Held | Gone

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from fedsched.core.errors import FederationError, TraceError, nearest, shortened
-from fedsched.core.values import bytes_a_second, fits, told
+from fedsched.core.values import bytes_a_second, fits, kinds_in_words
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file, federation_path
 from fedsched.io.files import STDIN, parse_toml, read_text
@@ -223,7 +223,7 @@ def _check_table(data: object, noun: type, where: str) -> None:
             raise FederationError(f"{where}: assumed={shortened(repr(named))} must be a list of {', '.join(may)}.")
     for key, hint in get_type_hints(noun).items():
         if key in data and not fits(data[key], hint):
-            raise FederationError(f"{where}: {key}={shortened(repr(data[key]))} must be {told(hint)}.")
+            raise FederationError(f"{where}: {key}={shortened(repr(data[key]))} must be {kinds_in_words(hint)}.")
 
 
 def _meant(key: str, noun: type, known: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.io.slurm_files.slurm_options import COUNTED, LETTERS, OPTIONS, RANGE_OF_NODES, WITH_A_WORD, several
-from fedsched.model.jobs.requests import BY_ITSELF, MOST
+from fedsched.model.jobs.requests import DEFAULT_NICE, MOST_NICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,8 +133,8 @@ def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
 def _nice(text: str) -> int:
     """Return the nice value of --nice: 100 without a value, and 0 for one that Slurm refuses."""
     if not text:
-        return BY_ITSELF
-    return int(text) if _WHOLE.fullmatch(text) and abs(int(text)) <= MOST else 0
+        return DEFAULT_NICE
+    return int(text) if _WHOLE.fullmatch(text) and abs(int(text)) <= MOST_NICE else 0
 
 
 def _words(line: str) -> list[str]:

@@ -21,7 +21,7 @@ from fedsched.io.slurm_files.slurm_values import (
     whole_of,
 )
 from fedsched.model.jobs.assumed import GIVEN_WHOLE, Noted
-from fedsched.model.jobs.requests import SLURM_ALONE
+from fedsched.model.jobs.requests import SLURM_ONLY
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 from fedsched.model.machine.node_ranges import ranges_text
 from fedsched.model.machine.partition import Partition
@@ -148,7 +148,7 @@ def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[s
         words = {name: line.words.get(key.name.lower(), "") for name, line in conf.partitions.items()}
         saying = [name for name, value in words.items() if key.says(value)]
         if saying and (alone or key.standing is Standing.NOT_MODELLED):
-            end = f", {SLURM_ALONE}" if alone else ""
+            end = f", {SLURM_ONLY}" if alone else ""
             yield f"{key.name} of {counted(len(saying), 'partition')} ({first_of(saying)}){end}"
     for section in SECTIONS:
         if strange := conf.strange.get(section):

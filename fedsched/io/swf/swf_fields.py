@@ -15,14 +15,14 @@ from fedsched.io.tables.frame import named
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.jobs.log import (
     AS_METACENTRUM,
-    FIRST,
+    FIRST_FURTHER_FIELD,
     METACENTRUM,
     NODES,
     REQUEST,
-    by_place,
+    further_field_names,
     further_labels,
-    named_in,
-    naming,
+    name_further_fields,
+    unnamed_field,
 )
 from fedsched.model.jobs.validation import check_labels
 
@@ -45,8 +45,8 @@ def described(raw: RawLog, path: str | PathLike[str], descriptor: str | None) ->
     if descriptor is None:
         if AS_METACENTRUM in raw.header and count == len(METACENTRUM_NAMES):
             return described(raw, path, METACENTRUM)
-        known = named_in(raw.header)
-        names = [known.get(FIRST + k, "") for k in range(count)]
+        known = further_field_names(raw.header)
+        names = [known.get(FIRST_FURTHER_FIELD + k, "") for k in range(count)]
     else:
         names = list(METACENTRUM_NAMES) if descriptor == METACENTRUM else descriptor.split(",")
         if len(names) != count:
@@ -55,8 +55,8 @@ def described(raw: RawLog, path: str | PathLike[str], descriptor: str | None) ->
                 f"{path}: descriptor={descriptor!r} describes fields 19 to {18 + len(names)}, but the log has {there} "
                 "beyond the 18th; name as many."
             )
-        raw = replace(raw, header=naming(raw.header, names))
-    labels = [name or by_place(FIRST + k) for k, name in enumerate(names)]
+        raw = replace(raw, header=name_further_fields(raw.header, names))
+    labels = [name or unnamed_field(FIRST_FURTHER_FIELD + k) for k, name in enumerate(names)]
     try:
         check_labels("A log's field", labels)
     except ValueError as error:
@@ -103,10 +103,10 @@ def columns_of(workload: Workload) -> list[NDArray[Any]]:
     """Return the texts of the fields from the nineteenth on; fields without a label between them are -1."""
     found = further_of(workload)
     nothing = np.full(len(workload), NONE, dtype=object)
-    columns = [nothing] * (max(found, default=FIRST - 1) - FIRST + 1)
+    columns = [nothing] * (max(found, default=FIRST_FURTHER_FIELD - 1) - FIRST_FURTHER_FIELD + 1)
     for number, name in found.items():
         column = workload.label(name)
-        columns[number - FIRST] = np.where(column == "", NONE, column)
+        columns[number - FIRST_FURTHER_FIELD] = np.where(column == "", NONE, column)
     return columns
 
 

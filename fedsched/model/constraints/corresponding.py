@@ -27,7 +27,7 @@ def counterparts(number: int, others: Mapping[int, Task], named: Mapping[int, Ta
     return [others[number]] if number in others else list(named.values())
 
 
-def spelled_out(workload: Workload) -> Dependencies | None:
+def expand_aftercorr(workload: Workload) -> Dependencies | None:
     """Return the dependencies with each `aftercorr` replaced by the `afterok` conditions that it means."""
     after = workload.after
     if after is None or not (corresponding := after.waits.kind == Kind.AFTERCORR).any():

@@ -70,8 +70,8 @@ class Edges(NamedTuple):
     lag: NDArray[np.float64]
 
 
-_NOBODY = np.zeros(0, dtype=np.int64)
-NO_EDGES = Edges(_NOBODY, _NOBODY, _NOBODY, np.zeros(0))
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+NO_EDGES = Edges(_NO_ROWS, _NO_ROWS, _NO_ROWS, np.zeros(0))
 _JOB = re.compile(r"(\d{1,18})(?:\+([0-9.eE+-]+)(s?))?")
 _LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
 
@@ -199,10 +199,10 @@ def edges_of(workload: Workload) -> Edges:
     """
     rows, on, think = followers_of(workload)
     moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)
-    return moving if workload.after is None else _together(ties_of(workload), moving)
+    return moving if workload.after is None else _concatenated(dependency_edges(workload), moving)
 
 
-def ties_of(workload: Workload) -> Edges:
+def dependency_edges(workload: Workload) -> Edges:
     """Return which rows wait for which rows by their dependencies, without the edges from `feedback`."""
     if workload.after is None:
         return NO_EDGES
@@ -211,10 +211,10 @@ def ties_of(workload: Workload) -> Edges:
     place = np.minimum(np.searchsorted(workload.id, waits.on, sorter=by_id), max(by_id.size - 1, 0))
     here = (workload.id[by_id[place]] == waits.on) & (waits.kind != Kind.SINGLETON)
     found = Edges(waits.job[here], by_id[place[here]], waits.kind[here], waits.lag[here])
-    return _together(found, _columns(_behind_their_like(workload)))
+    return _concatenated(found, _columns(_singleton_waits(workload)))
 
 
-def _together(*edges: Edges) -> Edges:
+def _concatenated(*edges: Edges) -> Edges:
     return Edges(*(np.concatenate(parts) for parts in zip(*edges, strict=True)))
 
 
@@ -224,7 +224,7 @@ def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:
     return Edges(job, on, kind, np.array(columns[3], dtype=np.float64))
 
 
-def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
+def _singleton_waits(workload: Workload) -> list[tuple[int, int, int, float]]:
     # A singleton waits for the jobs of its user and name since the previous singleton, and for that one. If the
     # previous one may be cancelled before the jobs that it waits for have ended, these are waited for as well.
     waits = NO_EDGES if workload.after is None else workload.after.waits
@@ -246,7 +246,7 @@ def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
     return found
 
 
-def settled(workload: Workload) -> Dependencies | None:
+def replace_singletons(workload: Workload) -> Dependencies | None:
     """Return the dependencies with singletons replaced by conditions on earlier jobs, so that submits may change."""
     if workload.after is None:
         return None
@@ -257,7 +257,7 @@ def settled(workload: Workload) -> Dependencies | None:
         ",".join(str(one) for one in conditions_of(text) if one.kind is not Kind.SINGLETON)
         for text in workload.after.texts.tolist()
     ]
-    for row, other, kind, lag in _behind_their_like(workload):
+    for row, other, kind, lag in _singleton_waits(workload):
         texts[row] += f",{Condition(Kind(kind), ids[other], lag)}"
     return Dependencies.of(texts, workload.id)
 
@@ -301,7 +301,7 @@ def never_start(
     going = may_be_cancelled(workload)
     hopeless[going] = False
     if hopeless.any():
-        for edge in in_order(workload, edges):
+        for edge in topological_order(workload, edges):
             hopeless[edges.job[edge]] |= hopeless[edges.on[edge]] and not going[edges.job[edge]]
     return hopeless
 
@@ -332,7 +332,7 @@ def broken_edges(
     return broken
 
 
-def in_order(workload: Workload, edges: Edges) -> list[int]:
+def topological_order(workload: Workload, edges: Edges) -> list[int]:
     """Return the edges in topological order: a job's own edges precede those of jobs that wait for it.
 
     Raise if jobs wait for each other in a cycle.
@@ -370,7 +370,7 @@ def _circle(edges: Edges, among: set[int]) -> list[int]:
     return walked[walked.index(job) :]
 
 
-def unmet(workload: Workload) -> str | None:
+def conditions_on_absent_jobs(workload: Workload) -> str | None:
     """Return, in words, how many jobs depend on jobs that are not here; None if none do."""
     if workload.after is None:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-NOBODY = -1.0
+NO_JOB = -1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Feedback(JobColumns):
     PREFIX = "feedback."
     NAMES = ("preceding", "think_time")
     CELL = float
-    NOTHING = NOBODY
+    NOTHING = NO_JOB
 
     preceding: NDArray[np.float64]
     think_time: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Feedback(JobColumns):
         if not isinstance(given, Mapping) or set(given) != set(cls.NAMES):
             raise TypeError('feedback must give "preceding" and "think_time", by name.')
         preceding, think = (table_column(name, given[name], len(ids), np.float64, ids) for name in cls.NAMES)
-        follows = preceding != NOBODY
+        follows = preceding != NO_JOB
         wrong = follows & ~((preceding >= 0) & (preceding == np.floor(preceding)) & (preceding < 2.0**53))
         if wrong.any():
             job = int(np.argmax(wrong))
@@ -63,12 +63,12 @@ class Feedback(JobColumns):
 
     def renumbered(self, new: Mapping[int, int]) -> Feedback | None:
         """Return the feedback for new job ids; jobs with a preceding job that has no new id follow none."""
-        preceding = np.array([new.get(int(job), NOBODY) for job in self.preceding.tolist()], dtype=np.float64)
-        think = np.where(preceding == NOBODY, NOBODY, self.think_time)
+        preceding = np.array([new.get(int(job), NO_JOB) for job in self.preceding.tolist()], dtype=np.float64)
+        think = np.where(preceding == NO_JOB, NO_JOB, self.think_time)
         return self.of({"preceding": preceding, "think_time": think}, np.arange(preceding.size))
 
     def __str__(self) -> str:
-        return f"{counted(int((self.preceding != NOBODY).sum()), 'job')} submitted after another's end"
+        return f"{counted(int((self.preceding != NO_JOB).sum()), 'job')} submitted after another's end"
 
 
 def followers_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -94,10 +94,10 @@ def submits_after(workload: Workload, over: NDArray[np.float64], cancelled: NDAr
     return submit
 
 
-def not_here(workload: Workload) -> str | None:
+def feedback_of_absent_jobs(workload: Workload) -> str | None:
     """Return, in words, how many jobs follow jobs that are not here; None if none do."""
     if workload.feedback is None:
         return None
     asked = workload.feedback.preceding
-    away = int(((asked != NOBODY) & ~np.isin(asked, workload.id)).sum())
+    away = int(((asked != NO_JOB) & ~np.isin(asked, workload.id)).sum())
     return f"{counted(away, 'job')} after the ends of jobs that are not here (submitted as recorded)" if away else None

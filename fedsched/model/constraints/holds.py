@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.core.text import NUMBER, counted, one_line, seconds_text
 from fedsched.core.values import MOST_SECONDS
-from fedsched.model.jobs.columns import JobLists, parts_of
+from fedsched.model.jobs.columns import JobLists, split_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +120,7 @@ def holds_of(entry: Any, whose: str) -> list[Hold]:
 
 def _read(text: str, whose: str) -> list[Hold]:
     found = []
-    for part in parts_of(text):
+    for part in split_entries(text):
         match = _HOLD.fullmatch(part.strip())
         if match is None:
             raise ValueError(f"{whose}: held {one_line(part)!r} must be like '3600-7200', from when until when.")
@@ -139,7 +139,7 @@ def _hold(given: Any, whose: str) -> Hold:
 # ---- a schedule's jobs
 
 
-def begun_by(workload: Workload, time: float) -> Holds | None:
+def holds_begun_by(workload: Workload, time: float) -> Holds | None:
     """Return the holds that begin by a time (the workload's own object if none begins later); None if there is none."""
     held = workload.held
     if held is None or (held.begin <= time).all():
@@ -148,13 +148,13 @@ def begun_by(workload: Workload, time: float) -> Holds | None:
     return Holds.of(begun, workload.id)
 
 
-def held_at(workload: Workload, row: int, time: float) -> Hold | None:
+def hold_at(workload: Workload, row: int, time: float) -> Hold | None:
     """Return the hold of a job at a time; None if it is not held then."""
     holds = [] if workload.held is None else workload.held.holds(row)
     return next((hold for hold in holds if hold.begin <= time < hold.end), None)
 
 
-def not_held_since(schedule: Schedule, since: Floats) -> Floats:
+def eligible_after_holds(schedule: Schedule, since: Floats) -> Floats:
     """Return since when each job was eligible; `since` is the same without holds. For checks."""
     found, held = since.copy(), schedule.workload.held
     given = schedule.start if schedule.promises is None else schedule.promises.time  # holds do not apply after that
@@ -174,6 +174,6 @@ def broken_holds(schedule: Schedule) -> Iterator[str]:
     times = [*zip(range(len(workload)), given.tolist(), strict=True)]
     times += zip(lost.job.tolist(), lost.start.tolist(), strict=True)
     for row, time in times:
-        if time >= schedule.t0 and (hold := held_at(workload, row, time)) is not None:
+        if time >= schedule.t0 and (hold := hold_at(workload, row, time)) is not None:
             held = f"while it is held from {hold.begin:g} to {hold.end:g}"
             yield f"Job {workload.id[row]}: it starts at {time:g}, {held}."

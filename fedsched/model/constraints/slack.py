@@ -42,15 +42,15 @@ class Slack(JobNumbers):
         return f"plans may put off {counted(self.jobs, 'job')}, by up to {self.given.max() / HOUR:.4g} h"
 
 
-def seconds_said(text: str) -> float | None:
+def parse_seconds(text: str) -> float | None:
     """Return the seconds of a command-line time, "4h", "90m", "600"; None if it is not a time."""
     found = _TEXT.fullmatch(text)
     return None if found is None else float(found[1]) * _SECONDS[found[2]]
 
 
-def slack_said(text: str) -> float:
+def parse_slack(text: str) -> float:
     """Return the seconds of a command-line slack."""
-    if (seconds := seconds_said(text)) is None:
+    if (seconds := parse_seconds(text)) is None:
         raise ValueError(
             f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."
         )
@@ -62,31 +62,31 @@ def slack_of(workload: Workload) -> Floats:
     return np.zeros(len(workload)) if workload.slack is None else workload.slack.given
 
 
-def counted_from(workload: Workload, t0: float) -> Floats:
+def delay_origin(workload: Workload, t0: float) -> Floats:
     """Return the time from which a job's delay counts: the latest of its submit, t0, and its user's earliest start."""
     since = np.maximum(workload.submit, t0)
     return since if workload.begin is None else np.maximum(since, workload.begin.begin)
 
 
-def put_off(workload: Workload, t0: float, delays: Floats | Ints) -> Workload:
+def with_delays(workload: Workload, t0: float, delays: Floats | Ints) -> Workload:
     """Return the jobs with their delays as earliest starts."""
     begin = np.zeros(len(workload)) if workload.begin is None else workload.begin.begin
-    moved = np.where(delays > 0, counted_from(workload, t0) + delays, begin)
+    moved = np.where(delays > 0, delay_origin(workload, t0) + delays, begin)
     return replace(workload, begin=EarliestStarts.of(moved, workload.id))
 
 
-def latest_put_off(workload: Workload, t0: float) -> float:
+def latest_delayed_time(workload: Workload, t0: float) -> float:
     """Return the latest time to which a plan may delay a job; −inf if no job may be delayed."""
     if workload.slack is None or not len(workload):
         return -np.inf
-    return float((counted_from(workload, t0) + workload.slack.given).max())
+    return float((delay_origin(workload, t0) + workload.slack.given).max())
 
 
-def put_off_until(schedule: Schedule) -> Floats:
+def delayed_until(schedule: Schedule) -> Floats:
     """Return the time to which the plan of a schedule delays each job; −inf if it does not delay it."""
     if schedule.delays is None:
         return np.full(len(schedule), -np.inf)
-    since = counted_from(schedule.workload, schedule.t0)
+    since = delay_origin(schedule.workload, schedule.t0)
     return np.asarray(np.where(schedule.delays > 0.0, since + schedule.delays, -np.inf))
 
 
@@ -95,7 +95,7 @@ def broken_delays(schedule: Schedule) -> Iterator[str]:
     if schedule.delays is None:
         return
     workload, delays, start = schedule.workload, schedule.delays, schedule.start
-    slack, since = slack_of(workload), counted_from(workload, schedule.t0)
+    slack, since = slack_of(workload), delay_origin(workload, schedule.t0)
     for row in np.flatnonzero(~((delays >= 0.0) & (delays <= slack))):
         yield f"Job {workload.id[row]}: it is put off by {delays[row]:g} s, of a slack of {slack[row]:g} s."
     for row in np.flatnonzero((delays > 0.0) & (start < since + delays)):

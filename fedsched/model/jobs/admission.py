@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError, unknown_name
-from fedsched.model.jobs.demands import demands_on, have_pools, have_resources, in_words, needs_on_clusters
+from fedsched.model.jobs.demands import cluster_pool_needs, demand_in_words, demands_on, have_pools, have_resources
 from fedsched.model.jobs.labels import distinct
-from fedsched.model.jobs.whole_nodes import on_whole_nodes, who_may_share_a_node
+from fedsched.model.jobs.whole_nodes import convert_to_whole_nodes, rows_with_shared_nodes
 from fedsched.model.machine.node_features import have_features
 from fedsched.model.time.downtimes import RESERVATION
-from fedsched.model.time.reservations import in_reservations, reservation_of_jobs, reservations_of, strangers
+from fedsched.model.time.reservations import in_reservations, jobs_not_admitted, reservation_of_jobs, reservations_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,34 +61,34 @@ def default_times(workload: Workload, federation: Federation) -> NDArray[np.floa
     return np.where(untold, found, np.nan)
 
 
-def as_asked(workload: Workload, federation: Federation) -> Workload:
+def with_default_times(workload: Workload, federation: Federation) -> Workload:
     """Return the jobs, those without a requested time of their own with the default time of their partition [37]."""
     times = default_times(workload, federation)
     taken = ~np.isnan(times) & (times != workload.estimate)
     return replace(workload, estimate=np.where(taken, times, workload.estimate)) if taken.any() else workload
 
 
-def in_nodes(workload: Workload, federation: Federation) -> Workload:
+def count_in_nodes(workload: Workload, federation: Federation) -> Workload:
     """Return the jobs for nodes that are not shared: `tasks` counts whole nodes.
 
     A job with several tasks to a node becomes a job of as many tasks as it has nodes [76].
     """
-    jobs, refused = _in_nodes(workload, federation)
+    jobs, refused = _count_in_nodes(workload, federation)
     for row, reason in refused.items():
         raise InfeasibleError(f"Job {workload.id[row]}: {reason}, or leave it out.")
     return jobs
 
 
-def _in_nodes(workload: Workload, federation: Federation) -> tuple[Workload, dict[int, str]]:
-    rows = who_may_share_a_node(workload)
+def _count_in_nodes(workload: Workload, federation: Federation) -> tuple[Workload, dict[int, str]]:
+    rows = rows_with_shared_nodes(workload)
     if not rows.size:
         return workload, {}
-    return on_whole_nodes(workload, federation, rows, usable_groups(workload.take(rows), federation))
+    return convert_to_whole_nodes(workload, federation, rows, usable_groups(workload.take(rows), federation))
 
 
 def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return jobs × groups: whether a job may use a group's nodes, by what it asks for and by its allowed sites."""
-    usable = asked_groups(workload, federation)
+    usable = requested_groups(workload, federation)
     if workload.allowed is not None:
         usable = usable & federation.groups_allowed(workload.sites, workload.allowed)
     return np.asarray(usable)
@@ -99,13 +99,13 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
 
     Its partition or reservation does not admit it, or too few nodes are what it asks for.
     """
-    jobs, refused = _in_nodes(workload, federation)
-    return _refusals(jobs, federation, asked_groups(jobs, federation)) | refused
+    jobs, refused = _count_in_nodes(workload, federation)
+    return _refusals(jobs, federation, requested_groups(jobs, federation)) | refused
 
 
 def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
     account, qos, of_jobs = workload.label("account"), workload.label("qos"), partition_of_jobs(workload, federation)
-    estimate = as_asked(workload, federation).estimate
+    estimate = with_default_times(workload, federation).estimate
     sizes = np.array([group.count for group in federation.groups])
     room = federation.groups_of_partitions() @ sizes
     found: dict[int, str] = {}
@@ -115,17 +115,17 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
         refused = partition.refusals(workload.tasks[rows], *asking)
         found |= {int(rows[i]): reason for i, reason in refused.items()}
     asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
-    demands, pools = demands_on(workload, federation), needs_on_clusters(workload, federation)
+    demands, pools = demands_on(workload, federation), cluster_pool_needs(workload, federation)
     wanted = (*demands.values(), *pools.values())
     asking = np.logical_or.reduce([asked != "", *(column > 0 for column in wanted)])
     with_them = opened @ sizes
     for row in np.flatnonzero(asking & (with_them < workload.tasks)).tolist():
         wants = [f"features {str(asked[row])!r}"] if asked[row] else []
-        wants += [f"at least {said}"] if (said := in_words(demands, row)) else []
+        wants += [f"at least {said}"] if (said := demand_in_words(demands, row)) else []
         wants += [f"pool {pool.name!r} of cluster {pool.cluster!r}" for pool, need in pools.items() if need[row] > 0]
         reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with {' and '.join(wants)}"
         found.setdefault(row, reason)
-    for row, reason in strangers(workload, federation):
+    for row, reason in jobs_not_admitted(workload, federation):
         found.setdefault(row, reason)
     inside = in_reservations(workload, federation)
     for row in np.flatnonzero(inside & (with_them < workload.tasks)).tolist():
@@ -134,9 +134,9 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
     return found
 
 
-def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+def admitted_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return jobs × groups: whether a group is what the job asks for; raise if a job is refused."""
-    opened = asked_groups(workload, federation)
+    opened = requested_groups(workload, federation)
     refused = _refusals(workload, federation, opened)
     if refused:
         row = min(refused)
@@ -145,12 +145,12 @@ def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]
     return opened
 
 
-def asked_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+def requested_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return jobs × groups: whether a group is what the job asks for, even if it has too few nodes."""
     opened = _with_features(workload, federation)
     if demands := demands_on(workload, federation):
         opened &= have_resources(demands, federation.groups)
-    if pools := needs_on_clusters(workload, federation):
+    if pools := cluster_pool_needs(workload, federation):
         opened &= have_pools(pools, federation, len(workload))
     everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
     if federation.partitions:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.core.text import NUMBER, counted, one_line, seconds_text
 from fedsched.core.values import LEAST_SECONDS, MOST_SECONDS
-from fedsched.model.jobs.columns import JobLists, parts_of
+from fedsched.model.jobs.columns import JobLists, split_entries
 from fedsched.model.jobs.layout import own_tasks
 from fedsched.model.power.gears import FULL_SPEED, gears_of
 
@@ -73,7 +73,7 @@ class Alternatives(JobLists):
 
     def are_recorded(self, workload: Workload) -> bool:
         """Return whether every job has the first of its shapes."""
-        return not chosen(workload).any()
+        return not present_shapes(workload).any()
 
     def shapes(self, row: int) -> list[Shape]:
         """Return the shapes of one job."""
@@ -114,7 +114,7 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
 
 def _read(text: str, whose: str) -> list[Shape]:
     shapes = []
-    for part in parts_of(text):
+    for part in split_entries(text):
         match = _SHAPE.fullmatch(part.strip())
         if match is None:
             raise ValueError(
@@ -146,7 +146,7 @@ def _shape(given: Any, whose: str) -> Shape:
 # ---- a workload's shapes
 
 
-def chosen(workload: Workload) -> NDArray[np.int64]:
+def present_shapes(workload: Workload) -> NDArray[np.int64]:
     """Return the index of the alternative that each job's columns have now; 0 if the job has no alternatives."""
     found = np.zeros(len(workload), dtype=np.int64)
     if (among := workload.alternatives) is not None:
@@ -166,7 +166,7 @@ def _present(workload: Workload, among: Alternatives) -> NDArray[np.bool_]:
     )
 
 
-def may_shift(workload: Workload) -> bool:
+def may_change_gear(workload: Workload) -> bool:
     """Return whether some shape runs slower than at full speed, or states its own compute fraction."""
     among = workload.alternatives
     return among is not None and bool(among.gear.any() or (among.compute_fraction != OWN).any())

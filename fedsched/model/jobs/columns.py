@@ -325,6 +325,6 @@ class JobLists(JobColumns):
         return self._of_arrays(first, *(values[index] for values in self._of_entries()))
 
 
-def parts_of(text: str) -> list[str]:
+def split_entries(text: str) -> list[str]:
     """Return the texts of the entries in a file's cell."""
     return text.split("|") if text.strip() else []

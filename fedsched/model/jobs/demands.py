@@ -37,7 +37,7 @@ class NodeDemands(JobAmounts):
 
     def unmodelled(self, federation: Federation) -> list[str]:
         """Return, in words, which demands have no effect because no node states how much it has."""
-        known = counted_on(federation)
+        known = stated_resources(federation)
         return [
             f"{counted(jobs, 'job')} with a demand of {one_line(name)!r} (the machine's nodes do not say)"
             for name, jobs in self.jobs_with().items()
@@ -69,7 +69,7 @@ def _pairs(given: Any) -> tuple[tuple[str, int], ...]:
         ) from None
 
 
-def counted_on(federation: Federation) -> frozenset[str]:
+def stated_resources(federation: Federation) -> frozenset[str]:
     """Return the resources that at least one node states."""
     return frozenset(name for group in federation.groups for name, _ in group.resources)
 
@@ -78,7 +78,7 @@ def demands_on(workload: Workload, federation: Federation) -> dict[str, NDArray[
     """Return, by resource, what each node of a job must have; only resources that this federation's nodes state."""
     if workload.demand is None:
         return {}
-    known = counted_on(federation)
+    known = stated_resources(federation)
     return {name: column for name, column in workload.demand.columns().items() if name in known}
 
 
@@ -91,7 +91,7 @@ def have_resources(demands: Mapping[str, NDArray[np.int64]], groups: Sequence[No
     return np.asarray(np.logical_and.reduce(enough), dtype=np.bool_)
 
 
-def in_words(demands: Mapping[str, NDArray[np.int64]], row: int) -> str:
+def demand_in_words(demands: Mapping[str, NDArray[np.int64]], row: int) -> str:
     """Return the demand on each node of a job in words: memory 250000, gpu 2."""
     return ", ".join(f"{one_line(name)} {column[row]}" for name, column in demands.items() if column[row])
 
@@ -113,7 +113,7 @@ class PoolNeeds(JobAmounts):
         ]
 
 
-def needs_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+def pool_needs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     """Return jobs × pools: how much of each of the federation's pools a job needs."""
     none = np.zeros(len(workload), dtype=np.int64)
     needs = {} if workload.pools is None else workload.pools.columns()
@@ -121,9 +121,9 @@ def needs_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     return np.stack(columns, axis=1) if columns else np.zeros((len(workload), 0), dtype=np.int64)
 
 
-def needs_on_clusters(workload: Workload, federation: Federation) -> dict[Pool, NDArray[np.int64]]:
+def cluster_pool_needs(workload: Workload, federation: Federation) -> dict[Pool, NDArray[np.int64]]:
     """Return each job's need of every pool that belongs to one cluster."""
-    needs = needs_on(workload, federation).T
+    needs = pool_needs(workload, federation).T
     return {pool: need for pool, need in zip(federation.pools, needs, strict=True) if pool.cluster is not None}
 
 
@@ -142,7 +142,7 @@ GPU, SHARE = "gpu", "gpu_share"
 WHOLE = 1000  # thousandths of a device
 
 
-def gpus_asked(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gpus_per_task(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the whole GPUs that each task takes, and the share of one more GPU in thousandths.
 
     A share of one GPU or more is rounded up to whole GPUs.
@@ -164,27 +164,27 @@ ANY = np.iinfo(np.int64).max  # tasks per node if no demand limits them
 
 def needs_of_tasks(jobs: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:
     """Return, by resource, how much of a node each task takes; only resources that some node states, and cores."""
-    known = counted_on(federation)
+    known = stated_resources(federation)
     columns = {} if jobs.demand is None else jobs.demand.columns()
     needs = {name: column for name, column in columns.items() if name in known}
     needs[CORES] = np.maximum(columns.get(CORES, np.ones(len(jobs), dtype=np.int64)), 1)
     if GPU in known:
-        needs[GPU] = gpus_asked(jobs)[0]
+        needs[GPU] = gpus_per_task(jobs)[0]
     return needs
 
 
-def on_one_gpu(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
+def tasks_per_gpu(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
     """Return how many tasks of each job share a GPU, 0 if none do."""
-    if GPU not in counted_on(federation):
+    if GPU not in stated_resources(federation):
         return np.zeros(len(jobs), dtype=np.int64)
-    share = gpus_asked(jobs)[1]
+    share = gpus_per_task(jobs)[1]
     return np.asarray(np.where(share > 0, WHOLE // np.maximum(share, 1), 0))
 
 
-def room_on_nodes(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
+def tasks_per_empty_node(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
     """Return jobs × groups: how many tasks of the job an empty node of the group holds."""
-    needs, together = needs_of_tasks(jobs, federation), on_one_gpu(jobs, federation)
-    usual = {} if CORES in counted_on(federation) else {CORES: 1}  # nodes without stated cores hold one task
+    needs, together = needs_of_tasks(jobs, federation), tasks_per_gpu(jobs, federation)
+    usual = {} if CORES in stated_resources(federation) else {CORES: 1}  # nodes without stated cores hold one task
     room = np.full((len(jobs), len(federation.groups)), ANY)
     for g, group in enumerate(federation.groups):
         has = usual | dict(group.resources)

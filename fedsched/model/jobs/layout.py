@@ -59,7 +59,7 @@ def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     return columns.get(PER_NODE, none), columns.get(EXCLUSIVE, none) > 0
 
 
-def nodes_asked(workload: Workload) -> NDArray[np.int64]:
+def requested_nodes(workload: Workload) -> NDArray[np.int64]:
     """Return the number of nodes that each job asks for, 0 if it is not known."""
     none = np.zeros(len(workload), dtype=np.int64)
     return none if workload.layout is None else workload.layout.columns().get(NODES, none)
@@ -77,14 +77,14 @@ def own_tasks(workload: Workload) -> NDArray[np.int64]:
     return np.asarray(np.where(on_nodes > 0, on_nodes, workload.tasks))
 
 
-def standing_on(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:
+def with_task_counts(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:
     """Return the layout with these numbers of tasks for the jobs that count whole nodes."""
     if layout is None or (columns := layout.columns()).get(ON_NODES) is None:
         return layout
     return NodeLayout.of({**columns, ON_NODES: np.where(columns[ON_NODES] > 0, tasks, 0)}, ids)
 
 
-def standing_together(workload: Workload, tasks: int) -> Workload:
+def with_tasks_per_node(workload: Workload, tasks: int) -> Workload:
     """Return the jobs with this many tasks per node, except those that say how many or are exclusive."""
     each, alone = layout_of(workload)
     columns = {} if workload.layout is None else workload.layout.columns()

@@ -77,7 +77,7 @@ def recorded(workload: Workload) -> Recorded | None:
     )
 
 
-def simulated_beside(schedule: Schedule) -> dict[str, float]:
+def simulated_metrics(schedule: Schedule) -> dict[str, float]:
     """Return the simulated metrics of the same jobs; {} if the log records no start."""
     found = recorded(schedule.workload)
     if found is None:
@@ -86,16 +86,16 @@ def simulated_beside(schedule: Schedule) -> dict[str, float]:
     return {name: metrics.as_dict()[name] for name in found.figures()}
 
 
-def told_beside(schedule: Schedule) -> dict[str, object] | None:
+def recorded_and_simulated(schedule: Schedule) -> dict[str, object] | None:
     """Return the recorded and the simulated metrics of the same jobs as plain values; None without recorded starts."""
     found = recorded(schedule.workload)
-    return None if found is None else {**asdict(found), "simulated": simulated_beside(schedule)}
+    return None if found is None else {**asdict(found), "simulated": simulated_metrics(schedule)}
 
 
-def of_some(schedule: Schedule) -> str:
+def partial_record_in_words(schedule: Schedule) -> str:
     """Return the simulated metrics of the jobs with a recorded start in words; "" if all or none have one."""
     found = recorded(schedule.workload)
     if found is None or found.whole:
         return ""
-    same = Recorded(jobs=found.jobs, of=found.of, **simulated_beside(schedule))
+    same = Recorded(jobs=found.jobs, of=found.of, **simulated_metrics(schedule))
     return f"starts are recorded of {counted(found.jobs, 'job')} alone; simulated, those come to {same}"

@@ -37,9 +37,9 @@ class EarliestStarts(JobTimes):
         return f"{counted(self.jobs, 'job')} not before a time of their own"
 
 
-MOST = 2_147_483_645.0  # Slurm's own limit
-BY_ITSELF = 100  # the value of --nice without a number
-SLURM_ALONE = "of which policy slurm alone takes note"
+MOST_NICE = 2_147_483_645.0  # Slurm's own limit
+DEFAULT_NICE = 100  # the value of --nice without a number
+SLURM_ONLY = "of which policy slurm alone takes note"
 
 
 class Nice(JobNumbers):
@@ -50,12 +50,12 @@ class Nice(JobNumbers):
     CELL = int
     NOTHING = 0
     KIND = np.int64
-    RANGE = (-MOST, MOST)
-    RULE = f"a whole number from {-MOST:.0f} to {MOST:.0f}"
+    RANGE = (-MOST_NICE, MOST_NICE)
+    RULE = f"a whole number from {-MOST_NICE:.0f} to {MOST_NICE:.0f}"
 
     def unmodelled(self, federation: Federation) -> list[str]:
         """Return, in words, that nice values affect policy slurm only."""
-        return [f"{counted(self.jobs, 'job')} with a nice value, {SLURM_ALONE}"]
+        return [f"{counted(self.jobs, 'job')} with a nice value, {SLURM_ONLY}"]
 
     def __str__(self) -> str:
         return f"{counted(self.jobs, 'job')} with {self.given.min():,} to {self.given.max():,} off their priority"

@@ -9,9 +9,9 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.model.jobs.admission import usable_groups
-from fedsched.model.jobs.alternatives import OWN, chosen, may_shift
-from fedsched.model.jobs.layout import layout_of, own_tasks, standing_on, tasks_on_nodes
-from fedsched.model.jobs.uneven import fewest_nodes, fits_of
+from fedsched.model.jobs.alternatives import OWN, may_change_gear, present_shapes
+from fedsched.model.jobs.layout import layout_of, own_tasks, tasks_on_nodes, with_task_counts
+from fedsched.model.jobs.uneven import fewest_nodes, uneven_fits
 from fedsched.model.power.gears import gears_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Int
         jobs, place = np.unique(rows[odd], return_inverse=True)
         part = workload.take(jobs)
         usable = usable_groups(part, federation)
-        fits = np.where(usable, fits_of(part, federation)[1], 0)[place]
+        fits = np.where(usable, uneven_fits(part, federation)[1], 0)[place]
         sizes = np.where(usable, [group.count for group in federation.groups], 0)[place]
         found[odd] = fewest_nodes(fits, sizes, tasks[odd])[0]
     return np.asarray(found)
@@ -57,7 +57,7 @@ def with_shapes(workload: Workload, federation: Federation, which: NDArray[np.in
     for name, column in columns.items():
         column[rows] = getattr(among, name)[at]
     columns["compute_fraction"] = _shares(among, at, workload.compute_fraction, rows)
-    layout = standing_on(workload.layout, columns["tasks"], workload.id)
+    layout = with_task_counts(workload.layout, columns["tasks"], workload.id)
     columns["tasks"] = nodes_for(workload, federation, np.arange(len(workload)), columns["tasks"])
     return replace(workload, **columns, layout=layout)
 
@@ -75,7 +75,7 @@ def every_shape(workload: Workload, federation: Federation) -> tuple[Workload, N
 
     Dependencies, earliest starts and log columns are dropped.
     """
-    now = chosen(workload)
+    now = present_shapes(workload)
     among = workload.alternatives
     listed = np.zeros(len(workload), dtype=np.int64) if among is None else np.diff(among.first)
     owner = np.repeat(np.arange(len(workload)), np.maximum(listed, 1))
@@ -99,12 +99,12 @@ def every_shape(workload: Workload, federation: Federation) -> tuple[Workload, N
     parts |= dict.fromkeys(("after", "begin", "alternatives", "log"))
     ids = np.arange(1, owner.size + 1)
     if tasks_on_nodes(workload).any():
-        parts["layout"] = standing_on(parts["layout"], columns["tasks"], ids)
+        parts["layout"] = with_task_counts(parts["layout"], columns["tasks"], ids)
         columns["tasks"] = nodes_for(workload, federation, owner, columns["tasks"])
     return replace(workload, id=ids, **(parts | columns)), owner, which
 
 
-def of_least_area(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.int64]:
+def least_area_shapes(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.int64]:
     """Return for each job the alternative of the least tasks × planned time; ties: the fewest tasks, then the first.
 
     A job that counts whole nodes is measured in whole nodes.
@@ -119,7 +119,7 @@ def of_least_area(workload: Workload, federation: Federation, reading: Reading) 
     return found
 
 
-def shaped(
+def with_chosen_shapes(
     workload: Workload, federation: Federation, reading: Reading, *, running: Sequence[int] = ()
 ) -> Workload:
     """Return the jobs in the shapes that the reading's rule chooses; unchanged if plans choose.
@@ -128,13 +128,13 @@ def shaped(
     """
     if workload.alternatives is None or reading.alternatives in ("free", None):
         return workload
-    if reading.alternatives == "earliest_finish" and may_shift(workload):
+    if reading.alternatives == "earliest_finish" and may_change_gear(workload):
         raise InfeasibleError(
             "alternatives='earliest_finish': jobs that may run in several gears take none as they join the queue: let "
             "plans choose (alternatives='free'), or take 'fixed' or 'smallest_area'."
         )
-    by_rule, now = reading.alternatives == "smallest_area", chosen(workload)
-    which = of_least_area(workload, federation, reading) if by_rule else np.zeros(len(workload), dtype=np.int64)
+    by_rule, now = reading.alternatives == "smallest_area", present_shapes(workload)
+    which = least_area_shapes(workload, federation, reading) if by_rule else np.zeros(len(workload), dtype=np.int64)
     if reading.alternatives == "earliest_finish":
         which[list(running)] = now[list(running)]
     return workload if np.array_equal(which, now) else with_shapes(workload, federation, which)

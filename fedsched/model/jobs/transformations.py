@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import unknown_name
-from fedsched.model.constraints.dependencies import settled
+from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.jobs.validation import site_table, table_column
 from fedsched.model.reading import SUBMITS
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
 
 
-def submitted(call: str, workload: Workload, submits: str, t0: float | None, *, some_run: bool) -> Workload:
+def with_submits(call: str, workload: Workload, submits: str, t0: float | None, *, some_run: bool) -> Workload:
     """Return the jobs as the call asks for them: all waiting from the beginning ("now"), or unchanged ("keep")."""
     if submits not in SUBMITS:
         raise unknown_name("submits", submits, SUBMITS)
@@ -30,10 +30,10 @@ def submitted(call: str, workload: Workload, submits: str, t0: float | None, *, 
         raise ValueError(
             f"{call}: submits='now' would move the running jobs' submits too; use submits='keep' with running."
         )
-    return waiting_from(workload, float(workload.submit.min()) if t0 is None else float(t0))
+    return submit_all_at(workload, float(workload.submit.min()) if t0 is None else float(t0))
 
 
-def waiting_from(workload: Workload, now: float) -> Workload:
+def submit_all_at(workload: Workload, now: float) -> Workload:
     """Return the workload with all jobs submitted at one time; jobs that follow others still wait for those [45].
 
     Singletons wait for the jobs before them. Jobs with an earlier cancellation leave at that time. The log's recorded
@@ -43,7 +43,8 @@ def waiting_from(workload: Workload, now: float) -> Workload:
     if leaving is not None:
         leaving = leaving.moved(lambda times: np.maximum(times, now))
     log = None if workload.log is None else workload.log.without_waits()
-    return replace(workload, submit=np.full(len(workload), now), after=settled(workload), cancel_at=leaving, log=log)
+    submit, after = np.full(len(workload), now), replace_singletons(workload)
+    return replace(workload, submit=submit, after=after, cancel_at=leaving, log=log)
 
 
 def with_sites(
@@ -66,7 +67,7 @@ def with_sites(
     )
 
 
-def renamed(sites: Sequence[str], names: Mapping[str, str]) -> list[str]:
+def renamed_sites(sites: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """Return the sites after renaming: {present name: new name}."""
     for name in names:
         if name not in sites:

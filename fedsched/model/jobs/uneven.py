@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.jobs.demands import room_on_nodes
+from fedsched.model.jobs.demands import tasks_per_empty_node
 from fedsched.model.jobs.layout import PER_NODE, layout_of, own_tasks, tasks_on_nodes
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def are_uneven(workload: Workload) -> NDArray[np.bool_]:
     return np.asarray((tasks_on_nodes(workload) > 0) & (layout_of(workload)[0] == 0))
 
 
-def widest(workload: Workload) -> NDArray[np.int64]:
+def widest_tasks(workload: Workload) -> NDArray[np.int64]:
     """Return the number of tasks of each job in its widest shape."""
     found = own_tasks(workload).copy()
     if (among := workload.alternatives) is not None:
@@ -33,7 +33,7 @@ def widest(workload: Workload) -> NDArray[np.int64]:
     return found
 
 
-def fits_of(workload: Workload, federation: Federation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def uneven_fits(workload: Workload, federation: Federation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of the uneven jobs, and how many tasks of each a node of every group holds.
 
     The numbers are at most the job's tasks in its widest shape.
@@ -41,14 +41,14 @@ def fits_of(workload: Workload, federation: Federation) -> tuple[NDArray[np.int6
     rows = np.flatnonzero(are_uneven(workload))
     if not rows.size:
         return rows, np.zeros((0, len(federation.groups)), dtype=np.int64)
-    room = room_on_nodes(workload.take(rows), federation)
-    return rows, np.minimum(room, widest(workload)[rows, None])
+    room = tasks_per_empty_node(workload.take(rows), federation)
+    return rows, np.minimum(room, widest_tasks(workload)[rows, None])
 
 
-def together_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+def counted_tasks_per_node(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     """Return jobs × groups: how many counted tasks stand on a node: 1, except for uneven jobs."""
     found = np.ones((len(workload), len(federation.groups)), dtype=np.int64)
-    rows, fits = fits_of(workload, federation)
+    rows, fits = uneven_fits(workload, federation)
     found[rows] = fits
     return found
 
@@ -62,13 +62,13 @@ def tasks_in_clusters(
     workload: Workload, federation: Federation, job: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return runs × clusters: how many tasks of each run's job are on a cluster; `counts` gives the run's nodes."""
-    fits, each = together_on(workload, federation), layout_of(workload)[0]
+    fits, each = counted_tasks_per_node(workload, federation), layout_of(workload)[0]
     alike = (tasks_on_nodes(workload) > 0) & (each > 0)
     fits[alike] = each[alike, None]
-    return standing_in(fits[job], own_tasks(workload)[job], counts, np.array(federation.group_cluster))
+    return split_by_cluster(fits[job], own_tasks(workload)[job], counts, np.array(federation.group_cluster))
 
 
-def standing_in(
+def split_by_cluster(
     fits: NDArray[np.int64], tasks: NDArray[np.int64], counts: NDArray[np.int64], cluster: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return runs × clusters: how many tasks are there, for nodes (runs × groups) that hold `fits` tasks each.
@@ -101,7 +101,7 @@ def fewest_nodes(
     return taken.sum(axis=1) - (-lacking // np.maximum(fits[:, 0], 1)), lacking
 
 
-def without_spare(
+def drop_spare_nodes(
     counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the nodes of jobs without those that they do not need; the nodes that hold the fewest tasks go first."""
@@ -120,7 +120,7 @@ def without_spare(
 def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the most nodes that each job can be on in any placement; `tasks` are the jobs' own tasks."""
     most = workload.tasks.copy()
-    rows, fits = fits_of(workload, federation)
+    rows, fits = uneven_fits(workload, federation)
     least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
     most[rows] = -(-tasks[rows] // least)
     return most
@@ -130,7 +130,7 @@ def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np
     """Return each job's least σ·PS + (1 − σ), on the fastest groups that hold it; infinite if no groups hold it."""
     groups = federation.groups
     left, slowdown = counted_tasks(workload).copy(), np.full(len(workload), np.inf)
-    held = usable * together_on(workload, federation)
+    held = usable * counted_tasks_per_node(workload, federation)
     for g in sorted(range(len(groups)), key=lambda g: -groups[g].speed):
         enough = (left > 0) & (left <= groups[g].count * held[:, g])
         slowdown[enough] = 1.0 / groups[g].speed

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedsched.core.text import counted
 from fedsched.model.constraints.cancellations import may_be_cancelled
-from fedsched.model.constraints.dependencies import unmet
-from fedsched.model.constraints.feedback import not_here
+from fedsched.model.constraints.dependencies import conditions_on_absent_jobs
+from fedsched.model.constraints.feedback import feedback_of_absent_jobs
 from fedsched.model.jobs.assumed import GIVEN_WHOLE, left_out_of
 from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.log import (
@@ -22,12 +22,12 @@ from fedsched.model.jobs.log import (
     UNKNOWN,
     UNREAD,
     Demand,
-    kept_in_words,
+    further_fields_in_words,
 )
-from fedsched.model.jobs.requests import SLURM_ALONE
-from fedsched.model.machine.limits import bind_nobody
+from fedsched.model.jobs.requests import SLURM_ONLY
+from fedsched.model.machine.limits import limits_without_jobs
 from fedsched.model.time.downtimes import RESERVATION, reserved_names
-from fedsched.model.time.reservations import not_kept
+from fedsched.model.time.reservations import unmodelled_reservations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,14 +75,14 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
     """
     facts: list[str] = []
     if federation is not None:
-        facts += without_place(workload, federation, shared=shared)
+        facts += ignored_by_federation(workload, federation, shared=shared)
     log = workload.log
     several = np.array(["," in text for text in workload.label("partition").tolist()], dtype=np.bool_)
     bits = np.where(several, int(Demand.PARTITIONS), 0)
     if log is None or not len(workload):
-        return (*facts, *asked_beyond(bits, workload.label(OPTIONS)))
+        return (*facts, *unmodelled_requests(bits, workload.label(OPTIONS)))
     slurm = FROM_SLURM in workload.header
-    facts += kept_in_words(workload)
+    facts += further_fields_in_words(workload)
     facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
     queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the other jobs ask for a partition
@@ -96,7 +96,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
         facts += _jobs(log.preceding > 0, "after other jobs")
         facts += _jobs(log.think_time > 0, "with think times")
     unread = next((f" ({names})" for label, names in workload.header if label == UNREAD), "")
-    facts += asked_beyond(bits, workload.label(OPTIONS), unread=unread)
+    facts += unmodelled_requests(bits, workload.label(OPTIONS), unread=unread)
     cut = (log.status == FAILED) | (log.status == CANCELLED)
     cut &= ~may_be_cancelled(workload)
     return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
@@ -107,7 +107,9 @@ def sentence(facts: tuple[str, ...]) -> str:
     return f"not modelled: {'; '.join(facts)}"
 
 
-def asked_beyond(bits: NDArray[np.int64], options: NDArray[Any], *, unread: str = "", noun: str = "job") -> list[str]:
+def unmodelled_requests(
+    bits: NDArray[np.int64], options: NDArray[Any], *, unread: str = "", noun: str = "job"
+) -> list[str]:
     """Return what jobs ask for and the model lacks, from the bits and the names of options, with counts."""
     facts = []
     for demand, text in DEMANDS.items():
@@ -134,28 +136,28 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
     return [f"{count:,} {noun}s pooled"] if count > len(np.unique(pairs[0])) else []
 
 
-def without_place(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
+def ignored_by_federation(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
     """Return what this federation ignores of the jobs' requests, and of the machine's and calendar's files."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
-    facts_away = [fact for fact in (unmet(workload), not_here(workload)) if fact]
+    facts_away = [fact for fact in (conditions_on_absent_jobs(workload), feedback_of_absent_jobs(workload)) if fact]
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
     facts = pooled + needs + facts_away + _factors(federation)
-    facts += bind_nobody(workload, federation) + not_kept(workload, federation)
-    return facts + of_files(federation, shared=shared)
+    facts += limits_without_jobs(workload, federation) + unmodelled_reservations(workload, federation)
+    return facts + ignored_in_files(federation, shared=shared)
 
 
 def _factors(federation: Federation) -> list[str]:
     """Return which partitions have a priority factor, which only policy slurm uses."""
     counting = [one for one in federation.partitions if one.factor not in (None, 1)]
-    return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ALONE}"] if counting else []
+    return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ONLY}"] if counting else []
 
 
-def of_files(federation: Federation, *, shared: bool = False) -> list[str]:
+def ignored_in_files(federation: Federation, *, shared: bool = False) -> list[str]:
     """Return what the files of the machine and its calendar hold and the model lacks."""
     found = []
     for of, part in {"machine": federation.partitions, "calendar": federation.calendar}.items():
         held = [fact for fact in left_out_of(part) if not (shared and fact.endswith(GIVEN_WHOLE))]
-        for some in ([one for one in held if one.endswith(SLURM_ALONE) == alone] for alone in (False, True)):
+        for some in ([one for one in held if one.endswith(SLURM_ONLY) == alone] for alone in (False, True)):
             found += [f"of the {of}'s file: {'; '.join(some)}"] if some else []
     return found
 

@@ -16,13 +16,13 @@ from fedsched.model.jobs.demands import (
     MOST,
     SHARE,
     NodeDemands,
-    counted_on,
     needs_of_tasks,
-    on_one_gpu,
-    room_on_nodes,
+    stated_resources,
+    tasks_per_empty_node,
+    tasks_per_gpu,
 )
 from fedsched.model.jobs.layout import EXCLUSIVE, ON_NODES, PER_NODE, NodeLayout, layout_of, tasks_on_nodes
-from fedsched.model.jobs.uneven import are_uneven, fewest_nodes, widest
+from fedsched.model.jobs.uneven import are_uneven, fewest_nodes, widest_tasks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 
-def who_may_share_a_node(workload: Workload) -> NDArray[np.int64]:
+def rows_with_shared_nodes(workload: Workload) -> NDArray[np.int64]:
     """Return the rows of the jobs that may have several tasks on a node and are not yet converted to whole nodes."""
     if workload.layout is None:
         return np.zeros(0, dtype=np.int64)
     each, alone = layout_of(workload)
-    several = (widest(workload) > 1) & ((each > 1) | (alone & (each == 0)))
+    several = (widest_tasks(workload) > 1) & ((each > 1) | (alone & (each == 0)))
     return np.flatnonzero(several & (tasks_on_nodes(workload) == 0))
 
 
-def on_whole_nodes(
+def convert_to_whole_nodes(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], usable: NDArray[np.bool_]
 ) -> tuple[Workload, dict[int, str]]:
     """Return the workload with these jobs converted to whole nodes, and the reason for each that cannot be.
@@ -48,7 +48,7 @@ def on_whole_nodes(
     Parameters
     ----------
     rows
-        The jobs: see `who_may_share_a_node`.
+        The jobs: see `rows_with_shared_nodes`.
     usable
         Whether each of these jobs may use nodes of each group.
     """
@@ -77,10 +77,10 @@ def on_whole_nodes(
 def _to_a_node(jobs: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return jobs × groups: how many tasks of a job stand on a node of each group that it may use."""
     each, _ = layout_of(jobs)
-    unsaid, most = np.flatnonzero(each == 0), widest(jobs)
+    unsaid, most = np.flatnonzero(each == 0), widest_tasks(jobs)
     found = np.repeat(np.minimum(each, most)[:, None], len(federation.groups), axis=1)
     if unsaid.size:
-        room = np.minimum(room_on_nodes(jobs.take(unsaid), federation), most[unsaid, None])
+        room = np.minimum(tasks_per_empty_node(jobs.take(unsaid), federation), most[unsaid, None])
         found[unsaid] = np.where(usable[unsaid], room, 0)
     return found
 
@@ -123,7 +123,7 @@ def _add_together(
     rows: NDArray[np.int64],
     each: NDArray[np.int64],
 ) -> None:
-    jobs, known = workload.take(rows), counted_on(federation)
+    jobs, known = workload.take(rows), stated_resources(federation)
     for column in columns.values():
         column[rows] = _times(column[rows], each)
     some = needs_of_tasks(jobs, federation)
@@ -131,7 +131,7 @@ def _add_together(
         del some[CORES]  # cores are not counted anywhere
     together = {name: _times(need, each) for name, need in some.items()}
     if GPU in known and SHARE in columns:
-        on_one = on_one_gpu(jobs, federation)
+        on_one = tasks_per_gpu(jobs, federation)
         together[GPU] += np.where(on_one > 0, -(-each // np.maximum(on_one, 1)), 0)
         columns[SHARE][rows] = 0
     for name, need in together.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.core.text import counted
 from fedsched.core.values import seed_of, whole
-from fedsched.model.constraints.corresponding import spelled_out
+from fedsched.model.constraints.corresponding import expand_aftercorr
 from fedsched.model.jobs.alternatives import check_shapes
 from fedsched.model.jobs.convenience import WorkloadConvenience
 from fedsched.model.jobs.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
@@ -188,7 +188,7 @@ class Workload(WorkloadConvenience):
             object.__setattr__(self, field, value)
         check_jobs(self)
         check_shapes(self)
-        object.__setattr__(self, "after", spelled_out(self))
+        object.__setattr__(self, "after", expand_aftercorr(self))
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -289,9 +289,9 @@ class Workload(WorkloadConvenience):
 
     def rename_sites(self, names: Mapping[str, str]) -> Workload:
         """Return the jobs with some sites renamed: {present name: new name}."""
-        from fedsched.model.jobs.transformations import renamed
+        from fedsched.model.jobs.transformations import renamed_sites
 
-        return self.with_sites(renamed(self.sites, names))
+        return self.with_sites(renamed_sites(self.sites, names))
 
     def label(self, name: str) -> NDArray[Any]:
         """Return a text per job, '' if it has none of that name."""

@@ -15,8 +15,8 @@ from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import one_line
 from fedsched.model.jobs.labels import distinct
 from fedsched.model.jobs.layout import own_tasks
-from fedsched.model.jobs.uneven import are_uneven, counted_tasks, fits_of, most_nodes
-from fedsched.model.machine.limits import bound_by, whose_of
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks, most_nodes, uneven_fits
+from fedsched.model.machine.limits import limited_names, names_limited_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,12 +72,12 @@ def counters_of(workload: Workload, federation: Federation) -> Counters:
     )
 
 
-def someones(workload: Workload, federation: Federation) -> str:
+def first_counter(workload: Workload, federation: Federation) -> str:
     """Return the name of the first counter that limits some of these jobs; '' if there is none."""
     return next(iter(counters_of(workload, federation).names), "")
 
 
-def over_alone(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
+def limit_exceeded_alone(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
     """Return, in words, the limit that a job on these nodes exceeds all by itself; '' if there is none."""
     counters = counters_of(workload, federation)
     entries = np.flatnonzero(counters.job == row)
@@ -94,7 +94,7 @@ _Counter = tuple[str, str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
 def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
     parts = _parts(workload)
     for limit in federation.limits:
-        names, rows_of = _grouped(bound_by(limit, workload, federation))
+        names, rows_of = _grouped(limited_names(limit, workload, federation))
         for name, rows in zip(names, rows_of, strict=True):
             if name:
                 called = f"{limit.of} {one_line(name)!r}"
@@ -120,7 +120,7 @@ def _by_nodes(
     workload: Workload, federation: Federation, job: NDArray[np.int64], what: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return each entry's row of the table of amounts per node (-1 = none), and the table."""
-    uneven, fits = fits_of(workload, federation)
+    uneven, fits = uneven_fits(workload, federation)
     place, row = np.full(len(workload), -1), np.full(job.size, -1)
     place[uneven] = np.arange(uneven.size)
     some = np.flatnonzero((place[job] >= 0) & (what != JOBS))
@@ -160,7 +160,8 @@ def _of_partitions(workload: Workload, federation: Federation) -> Iterator[_Coun
     most = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     if not uneven.any() or not most:
         return
-    may, of_job = most_nodes(workload, federation, own_tasks(workload)), whose_of(workload, federation, "partition")
+    may = most_nodes(workload, federation, own_tasks(workload))
+    of_job = names_limited_by(workload, federation, "partition")
     for row in np.flatnonzero(uneven).tolist():
         name = str(of_job[row])
         if name in most and may[row] > most[name] >= workload.tasks[row]:

@@ -28,10 +28,10 @@ from fedsched.model.jobs.validation import check_labels
 from fedsched.model.machine.convenience import FederationConvenience
 from fedsched.model.machine.limits import Limit, check_limits
 from fedsched.model.machine.node_features import FEATURE
-from fedsched.model.machine.node_ranges import atoms, check_apart, groups_of_nodes, ranges_text
+from fedsched.model.machine.node_ranges import atoms, check_node_count, groups_of_nodes, ranges_text
 from fedsched.model.machine.partition import Partition, check_partitions
 from fedsched.model.power.gears import check_gears, checked_gears
-from fedsched.model.power.power_cap import check_looks
+from fedsched.model.power.power_cap import check_cap_rule
 from fedsched.model.power.switching import PowerSaving, check_states, check_switching
 from fedsched.model.time.downtimes import ALWAYS, Downtime, closures_of, reserved_names
 from fedsched.model.time.reservations import check_reservations
@@ -251,9 +251,9 @@ class Federation(FederationConvenience):
         check_switching(self.name, self.power, self.groups)
         if self.power is not None:
             for cluster in self.clusters:
-                check_apart(cluster.name, cluster.nodes)
+                check_node_count(cluster.name, cluster.nodes)
         check_gears(self.name, self.groups)
-        check_looks(self.name, self.cap)
+        check_cap_rule(self.name, self.cap)
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
             closures_of(self)  # raises if a downtime has no nodes here

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 COUNTED = ("jobs", "nodes", "cpus")
-WHOSE = ("user", "account", "qos", "partition")
+LIMITED_BY = ("user", "account", "qos", "partition")
 MOST = 2**31 - 1  # of a limit: sums stay exact
 
 
@@ -47,8 +47,8 @@ class Limit:
     cpus: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.of not in WHOSE:
-            raise FederationError(str(unknown_name("Limit: of", self.of, WHOSE)))
+        if self.of not in LIMITED_BY:
+            raise FederationError(str(unknown_name("Limit: of", self.of, LIMITED_BY)))
         if all(value is None for _, value in self.most):
             raise FederationError(f"{self.where}: it limits nothing; give {'= or '.join(COUNTED)}=.")
         for counted, value in self.most:
@@ -85,7 +85,7 @@ class Limit:
         return f"{whose}: at most {' and '.join(most)} at a time"
 
 
-def beside_nodes(federation: Federation) -> Federation:
+def without_node_limits(federation: Federation) -> Federation:
     """Return the federation with its limits on nodes removed."""
     if all(limit.nodes is None for limit in federation.limits):
         return federation
@@ -112,7 +112,7 @@ def _numbers(workload: Workload) -> NDArray[np.object_]:
     return np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
 
 
-def whose_of(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
+def names_limited_by(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
     """Return each job's user, account, QOS or partition, as `of` says; '' if it has none."""
     if of == "user":
         return users_of(workload)
@@ -121,9 +121,9 @@ def whose_of(workload: Workload, federation: Federation, of: str) -> NDArray[Any
     return np.where(texts == "", usual, texts) if usual else texts  # jobs without one are in the default partition [37]
 
 
-def bound_by(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
+def limited_names(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
     """Return the user, account, ... by which each job is limited; '' for jobs that the limit does not bind."""
-    whose = whose_of(workload, federation, limit.of)
+    whose = names_limited_by(workload, federation, limit.of)
     if not limit.names:
         return whose
     bound = _among(whose, limit.names)
@@ -137,11 +137,11 @@ def _among(texts: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
     return np.array([one in names for one in found], dtype=np.bool_)[which]
 
 
-def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
+def limits_without_jobs(workload: Workload, federation: Federation) -> list[str]:
     """Return the limits that bind none of these jobs, a few words each."""
     said = []
     for limit in federation.limits:
-        there = set(distinct(whose_of(workload, federation, limit.of))[0]) - {""}
+        there = set(distinct(names_limited_by(workload, federation, limit.of))[0]) - {""}
         numbers = set(distinct(_numbers(workload))[0]) if limit.of == "user" else set()
         away = [name for name in limit.names if name not in there | numbers]
         if not there or away:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALL = "all"
-MOST_APART = 10_000_000  # the most nodes of a cluster that are stored one by one: no machine has as many
+MOST_SINGLE_NODES = 10_000_000  # the most nodes of a cluster that are stored one by one: no machine has as many
 _RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 
 
@@ -33,12 +33,12 @@ def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def check_apart(cluster: str, nodes: int) -> None:
+def check_node_count(cluster: str, nodes: int) -> None:
     """Raise if a cluster has too many nodes to store them one by one, before memory is allocated."""
-    if nodes > MOST_APART:
+    if nodes > MOST_SINGLE_NODES:
         raise FederationError(
-            f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_APART:,} that partitions, downtimes, "
-            "sharing, power saving, searches and policy slurm tell apart; give fewer nodes."
+            f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_SINGLE_NODES:,} that partitions, "
+            "downtimes, sharing, power saving, searches and policy slurm tell apart; give fewer nodes."
         )
 
 
@@ -46,7 +46,7 @@ def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str
     """Return which nodes of a cluster a text names; `clusters` maps cluster names to numbers of nodes."""
     if cluster not in clusters:
         raise FederationError(f"{where}: there is no such cluster; known: {', '.join(clusters)}.")
-    check_apart(cluster, nodes := clusters[cluster])
+    check_node_count(cluster, nodes := clusters[cluster])
     found = np.zeros(nodes, dtype=np.bool_)
     for first, last in ranges_of(text, where):
         last = nodes - 1 if last < 0 else last
@@ -59,7 +59,7 @@ def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str
 def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> NDArray[np.int64]:
     """Return the group of each node; each group is (count, names of its nodes), or all groups take the next nodes."""
     counts = [count for count, _ in groups]
-    check_apart(cluster, sum(counts))
+    check_node_count(cluster, sum(counts))
     if all(text is None for _, text in groups):
         return np.repeat(np.arange(len(groups)), counts)
     found = np.full(sum(counts), -1)

@@ -12,7 +12,7 @@ import numpy as np
 from fedsched.core.errors import FederationError
 from fedsched.core.values import is_number
 from fedsched.model.jobs.validation import check_labels
-from fedsched.model.machine.node_ranges import check_apart, named_nodes, ranges_of
+from fedsched.model.machine.node_ranges import check_node_count, named_nodes, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,7 +104,7 @@ class Partition:
     def members(self, clusters: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:
         """Return which nodes of each cluster it has; `clusters` maps cluster names to numbers of nodes."""
         for cluster, nodes in clusters.items():
-            check_apart(cluster, nodes)
+            check_node_count(cluster, nodes)
         found = {cluster: np.zeros(nodes, dtype=np.bool_) for cluster, nodes in clusters.items()}
         for cluster, text in self.nodes:
             there = named_nodes(cluster, text, clusters, f"Partition {self.name!r}: nodes of {cluster!r}")

@@ -103,7 +103,7 @@ def gears_of(workload: Workload) -> Ints:
     return np.zeros(len(workload), dtype=np.int64) if workload.gear is None else workload.gear.given
 
 
-def refuse_strange_gears(workload: Workload, groups: Sequence[NodeGroup]) -> None:
+def check_job_gears(workload: Workload, groups: Sequence[NodeGroup]) -> None:
     """Raise if a job is in a gear that the nodes lack."""
     if workload.gear is None:
         return
@@ -117,7 +117,7 @@ def refuse_strange_gears(workload: Workload, groups: Sequence[NodeGroup]) -> Non
         )
 
 
-def stretched(workload: Workload, ratio: Floats) -> dict[str, Floats]:
+def stretch_computing(workload: Workload, ratio: Floats) -> dict[str, Floats]:
     """Return run times, estimates and compute fractions of jobs if their computing lasts `ratio` times as long."""
     share = workload.compute_fraction
     longer = share * ratio + (1.0 - share)
@@ -131,18 +131,18 @@ def stretched(workload: Workload, ratio: Floats) -> dict[str, Floats]:
 
 def in_gear(workload: Workload, groups: Sequence[NodeGroup], gear: ArrayLike) -> Workload:
     """Return the jobs in this gear (one for all, or one per job), with run times and estimates for it."""
-    refuse_to_shift(workload)
+    check_gear_change(workload)
     own = gears_of(workload)
     wanted = np.broadcast_to(np.asarray(gear, dtype=np.int64), own.shape)
     moved = replace(workload, gear=Gear.of(wanted, workload.id))
-    refuse_strange_gears(workload, groups)
-    refuse_strange_gears(moved, groups)
+    check_job_gears(workload, groups)
+    check_job_gears(moved, groups)
     speeds = speeds_of(groups)
-    columns: dict[str, Any] = stretched(workload, speeds[own] / speeds[wanted])
+    columns: dict[str, Any] = stretch_computing(workload, speeds[own] / speeds[wanted])
     return replace(moved, **columns)
 
 
-def refuse_to_shift(workload: Workload) -> None:
+def check_gear_change(workload: Workload) -> None:
     """Raise if jobs have alternatives or their own watts: these are not known for other gears."""
     if workload.alternatives is not None:
         raise ValueError(

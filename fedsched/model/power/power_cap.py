@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 RUN, NOW = "run", "now"  # when a job must fit under the cap: during its planned run, or at its start only
-LOOKS = (RUN, NOW)
+CAP_RULES = (RUN, NOW)
 MOST = 2.0**53  # milliwatts
 
 
@@ -57,15 +57,15 @@ def without_caps(federation: Federation) -> Federation:
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind != CAP))
 
 
-def with_caps_alone(federation: Federation) -> Federation:
+def with_caps_only(federation: Federation) -> Federation:
     """Return the federation with its caps as the only signals, for runs without costs."""
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind == CAP))
 
 
-def check_looks(name: str, looks: object) -> None:
+def check_cap_rule(name: str, looks: object) -> None:
     """Raise if a federation's `cap` is neither "run" nor "now"."""
-    if looks not in LOOKS:
-        raise FederationError(f"Federation {name!r}: cap={shortened(repr(looks))} is none of {', '.join(LOOKS)}.")
+    if looks not in CAP_RULES:
+        raise FederationError(f"Federation {name!r}: cap={shortened(repr(looks))} is none of {', '.join(CAP_RULES)}.")
 
 
 def caps_of(federation: Federation) -> list[PowerCap]:

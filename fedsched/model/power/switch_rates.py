@@ -28,7 +28,7 @@ class Pace(IntEnum):
     BOOT = auto()
 
 
-class Often(IntEnum):
+class RateState(IntEnum):
     """The state of a rate limit."""
 
     SINCE = 0  # the first node of the sequence; -inf before all
@@ -37,12 +37,12 @@ class Often(IntEnum):
 
 
 @inlined
-def _opens(since: float, nodes: float, rate: int) -> float:
+def _next_begin(since: float, nodes: float, rate: int) -> float:
     return since + (nodes + 1.0 - rate) * (MINUTE / rate)
 
 
 @inlined
-def _passed(since: float, nodes: float, rate: int, begun: float) -> tuple[float, float]:
+def _sequence_after(since: float, nodes: float, rate: int, begun: float) -> tuple[float, float]:
     if begun >= since + nodes * (MINUTE / rate):
         return begun, 1.0
     return since, nodes + 1.0
@@ -51,47 +51,48 @@ def _passed(since: float, nodes: float, rate: int, begun: float) -> tuple[float,
 @inlined
 def may_begin(pace: Floats, rate: int) -> float:
     """Return when the next node may begin."""
-    return _opens(pace[Often.SINCE], pace[Often.NODES], rate)
+    return _next_begin(pace[RateState.SINCE], pace[RateState.NODES], rate)
 
 
 @inlined
 def count(pace: Floats, rate: int, begun: float) -> None:
     """Count a node that begins."""
-    pace[Often.SINCE], pace[Often.NODES] = _passed(pace[Often.SINCE], pace[Often.NODES], rate, begun)
+    since, nodes = _sequence_after(pace[RateState.SINCE], pace[RateState.NODES], rate, begun)
+    pace[RateState.SINCE], pace[RateState.NODES] = since, nodes
 
 
 @part
 def book(pace: Floats, to_come: Floats, rate: int, now: float, wanted: float) -> float:
     """Book a node that can begin from `wanted` on, and return when it begins; no booked node is delayed."""
-    past, coming = 0, int(pace[Often.TO_COME])
+    past, coming = 0, int(pace[RateState.TO_COME])
     while past < coming and to_come[past] <= now:
         count(pace, rate, to_come[past])
         past += 1
     coming -= past
     for k in range(coming):
         to_come[k] = to_come[k + past]
-    since, nodes = pace[Often.SINCE], pace[Often.NODES]
-    begin = max(wanted, _opens(since, nodes, rate))
+    since, nodes = pace[RateState.SINCE], pace[RateState.NODES]
+    begin = max(wanted, _next_begin(since, nodes, rate))
     place = 0
     while place < coming:
-        if begin <= to_come[place] and _is_room(to_come[place:coming], rate, since, nodes, begin):
+        if begin <= to_come[place] and _delays_none(to_come[place:coming], rate, since, nodes, begin):
             break
-        since, nodes = _passed(since, nodes, rate, to_come[place])
-        begin = max(wanted, _opens(since, nodes, rate))
+        since, nodes = _sequence_after(since, nodes, rate, to_come[place])
+        begin = max(wanted, _next_begin(since, nodes, rate))
         place += 1
     for k in range(coming, place, -1):
         to_come[k] = to_come[k - 1]
     to_come[place] = begin
-    pace[Often.TO_COME] = coming + 1
+    pace[RateState.TO_COME] = coming + 1
     return begin
 
 
 @inlined
-def _is_room(behind: Floats, rate: int, since: float, nodes: float, begin: float) -> bool:
+def _delays_none(behind: Floats, rate: int, since: float, nodes: float, begin: float) -> bool:
     # Return whether all later nodes may begin as booked if one more begins before them.
-    since, nodes = _passed(since, nodes, rate, begin)
+    since, nodes = _sequence_after(since, nodes, rate, begin)
     for later in behind:
-        if later < _opens(since, nodes, rate):
+        if later < _next_begin(since, nodes, rate):
             return False
-        since, nodes = _passed(since, nodes, rate, later)
+        since, nodes = _sequence_after(since, nodes, rate, later)
     return True

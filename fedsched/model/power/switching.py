@@ -184,7 +184,7 @@ def is_switching(saving: object) -> TypeGuard[Switching]:
     return isinstance(saving, Timeout | Reserve)
 
 
-def as_little_as_idle(federation: Federation) -> Federation:
+def with_least_idle_watts(federation: Federation) -> Federation:
     """Return the federation with nodes always on, that idle at the least watts of any of their states."""
     if federation.power is None:
         return federation
@@ -197,9 +197,9 @@ def as_little_as_idle(federation: Federation) -> Federation:
     return replace(federation, clusters=tuple(clusters), power=None)
 
 
-def as_weighed(federation: Federation) -> Federation:
+def with_planned_idle_watts(federation: Federation) -> Federation:
     """Return the federation to use when weighing energy: with planned power saving, idle nodes count as off."""
-    return as_little_as_idle(federation) if isinstance(federation.power, Planned) else federation
+    return with_least_idle_watts(federation) if isinstance(federation.power, Planned) else federation
 
 
 def watts_off(group: NodeGroup) -> tuple[float, float, float]:

@@ -13,7 +13,7 @@ from fedsched.core.text import counted
 from fedsched.model.jobs.columns import JobNumbers
 from fedsched.model.jobs.demands import CORES
 from fedsched.model.power.gears import gears_of, watts_in_gears
-from fedsched.model.schedule.lost import Held
+from fedsched.model.schedule.lost import RunTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ class JobWatts(JobNumbers):
 
 def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
     """Return jobs × groups: a node's watts under the job; empty if all jobs draw the groups' busy watts."""
-    if not draw_their_own(workload):
+    if not have_own_watts(workload):
         return NO_WATTS
     drawn = watts_in_gears(groups)[gears_of(workload)]
     if workload.watts is not None:
@@ -56,7 +56,7 @@ def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
     return drawn
 
 
-def draw_their_own(workload: Workload) -> bool:
+def have_own_watts(workload: Workload) -> bool:
     """Return whether some jobs may draw other watts than their groups' busy watts."""
     return not (workload.watts is None and workload.gear is None)
 
@@ -73,7 +73,7 @@ def extra_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats
     return np.asarray(drawn_watts(watts, groups, job) - np.array([group.idle_watts for group in groups]))
 
 
-def joules_beyond(watts: Floats, groups: Sequence[NodeGroup], runs: Held, t0: float) -> Floats:
+def extra_joules(watts: Floats, groups: Sequence[NodeGroup], runs: RunTable, t0: float) -> Floats:
     """Return, by group, the energy in joules that runs take from t0 on, minus the energy at busy watts."""
     if watts.size == 0:
         return np.zeros(len(groups))
@@ -84,8 +84,8 @@ def joules_beyond(watts: Floats, groups: Sequence[NodeGroup], runs: Held, t0: fl
 def wasted_by(schedule: Schedule) -> Wasted:
     """Return the node-seconds and the extra energy of a schedule's lost runs from its t0 on."""
     lost, groups = schedule.lost, schedule.federation.groups
-    runs = Held(lost.job, lost.start, lost.end, lost.counts)
-    more = joules_beyond(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
+    runs = RunTable(lost.job, lost.start, lost.end, lost.counts)
+    more = extra_joules(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
     return lost.wasted(schedule.t0)._replace(more=float(more.sum()))
 
 
@@ -104,7 +104,7 @@ def node_seconds(shares: Floats, start: Floats, finish: Floats, t0: float) -> Fl
     return np.bincount(np.tile(np.arange(groups), jobs), weights=taken.ravel(), minlength=groups).astype(np.float64)
 
 
-def measures_of(federation: Federation, taken: Floats, makespan: float, more: float = 0.0) -> dict[str, float]:
+def shared_node_measures(federation: Federation, taken: Floats, makespan: float, more: float = 0.0) -> dict[str, float]:
     """Return the metrics that depend on the used node-seconds, by name.
 
     `more` is the energy, in joules, above the groups' busy watts, for jobs that state their own watts.

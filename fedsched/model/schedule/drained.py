@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.jit import by_reference, constant, inlined, kernel, part
-from fedsched.core.least_tree import NOBODY, next_within, places_for, put
+from fedsched.core.least_tree import NO_PLACE, next_within, places_for, put
 from fedsched.model.jobs.admission import usable_groups
-from fedsched.model.jobs.demands import needs_on
-from fedsched.model.jobs.uneven import counted_tasks, least_stretch, together_on
+from fedsched.model.jobs.demands import pool_needs
+from fedsched.model.jobs.uneven import counted_tasks, counted_tasks_per_node, least_stretch
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.schedule.eligible import ready_since
 from fedsched.model.time.downtimes import closures_of
@@ -48,7 +48,7 @@ class Events(NamedTuple):
 
 
 @by_reference
-class Told(NamedTuple):
+class ReplayInput(NamedTuple):
     """The input: what a finished schedule says."""
 
     events: Events
@@ -78,7 +78,7 @@ class Told(NamedTuple):
 
 
 @by_reference
-class Now(NamedTuple):
+class ReplayState(NamedTuple):
     """The state at an instant, and workspace for looking ahead."""
 
     held: Ints  # of each group
@@ -112,10 +112,10 @@ def drain_loss(schedule: Schedule) -> float:
         return 0.0
     if getattr(schedule, "shares_nodes", False):
         return np.nan  # counts of tasks do not say which nodes idle
-    told, last = _told(schedule, closures, ended)
+    told, last = _replay_input(schedule, closures, ended)
     groups, waits = told.nodes.size, told.job.size
     of_groups = {name: np.zeros(groups, dtype=np.int64) for name in OF_GROUPS}
-    now = Now(
+    now = ReplayState(
         pools=np.array([pool.amount for pool in schedule.federation.pools], dtype=np.int64),
         limits=np.array(counters_of(schedule.workload, schedule.federation).amount, dtype=np.int64),
         waiting=np.full(2 * places_for(told.longest.size), ABSENT),
@@ -129,7 +129,7 @@ def drain_loss(schedule: Schedule) -> float:
     return float(lost_until(told, now, schedule.t0, last))
 
 
-def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, float]:
+def _replay_input(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[ReplayInput, float]:
     workload, federation, lost = schedule.workload, schedule.federation, schedule.lost
     job = np.concatenate([begun, lost.job])
     start, end = np.concatenate([schedule.start[begun], lost.start]), np.concatenate([schedule.finish[begun], lost.end])
@@ -145,7 +145,8 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     gone, left = gone[waited], left[waited] if gone.size else left[:0]
     waited_since = latest[gone]
     if workload.held is not None:
-        since, gone, waited_since, left = _unless_held(workload.held, (job, since, start), (gone, waited_since, left))
+        waits = (gone, waited_since, left)
+        since, gone, waited_since, left = _waits_without_holds(workload.held, (job, since, start), waits)
     runs, known = np.arange(job.size), np.isfinite(closures.known_from)
     shut, open_ = np.arange(closures.begin.size), np.flatnonzero(np.isfinite(closures.end))
     parts = [
@@ -169,7 +170,7 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     asked = np.flatnonzero(~in_reservations(workload, federation)[jobs])
     longest, rank = asked[np.argsort(-planned[jobs[asked]], kind="stable")], np.full(jobs.size, NONE, dtype=np.int64)
     rank[longest] = np.arange(longest.size)
-    told = Told(
+    told = ReplayInput(
         events=events,
         nodes=np.array([group.count for group in federation.groups], dtype=np.int64),
         job=jobs,
@@ -184,8 +185,8 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
         longest=longest,
         rank=rank,
         wanted=np.array(counted_tasks(workload), dtype=np.int64),
-        places=np.ascontiguousarray(usable * together_on(workload, federation), dtype=np.int64),
-        needs=np.ascontiguousarray(needs_on(workload, federation), dtype=np.int64),
+        places=np.ascontiguousarray(usable * counted_tasks_per_node(workload, federation), dtype=np.int64),
+        needs=np.ascontiguousarray(pool_needs(workload, federation), dtype=np.int64),
         first=np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1)),
         limit=np.array(counters.counter[by_job], dtype=np.int64),
         weight=np.array(counters.weight[by_job], dtype=np.int64),
@@ -198,7 +199,7 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     return told, last
 
 
-def _unless_held(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, Floats, Floats]:
+def _waits_without_holds(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, Floats, Floats]:
     """Return when the waits of these runs begin, and all waits without a start as (job, begin, end), given holds.
 
     The input ignores holds: a held job does not wait [73].
@@ -223,14 +224,14 @@ def _places(events: Events, kind: int, runs: int) -> Ints:
 
 
 @kernel
-def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
+def lost_until(told: ReplayInput, now: ReplayState, t0: float, last: float) -> float:
     """Return the node-seconds lost from t0 until the last end."""
     time, size = told.events.time, told.events.time.size
     total, waiting, coming, i = 0.0, 0, 0, 0
     for e in range(size - 1, -1, -1):
         if told.events.kind[e] in (CLOSES, OPENS):
             now.after[e], now.first[0] = now.first[0], e
-            _note(now, e)
+            _note_event(now, e)
     while i < size and time[i] < last:
         instant = time[i]
         while coming < told.begins.size and told.begin[told.begins[coming]] <= instant:
@@ -238,17 +239,17 @@ def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
         while i < size and time[i] == instant:
             if now.first[0] == i:
                 now.first[0] = now.after[i]
-            waiting = _happens(told, now, i, waiting)
+            waiting = _apply_event(told, now, i, waiting)
             i += 1
         if waiting > 0 and i < size and instant >= t0:
-            begin = _next_known(told, instant, coming)
+            begin = _next_known_closure(told, instant, coming)
             if begin < np.inf:
                 total += _lost_now(told, now, instant, begin) * (min(time[i], last) - instant)
     return total
 
 
 @inlined
-def _taken(told: Told, k: int, run: int) -> int:
+def _amount_used(told: ReplayInput, k: int, run: int) -> int:
     # The amount of a limit that a run uses.
     if told.row[k] < 0:
         return told.weight[k]
@@ -259,7 +260,7 @@ def _taken(told: Told, k: int, run: int) -> int:
 
 
 @inlined
-def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
+def _apply_event(told: ReplayInput, now: ReplayState, i: int, waiting: int) -> int:
     # Apply an event; return the number of jobs that wait after it.
     kind, which = told.events.kind[i], told.events.which[i]
     if kind == WAITS:
@@ -268,7 +269,7 @@ def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
         if which < told.start.size:
             for event in (told.started[which], told.ended[which]):
                 if event > i:  # a job of no length: its end may have passed
-                    _is_to_come(now, event)
+                    _is_future_event(now, event)
         return waiting + 1
     if kind in (STARTS, LEAVES):
         if told.rank[which] != NONE:
@@ -282,14 +283,14 @@ def _happens(told: Told, now: Now, i: int, waiting: int) -> int:
         for p in range(now.pools.size):
             now.pools[p] -= sign * told.needs[j, p]
         for k in range(told.first[j], told.first[j + 1]):
-            now.limits[told.limit[k]] -= sign * _taken(told, k, which)
+            now.limits[told.limit[k]] -= sign * _amount_used(told, k, which)
     if kind in (CLOSES, OPENS):
         now.closed[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
     return waiting
 
 
 @inlined
-def _next_known(told: Told, instant: float, coming: int) -> float:
+def _next_known_closure(told: ReplayInput, instant: float, coming: int) -> float:
     # The begin of the next downtime that is known by now; infinite if there is none.
     while coming < told.begins.size and told.known_from[told.begins[coming]] > instant:
         coming += 1
@@ -297,24 +298,24 @@ def _next_known(told: Told, instant: float, coming: int) -> float:
 
 
 @inlined
-def _is_to_come(now: Now, event: int) -> None:
+def _is_future_event(now: ReplayState, event: int) -> None:
     # Insert an event into the list of future events.
     before = _last_before(now, event)
     if before < now.first[0] or now.first[0] == NONE:  # all events of the list lie after this one
         now.after[event], now.first[0] = now.first[0], event
     else:
         now.after[event], now.after[before] = now.after[before], event
-    _note(now, event)
+    _note_event(now, event)
 
 
 @inlined
-def _note(now: Now, event: int) -> None:
+def _note_event(now: ReplayState, event: int) -> None:
     now.to_come[event] = 1
     now.block[event // BLOCK] += 1
 
 
 @inlined
-def _last_before(now: Now, event: int) -> int:
+def _last_before(now: ReplayState, event: int) -> int:
     # The last earlier event that was ever in the list of future events; NONE if there is none.
     e = event - 1
     while e >= 0 and now.to_come[e] == 0:
@@ -323,7 +324,7 @@ def _last_before(now: Now, event: int) -> int:
 
 
 @part
-def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
+def _lost_now(told: ReplayInput, now: ReplayState, instant: float, begin: float) -> int:
     # The number of nodes lost from now to the next event; `begin` is the begin of the next known downtime.
     most = 0
     for g in range(told.nodes.size):
@@ -331,13 +332,13 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
         now.least[g] = max(0, told.nodes[g] - now.held[g] - now.closed[g])
         most += now.least[g]
     fits, until, at = 0, instant, next_within(now.waiting, FIRST, most)
-    while at != NOBODY:
+    while at != NO_PLACE:
         w = told.longest[at]
         j = told.job[w]
         end = instant + told.duration[j]
         if end <= begin:
             break  # and so do all shorter jobs
-        if _room(told, now.least, j) and not _held_up(told, now, j):
+        if _room(told, now.least, j) and not _kept_from_starting(told, now, j):
             now.fits[fits] = w
             fits += 1
             until = max(until, end)
@@ -351,7 +352,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
             closes = _ahead(told, now, instant, e) or closes
             e = now.after[e]
         if closes:
-            less = _lessen(told, now)
+            less = _lower_least(told, now)
         if less:
             left = 0
             for k in range(fits):
@@ -370,7 +371,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
         while e != NONE and told.events.time[e] == time:
             less = _ahead(told, now, instant, e) or less
             e = now.after[e]
-        if less and _lessen(told, now):
+        if less and _lower_least(told, now):
             left = 0
             for k in range(fits):
                 if _room(told, now.least, told.job[now.fits[k]]):
@@ -381,7 +382,7 @@ def _lost_now(told: Told, now: Now, instant: float, begin: float) -> int:
 
 
 @inlined
-def _ahead(told: Told, now: Now, instant: float, e: int) -> bool:
+def _ahead(told: ReplayInput, now: ReplayState, instant: float, e: int) -> bool:
     # Apply a future event to the state ahead; return whether it takes nodes.
     kind, which = told.events.kind[e], told.events.which[e]
     if kind in (STARTS, ENDS):
@@ -395,7 +396,7 @@ def _ahead(told: Told, now: Now, instant: float, e: int) -> bool:
 
 
 @inlined
-def _lessen(told: Told, now: Now) -> bool:
+def _lower_least(told: ReplayInput, now: ReplayState) -> bool:
     # Update the least number of free nodes of each group; return whether it fell for some group.
     less = False
     for g in range(told.nodes.size):
@@ -406,7 +407,7 @@ def _lessen(told: Told, now: Now) -> bool:
 
 
 @inlined
-def _room(told: Told, free: Ints, j: int) -> bool:
+def _room(told: ReplayInput, free: Ints, j: int) -> bool:
     room = 0
     for g in range(free.size):
         room += free[g] * told.places[j, g]
@@ -414,7 +415,7 @@ def _room(told: Told, free: Ints, j: int) -> bool:
 
 
 @inlined
-def _held_up(told: Told, now: Now, j: int) -> bool:
+def _kept_from_starting(told: ReplayInput, now: ReplayState, j: int) -> bool:
     # By a limit that is full, or a pool with too little left.
     held_up = False
     for p in range(now.pools.size):

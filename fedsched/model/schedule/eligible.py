@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.constraints.dependencies import Kind, broken_edges, edges_of
-from fedsched.model.constraints.slack import put_off_until
+from fedsched.model.constraints.slack import delayed_until
 from fedsched.model.time.reservations import earliest_starts
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def ready_since(schedule: Schedule) -> NDArray[np.float64]:
     alone = workload.after is None and workload.begin is None and workload.feedback is None and workload.held is None
     if alone and schedule.delays is None and not schedule.federation.calendar:
         return np.array(workload.submit)
-    moment = np.maximum(workload.submit, put_off_until(schedule))
+    moment = np.maximum(workload.submit, delayed_until(schedule))
     earliest = earliest_starts(workload, schedule.federation)
     if earliest is not None:
         moment = np.maximum(moment, earliest)

@@ -91,7 +91,7 @@ class LostRuns(NamedTuple):
         return said
 
 
-class Held(NamedTuple):
+class RunTable(NamedTuple):
     """The runs that held nodes, one per row: completed runs first, then lost ones."""
 
     job: NDArray[np.int64]
@@ -99,16 +99,16 @@ class Held(NamedTuple):
     end: NDArray[np.float64]
     counts: NDArray[Any]  # run x group: nodes, or the share in use if jobs share nodes
 
-    def and_then(self, other: Held) -> Held:
+    def and_then(self, other: RunTable) -> RunTable:
         """Return these runs, followed by the others."""
-        return Held(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+        return RunTable(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
-def held(schedule: Schedule) -> Held:
+def finished_runs(schedule: Schedule) -> RunTable:
     """Return all runs of a schedule that are over."""
     done, lost = np.flatnonzero(~np.isnan(schedule.finish)), schedule.lost
-    ended = Held(done, schedule.start[done], schedule.finish[done], schedule.counts[done])
-    return ended.and_then(Held(lost.job, lost.start, lost.end, lost.counts))
+    ended = RunTable(done, schedule.start[done], schedule.finish[done], schedule.counts[done])
+    return ended.and_then(RunTable(lost.job, lost.start, lost.end, lost.counts))
 
 
 def no_runs(groups: int) -> LostRuns:

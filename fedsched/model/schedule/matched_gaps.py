@@ -34,7 +34,7 @@ def is_concave(group: NodeGroup) -> bool:
     return switching >= group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
 
 
-def spared(group: NodeGroup, gap: float, *, again: bool) -> float:
+def energy_saved(group: NodeGroup, gap: float, *, again: bool) -> float:
     """Return the energy saved by switching off in a gap instead of idling; −inf if the gap is too short."""
     off, boot, shutdown = watts_off(group)
     if again:
@@ -59,9 +59,9 @@ def matched_gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: 
     freed[0] += group.count
     leaving, back, for_good = _cheapest_flow(group, times, freed, taken, last)
     gaps = [(since, math.inf, count) for since, count in _counted(times, for_good)
-            if spared(group, last - since, again=False) > 0.0]  # fmt: skip
-    for since, until, count in _in_turn(_counted(times, leaving), _counted(times, back)):
-        if spared(group, until - since, again=True) > 0.0:
+            if energy_saved(group, last - since, again=False) > 0.0]  # fmt: skip
+    for since, until, count in _in_order(_counted(times, leaving), _counted(times, back)):
+        if energy_saved(group, until - since, again=True) > 0.0:
             gaps.append((since, until - group.boot_seconds, count))
     return gaps
 
@@ -111,7 +111,7 @@ def _counted(times: Floats, nodes: Ints) -> list[tuple[float, int]]:
     return list(zip(times[some].tolist(), nodes[some].tolist(), strict=True))
 
 
-def _in_turn(since: list[tuple[float, int]], until: list[tuple[float, int]]) -> Iterator[tuple[float, float, int]]:
+def _in_order(since: list[tuple[float, int]], until: list[tuple[float, int]]) -> Iterator[tuple[float, float, int]]:
     # The first node off is the first back: the total energy is the same in any order.
     k, left = 0, since[0][1] if since else 0
     for time, count in until:

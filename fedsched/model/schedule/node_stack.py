@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.jit import by_reference, constant, inlined, part
-from fedsched.model.power.switch_rates import Often, Pace, book, count, may_begin
+from fedsched.model.power.switch_rates import Pace, RateState, book, count, may_begin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks
         on_at=np.zeros(rows),
         booting_count=np.zeros(rows, dtype=np.int64),
         changed=np.zeros(groups),
-        pace=np.zeros((groups, len(Pace), len(Often))),
+        pace=np.zeros((groups, len(Pace), len(RateState))),
         to_boot=np.zeros((groups, groups * most if paced else 0)),
         span=np.zeros((len(SpanRow), spans)),
     )
@@ -116,9 +116,9 @@ def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
     place = stacks.place[g]
     place[:] = 0
     stacks.changed[g] = now
-    stacks.pace[g, :, Often.SINCE] = -np.inf
-    stacks.pace[g, :, Often.NODES] = 0.0
-    stacks.pace[g, :, Often.TO_COME] = 0.0
+    stacks.pace[g, :, RateState.SINCE] = -np.inf
+    stacks.pace[g, :, RateState.NODES] = 0.0
+    stacks.pace[g, :, RateState.TO_COME] = 0.0
     if nodes > 0:
         _push(stacks.on_since[g], stacks.on_count[g], place, Place.ON_FIRST, Place.ON_END, now, nodes)
         place[Place.ON] = nodes

@@ -12,11 +12,11 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted, one_line
-from fedsched.model.jobs.demands import CORES, GPU, SHARE, NodeDemands, counted_on, gpus_asked
+from fedsched.model.jobs.demands import CORES, GPU, SHARE, NodeDemands, gpus_per_task, stated_resources
 from fedsched.model.jobs.log import UNKNOWN, Demand, LogColumns
 from fedsched.model.power.watts import node_seconds, node_shares
 from fedsched.model.schedule.schedule import Schedule
-from fedsched.model.verify.lost_nodes_check import JOB, runs_apart
+from fedsched.model.verify.lost_nodes_check import JOB, one_job_per_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ class NodeUse:
         demand = self.workload.demand
         known = {} if demand is None else demand.columns()
         if resource == GPU:
-            return gpus_asked(self.workload)[0]
+            return gpus_per_task(self.workload)[0]
         of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
         return np.maximum(of_task, 1) if resource == CORES else of_task
 
@@ -148,7 +148,7 @@ class NodeUse:
 
         The period is that of `utilisation`; on nodes of exclusive jobs nothing is free.
         """
-        names, groups = sorted(counted_on(self.federation)), self.federation.groups
+        names, groups = sorted(stated_resources(self.federation)), self.federation.groups
         of_node = self.federation.group_of_node
         has = {name: np.array([dict(group.resources).get(name, 0) for group in groups])[of_node] for name in names}
         t0 = self.workload.submit.min(initial=np.inf)
@@ -195,7 +195,7 @@ class NodeUse:
     def in_words(self) -> list[str]:
         """Return, in words, how much of each resource was in use, and how much was stranded."""
         said = []
-        for name in sorted(counted_on(self.federation)):
+        for name in sorted(stated_resources(self.federation)):
             if (used := self.utilisation(name)) == used and used > 0:
                 stranded = self.stranded(name)
                 beside = f", {stranded:.1%} free beside nothing left of another" if stranded > 0 else ""
@@ -249,7 +249,7 @@ class NodeUse:
 
     def _refuse_what_is_not_checked(self) -> None:
         federation = self.federation
-        if CORES not in counted_on(federation):
+        if CORES not in stated_resources(federation):
             raise ScheduleError(
                 f"Federation {one_line(federation.name)!r}: no node tells how many {CORES!r} its jobs may share; give "
                 "its groups resources={'cpu': 40}."
@@ -303,21 +303,21 @@ class NodeUse:
     def _beside_nodes(self) -> Iterator[str]:
         # Pools and limits. Limits that count nodes count each node once, however many jobs share it.
         from fedsched.model.machine.counters import counters_of
-        from fedsched.model.machine.limits import beside_nodes
+        from fedsched.model.machine.limits import without_node_limits
         from fedsched.model.verify.limits_check import broken_limits, broken_node_limits
         from fedsched.model.verify.lost_nodes_check import runs_of
         from fedsched.model.verify.starts_check import broken_pools
 
         if len(self.workload):
             schedule, rows = self._as_schedule(), np.arange(len(self.workload))
-            counters = counters_of(self.workload, beside_nodes(self.federation))
+            counters = counters_of(self.workload, without_node_limits(self.federation))
             yield from broken_pools(schedule)
             yield from broken_limits(schedule, counters, runs_of(schedule, rows, rows[:0]))
             yield from broken_node_limits(self)
 
     def _capacity(self) -> Iterator[str]:
         # The total use of each resource on a node, for resources that nodes state.
-        for resource in sorted(counted_on(self.federation)):
+        for resource in sorted(stated_resources(self.federation)):
             has = [dict(group.resources).get(resource, 0) for group in self.federation.groups]
             there = np.array(has)[self.federation.group_of_node]
             event, time, used = self._sweep(self.amounts(resource))
@@ -367,7 +367,7 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
     from fedsched.model.jobs.unmodelled import unmodelled
 
     workload = replace(workload, layout=None)
-    if workload.demand is not None and GPU in counted_on(federation):
+    if workload.demand is not None and GPU in stated_resources(federation):
         shown = {name: column for name, column in workload.demand.columns().items() if name != SHARE}
         workload = replace(workload, demand=NodeDemands.of(shown, workload.id))
     if (log := workload.log) is not None:
@@ -384,8 +384,8 @@ def every_run(
     Rows `ended` ran to their end and come first; the lost runs follow.
     """
     rows = np.concatenate([ended, schedule.lost.job])
-    workload, first = runs_apart(schedule.workload, rows), ended.size
-    mine = use.take(ended, runs_apart(schedule.workload, ended))
+    workload, first = one_job_per_run(schedule.workload, rows), ended.size
+    mine = use.take(ended, one_job_per_run(schedule.workload, ended))
     devices = None
     if mine.devices is not None and lost.devices is not None:
         devices = np.concatenate([mine.devices, lost.devices + np.array([first, 0, 0, 0])])

@@ -13,8 +13,8 @@ import numpy as np
 from fedsched.core.errors import ScheduleError
 from fedsched.core.jit import kernel
 from fedsched.model.power.switching import Reserve, Timeout, is_switching
-from fedsched.model.schedule.lost import held
-from fedsched.model.schedule.matched_gaps import is_concave, matched_gaps, spared
+from fedsched.model.schedule.lost import finished_runs
+from fedsched.model.schedule.matched_gaps import energy_saved, is_concave, matched_gaps
 from fedsched.model.schedule.node_stack import (
     NodeStacks,
     Place,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation, NodeGroup
     from fedsched.model.power.switching import PowerSaving
-    from fedsched.model.schedule.lost import Held
+    from fedsched.model.schedule.lost import RunTable
     from fedsched.model.schedule.node_numbers import NodeRuns
     from fedsched.model.schedule.promises import Promises
     from fedsched.model.schedule.schedule import Schedule
@@ -95,7 +95,7 @@ def _rates_of(power: PowerSaving | None) -> tuple[int, ...]:
     return power.suspend_rate or 0, power.resume_rate or 0
 
 
-def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: float) -> GroupOffSpans:
+def spans_of(federation: Federation, runs: RunTable, promises: Promises | None, t0: float) -> GroupOffSpans:
     """Return the off spans until the last end; jobs hold their nodes from their promises on, if there are any."""
     power, end = federation.power, float(runs.end.max(initial=t0))
     if power is None:
@@ -117,7 +117,7 @@ def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: 
     )
 
 
-def _changes(runs: Held, since: Floats, turn: Ints) -> tuple[Floats, Ints]:
+def _changes(runs: RunTable, since: Floats, turn: Ints) -> tuple[Floats, Ints]:
     # When nodes come free (above 0) or are taken (below 0); at one instant, ends come first.
     when, takes = np.concatenate([runs.end, since]), np.repeat([0, 1], since.size)
     order = np.lexsort((np.concatenate([turn, turn]), takes, when))
@@ -164,10 +164,12 @@ def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) 
             some = min(left, count)
             if count > some:
                 idle.append((since, count - some))
-            if spared(group, time - since, again=True) > 0.0:
+            if energy_saved(group, time - since, again=True) > 0.0:
                 yield since, time - group.boot_seconds, some
             left -= some
-    yield from ((since, math.inf, count) for since, count in idle if spared(group, last - since, again=False) > 0.0)
+    for since, count in idle:
+        if energy_saved(group, last - since, again=False) > 0.0:
+            yield since, math.inf, count
 
 
 class OffSpans(NamedTuple):
@@ -197,7 +199,7 @@ class Bands(NamedTuple):
 def off_spans(schedule: Schedule) -> OffSpans:
     """Return when how many nodes are not on; empty without power saving."""
     groups = schedule.federation.groups
-    found = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
+    found = spans_of(schedule.federation, finished_runs(schedule), schedule.promises, schedule.t0)
     seconds = np.array([(group.shutdown_seconds, group.boot_seconds) for group in groups])[found.group]
     counts = np.zeros((found.group.size, len(groups)), dtype=np.int64)
     counts[np.arange(found.group.size), found.group] = found.nodes

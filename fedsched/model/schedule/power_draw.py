@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.model.power.switching import watts_off
 from fedsched.model.power.watts import extra_watts, watts_of
-from fedsched.model.schedule.lost import held
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.off_spans import spans_of
 from fedsched.model.time.signal import KIND_OF, Curve, signals_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.machine.federation import Federation
-    from fedsched.model.schedule.lost import Held
+    from fedsched.model.schedule.lost import RunTable
     from fedsched.model.schedule.metrics import Metrics
     from fedsched.model.schedule.off_spans import GroupOffSpans
     from fedsched.model.schedule.promises import Promises
@@ -84,7 +84,7 @@ class Used(NamedTuple):
     switches: int
 
 
-def used_by(runs: Held, federation: Federation, watts: Floats, t0: float, promises: Promises | None = None) -> Used:
+def used_by(runs: RunTable, federation: Federation, watts: Floats, t0: float, promises: Promises | None = None) -> Used:
     """Return the draws of runs, by their jobs' watts, and of idle nodes, from t0 to the last end."""
     draws = _always_on(runs, federation, watts, t0)
     if federation.power is None:
@@ -98,7 +98,7 @@ def used_by(runs: Held, federation: Federation, watts: Floats, t0: float, promis
 
 def drawn_off(schedule: Schedule) -> Draws:
     """Return what nodes that go off draw in each state, minus their idle watts."""
-    federation, runs = schedule.federation, held(schedule)
+    federation, runs = schedule.federation, finished_runs(schedule)
     spans = spans_of(federation, runs, schedule.promises, schedule.t0)
     return _switched(spans, federation, float(runs.end.max(initial=schedule.t0)))
 
@@ -119,7 +119,7 @@ def _switched(spans: GroupOffSpans, federation: Federation, last: float) -> Draw
     )
 
 
-def _always_on(runs: Held, federation: Federation, watts: Floats, t0: float) -> Draws:
+def _always_on(runs: RunTable, federation: Federation, watts: Floats, t0: float) -> Draws:
     groups, of_group = federation.groups, np.array(federation.group_cluster, dtype=np.int64)
     last = float(runs.end.max(initial=t0))
     more = runs.counts * extra_watts(watts, groups, runs.job)
@@ -134,12 +134,12 @@ def _always_on(runs: Held, federation: Federation, watts: Floats, t0: float) -> 
     )
 
 
-def _drawing(schedule: Schedule) -> tuple[Held, Floats]:
+def _drawing(schedule: Schedule) -> tuple[RunTable, Floats]:
     # The runs with their nodes of each group, and each node's watts under each job.
     if (by_shares := getattr(schedule, "drawing", None)) is not None:  # for shared nodes
         runs, watts = by_shares()
         return runs, watts
-    return held(schedule), watts_of(schedule.workload, schedule.federation.groups)
+    return finished_runs(schedule), watts_of(schedule.workload, schedule.federation.groups)
 
 
 def power_of(schedule: Schedule) -> Power:
@@ -169,7 +169,13 @@ class Pricing:
         self.tariffs = {metric: tariff for metric, tariff in tariffs.items() if tariff.signals}
 
     def measures(
-        self, runs: Held, watts: Floats, t0: float, energy: float, idle_energy: float, promises: Promises | None = None
+        self,
+        runs: RunTable,
+        watts: Floats,
+        t0: float,
+        energy: float,
+        idle_energy: float,
+        promises: Promises | None = None,
     ) -> dict[str, float]:
         """Return the cost metrics of runs from t0 on; `energy` and `idle_energy` are those with all nodes on."""
         federation = self.federation

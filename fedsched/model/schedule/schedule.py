@@ -136,11 +136,11 @@ class Schedule(Read, ScheduleConvenience):
     def hopeless(self) -> NDArray[np.bool_]:
         """Return which jobs never start: their conditions cannot hold, or they missed their reservation."""
         from fedsched.model.constraints.dependencies import never_start
-        from fedsched.model.time.reservations import missed
+        from fedsched.model.time.reservations import missed_reservation
 
-        killed, begun = self.lost.killed, self.lost.job
+        missed, killed, begun = missed_reservation(self), self.lost.killed, self.lost.job
         return never_start(
-            self.workload, self.reading, killed=killed, missed=missed(self), cancelled=self.cancelled, begun=begun
+            self.workload, self.reading, killed=killed, missed=missed, cancelled=self.cancelled, begun=begun
         )
 
     @property
@@ -347,7 +347,7 @@ class Schedule(Read, ScheduleConvenience):
 
     def to_json(self) -> dict[str, object]:
         """Return policy, notes and metrics as plain values."""
-        from fedsched.model.jobs.recorded import told_beside
+        from fedsched.model.jobs.recorded import recorded_and_simulated
 
         return {
             "policy": self.policy,
@@ -365,7 +365,7 @@ class Schedule(Read, ScheduleConvenience):
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
             "implausible": list(self.implausible),
-            "recorded": told_beside(self),
+            "recorded": recorded_and_simulated(self),
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }

@@ -12,7 +12,7 @@ import numpy as np
 from fedsched.core.text import counted, first_of
 from fedsched.model.constraints import cancellations, slack
 from fedsched.model.jobs import assumed, unmodelled, whole_nodes
-from fedsched.model.jobs.recorded import of_some, recorded
+from fedsched.model.jobs.recorded import partial_record_in_words, recorded
 from fedsched.model.jobs.summary import implausible_lines
 from fedsched.model.schedule import closed_spans, workflows
 from fedsched.model.schedule.metrics import METRICS
@@ -42,7 +42,7 @@ def summary_lines(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
     said = [*schedule.notes, *schedule.remarks]
-    said += [partly] if (partly := of_some(schedule)) else []
+    said += [partly] if (partly := partial_record_in_words(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
     said += implausible_lines(schedule.workload, schedule.federation)
@@ -52,7 +52,7 @@ def summary_lines(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]
 def remarks(schedule: Schedule) -> tuple[str, ...]:
     """Return, in words: jobs without an end and why, delayed jobs, workflows, lost runs, closed and reserved nodes."""
     workload, said = schedule.workload, cancellations.in_words(schedule)
-    if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
+    if (hopeless := schedule.hopeless & ~reservations.missed_reservation(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
         said.append(f"never started, for they wait for what cannot happen: {jobs}")
     said += [*whole_nodes.in_words(workload), *slack.in_words(schedule), *workflows.in_words(schedule)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.text import counted, first_of
-from fedsched.model.constraints.dependencies import Kind, in_order, ties_of
+from fedsched.model.constraints.dependencies import Kind, dependency_edges, topological_order
 from fedsched.model.jobs.admission import usable_groups
 from fedsched.model.jobs.uneven import least_stretch
 from fedsched.model.time.reservations import earliest_starts
@@ -40,7 +40,7 @@ class Workflow(NamedTuple):
 def workflows_of(schedule: Schedule) -> tuple[Workflow, ...]:
     """Return the workflows of a schedule, in the order of their first jobs."""
     workload = schedule.workload
-    edges = ties_of(workload)
+    edges = dependency_edges(workload)
     if not edges.job.size:
         return ()
     which = _components(len(workload), edges)
@@ -110,7 +110,7 @@ def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
     begins, ends = begin.tolist(), np.maximum(begin + run, np.nextafter(begin, np.inf)).tolist()
     runs, after, held = run.tolist(), int(Kind.AFTER), workload.held
     jobs, ons, kinds, lags = (column.tolist() for column in edges)
-    for edge in in_order(workload, edges):
+    for edge in topological_order(workload, edges):
         job, on = jobs[edge], ons[edge]
         since = max(begins[job], (begins if kinds[edge] == after else ends)[on] + lags[edge])
         if held is not None:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.downtimes import Downtime
 
-NOBODYS = -1
-ONE = ("begin", "end", "known_from", "users", "accounts", "on_running")  # equal in all downtimes of one reservation
+NO_RESERVATION = -1
+# These fields are equal in all downtimes of one reservation.
+COMMON_FIELDS = ("begin", "end", "known_from", "users", "accounts", "on_running")
 
 
 class Reservation(NamedTuple):
@@ -48,20 +49,20 @@ def reservations_of(federation: Federation) -> tuple[Reservation, ...]:
         return ()
     closures = closures_of(federation)
     kept = np.zeros((len(names), len(federation.groups)), dtype=np.bool_)
-    mine = closures.reservation != NOBODYS
+    mine = closures.reservation != NO_RESERVATION
     kept[closures.reservation[mine], closures.group[mine]] = True
-    first = {name: next(one for one in federation.calendar if _is(one, name)) for name in names}
+    first = {name: next(one for one in federation.calendar if _belongs_to(one, name)) for name in names}
     return tuple(
         Reservation(name, one.begin, one.end, one.users, one.accounts, kept[r])
         for r, (name, one) in enumerate(first.items())
     )
 
 
-def _is(downtime: Downtime, name: str) -> bool:
+def _belongs_to(downtime: Downtime, name: str) -> bool:
     return downtime.kind == RESERVATION and downtime.name == name
 
 
-class Kept(NamedTuple):
+class ReservedNodes(NamedTuple):
     """Neighbouring nodes that a reservation keeps, numbered through the federation group by group."""
 
     reservation: Reservation
@@ -69,14 +70,14 @@ class Kept(NamedTuple):
     nodes: int
 
 
-def kept_nodes(federation: Federation) -> list[Kept]:
+def reserved_nodes(federation: Federation) -> list[ReservedNodes]:
     """Return the ranges of nodes that reservations keep."""
     firsts = np.cumsum([0, *(group.count for group in federation.groups)])
-    found: list[Kept] = []
+    found: list[ReservedNodes] = []
     for one in reservations_of(federation):
         edges = np.flatnonzero(np.diff([0, *one.groups.astype(int), 0]))
         found += [
-            Kept(one, int(firsts[begin]), int(firsts[end] - firsts[begin]))
+            ReservedNodes(one, int(firsts[begin]), int(firsts[end] - firsts[begin]))
             for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
         ]
     return found
@@ -102,7 +103,7 @@ def in_words(schedule: Schedule) -> list[str]:
             f"kept by reservation {one_line(one.name)}: {share:.2%} of the nodes' time until the last job ends, of "
             f"which its {counted(int(mine.sum()), 'job')} used {used / kept:.2%}"
         )
-    if rows := np.flatnonzero(missed(schedule)).tolist():
+    if rows := np.flatnonzero(missed_reservation(schedule)).tolist():
         names, jobs = first_of(schedule.workload.id[rows]), counted(len(rows), "job")
         said.append(f"never started, for their reservation was over or left them no room: {jobs} ({names})")
     return said
@@ -111,9 +112,9 @@ def in_words(schedule: Schedule) -> list[str]:
 def check_reservations(federation: Federation) -> None:
     """Raise if downtimes of one reservation disagree, or if a node is in two reservations at a time."""
     for name in reserved_names(federation):
-        first, *others = (one for one in federation.calendar if _is(one, name))
+        first, *others = (one for one in federation.calendar if _belongs_to(one, name))
         for other in others:
-            for field in ONE:
+            for field in COMMON_FIELDS:
                 given, expected = getattr(other, field), getattr(first, field)
                 if given != expected:
                     raise FederationError(
@@ -121,7 +122,7 @@ def check_reservations(federation: Federation) -> None:
                         "another name to what is used otherwise."
                     )
     closures = closures_of(federation)
-    rows = np.flatnonzero(closures.reservation != NOBODYS).tolist()
+    rows = np.flatnonzero(closures.reservation != NO_RESERVATION).tolist()
     rows.sort(key=lambda row: (closures.group[row], closures.begin[row]))
     for _, several in groupby(rows, key=lambda row: closures.group[row]):
         last = None
@@ -140,12 +141,12 @@ def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[n
     """Return the index of each job's reservation; -1 if it names none, or one that the federation lacks."""
     place = {name: r for r, name in enumerate(reserved_names(federation))}
     names, which = distinct(workload.label(RESERVATION))
-    return np.array([place.get(name, NOBODYS) for name in names], dtype=np.int64)[which]
+    return np.array([place.get(name, NO_RESERVATION) for name in names], dtype=np.int64)[which]
 
 
 def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return which jobs are in one of the federation's reservations."""
-    return np.asarray(reservation_of_jobs(workload, federation) != NOBODYS)
+    return np.asarray(reservation_of_jobs(workload, federation) != NO_RESERVATION)
 
 
 def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
@@ -154,7 +155,7 @@ def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.fl
     A hold moves the start if it covers the submit, or the bound if that is later. It does not move a job that follows
     another one, because its submit is not known yet.
     """
-    earliest = _unless_held(workload, federation)
+    earliest = _earliest_without_holds(workload, federation)
     if workload.held is None:
         return earliest
     earliest = np.zeros(len(workload)) if earliest is None else earliest
@@ -165,40 +166,40 @@ def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.fl
     return np.where(moved, released, earliest)
 
 
-def _unless_held(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
+def _earliest_without_holds(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
     begin = None if workload.begin is None else workload.begin.begin
     of_jobs = reservation_of_jobs(workload, federation)
-    if not (of_jobs != NOBODYS).any():
+    if not (of_jobs != NO_RESERVATION).any():
         return begin
     begins = np.array([*(one.begin for one in reservations_of(federation)), 0.0])  # the last one: no reservation
     return np.asarray(begins[of_jobs] if begin is None else np.maximum(begin, begins[of_jobs]))
 
 
-def strangers(workload: Workload, federation: Federation) -> Iterator[tuple[int, str]]:
+def jobs_not_admitted(workload: Workload, federation: Federation) -> Iterator[tuple[int, str]]:
     """Yield the rows of jobs that may not use the reservation that they name, with reasons."""
     reservations = reservations_of(federation)
     if not reservations:
         return
     named, of_jobs = workload.label(RESERVATION), reservation_of_jobs(workload, federation)
     known = ", ".join(repr(one_line(one.name)) for one in reservations)
-    for row in np.flatnonzero((named != "") & (of_jobs == NOBODYS)).tolist():
+    for row in np.flatnonzero((named != "") & (of_jobs == NO_RESERVATION)).tolist():
         yield row, f"reservation {str(named[row])!r} is none of the federation's; known: {known}"
     users, account = users_of(workload), workload.label("account")
     for r, one in enumerate(reservations):
         rows = np.flatnonzero(of_jobs == r)
         for what, texts, may in (("user", users, one.users), ("account", account, one.accounts)):
-            if may and not (what == "user" and unchecked(one, workload)):
+            if may and not (what == "user" and cannot_check_users(one, workload)):
                 for row in rows[~np.isin(texts[rows].astype(np.str_), may)].tolist():
                     yield row, f"{what} {str(texts[row])!r} may not use reservation {one.name!r}"
 
 
-def unchecked(one: Reservation, workload: Workload) -> bool:
+def cannot_check_users(one: Reservation, workload: Workload) -> bool:
     """Return whether a reservation's users cannot be checked: they are names, and the jobs have user numbers only."""
     by_name = any(not user.isdecimal() for user in one.users)
     return by_name and not (workload.label("user") != "").any()
 
 
-def not_kept(workload: Workload, federation: Federation) -> list[str]:
+def unmodelled_reservations(workload: Workload, federation: Federation) -> list[str]:
     """Return, in words, what is not modelled of reservations: users it cannot check, or jobs that name one in vain.
 
     On a machine without reservations the jobs that name one are counted, except those that the log's own note counts.
@@ -211,11 +212,12 @@ def not_kept(workload: Workload, federation: Federation) -> list[str]:
         jobs = int(naming.sum())
         return [f"{counted(jobs, 'job')} in reservations (the machine has none)"] if jobs else []
     of_jobs = reservation_of_jobs(workload, federation)
-    names = [one_line(one.name) for r, one in enumerate(reservations) if unchecked(one, workload) and r in of_jobs]
+    unchecked = [r in of_jobs and cannot_check_users(one, workload) for r, one in enumerate(reservations)]
+    names = [one_line(one.name) for one, so in zip(reservations, unchecked, strict=True) if so]
     return [f"who may use {', '.join(names)} (the jobs' users are numbers)"] if names else []
 
 
-def missed(schedule: Schedule) -> NDArray[np.bool_]:
+def missed_reservation(schedule: Schedule) -> NDArray[np.bool_]:
     """Return which jobs never started because their reservation was over, or had no room for them."""
     inside = in_reservations(schedule.workload, schedule.federation)
     inside[schedule.lost.killed] = False

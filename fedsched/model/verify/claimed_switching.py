@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.model.power.switching import Planned, Reserve, Timeout, is_switching
-from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.lost_nodes_check import job_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ MOST = 400  # the most ends of uses for which each pair of an end and a use is c
 NEAR = 1e-9
 
 
-def best_nights(
+def best_off_times(
     group: NodeGroup, freed: Sequence[float], used: Sequence[float], last: float,
     usual: list[Night], claimed: list[Night],
 ) -> list[Night]:  # fmt: skip
@@ -110,7 +110,7 @@ class Stretch(NamedTuple):
     watts: float
 
 
-class Nights(NamedTuple):
+class OffTimes(NamedTuple):
     """Nodes that were off: what they drew then, how often nodes went off, and when each run's nodes were ready."""
 
     stretches: list[Stretch]
@@ -120,13 +120,13 @@ class Nights(NamedTuple):
     promised: NDArray[np.float64]  # since when each run had its nodes
 
 
-def nights_of(runs: Runs, schedule: Schedule) -> Nights:
+def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
     """Return when which node was off, node by node; nothing without power saving."""
     federation, of_all = schedule.federation, runs.all
     since = of_all.start if schedule.promises is None else schedule.promises.time[runs.job]
     promised = since
     since = np.maximum(since, schedule.t0).tolist()
-    found = Nights([], 0, list(since), [], promised)
+    found = OffTimes([], 0, list(since), [], promised)
     if federation.power is None or not since:
         return found
     turn = list(range(len(since))) if schedule.promises is None else schedule.promises.turn[runs.job].tolist()
@@ -151,7 +151,7 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
         follow.end()
         for g, one in zip(inside, follow.groups, strict=True):
             if isinstance(federation.power, Planned) and one.spares_more_than_it_takes:
-                one.nights = best_nights(one.group, one.freed, one.used, last, one.nights, _claimed(schedule, g))
+                one.nights = best_off_times(one.group, one.freed, one.used, last, one.nights, _claimed(schedule, g))
         switches += sum(len(one.nights) for one in follow.groups)
         for one in follow.groups:
             found.stretches.extend(_drawn(one.group, cluster, one.nights, last))
@@ -160,10 +160,10 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
 
 def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
     # The times at which nodes of a group are claimed to go off and to begin to boot.
-    from fedsched.model.schedule.lost import held
+    from fedsched.model.schedule.lost import finished_runs
     from fedsched.model.schedule.off_spans import spans_of
 
-    spans = spans_of(schedule.federation, held(schedule), schedule.promises, schedule.t0)
+    spans = spans_of(schedule.federation, finished_runs(schedule), schedule.promises, schedule.t0)
     own = np.flatnonzero(spans.group == g)
     return [(float(spans.off_at[i]), float(spans.boot_at[i])) for i in own.tolist() for _ in range(spans.nodes[i])]
 
@@ -336,24 +336,24 @@ def _drawn(group: NodeGroup, cluster: int, nights: list[tuple[float, float]], la
                 yield Stretch(cluster, begin, min(end, last), watts - group.idle_watts)
 
 
-def broken_boots(runs: Runs, schedule: Schedule, nights: Nights) -> Iterator[str]:
+def broken_boots(runs: Runs, schedule: Schedule, nights: OffTimes) -> Iterator[str]:
     """Yield an error for each job that does not start when its nodes are on."""
     if schedule.federation.power is None:
         return
     for i in nights.short:
-        yield f"{whose(schedule, runs.job[i])}: it is promised more nodes than are left, with those that are off."
+        yield f"{job_name(schedule, runs.job[i])}: it is promised more nodes than are left, with those that are off."
     if nights.short:
         return
     start, promises = runs.all.start, schedule.promises
     for i in np.flatnonzero(np.maximum(start, schedule.t0) != np.array(nights.ready)).tolist():
-        who, ready = whose(schedule, runs.job[i]), nights.ready[i]
+        who, ready = job_name(schedule, runs.job[i]), nights.ready[i]
         yield f"{who}: it starts at {start[i]:.17g}, but its nodes are on at {ready:.17g}."
     if promises is not None:
         for row in np.flatnonzero(promises.time < schedule.workload.submit).tolist():
-            yield f"{whose(schedule, row)}: it is promised nodes at {promises.time[row]:g}, before its submit."
+            yield f"{job_name(schedule, row)}: it is promised nodes at {promises.time[row]:g}, before its submit."
 
 
-def switching_measures(runs: Runs, schedule: Schedule, nights: Nights) -> dict[str, float]:
+def switching_measures(runs: Runs, schedule: Schedule, nights: OffTimes) -> dict[str, float]:
     """Return the number of times a node went off, and the mean wait for boots; empty without power saving."""
     if schedule.federation.power is None:
         return {}

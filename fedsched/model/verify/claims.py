@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.constraints.dependencies import Condition, Kind, conditions_of
-from fedsched.model.constraints.holds import held_at
+from fedsched.model.constraints.holds import hold_at
 from fedsched.model.jobs.admission import usable_groups
-from fedsched.model.jobs.demands import needs_on
+from fedsched.model.jobs.demands import pool_needs
 from fedsched.model.time.downtimes import RESERVATION, closures_of
-from fedsched.model.verify.lost_nodes_check import whose
-from fedsched.model.verify.tasks_per_node_check import of_different_numbers, places_in, tasks_of
+from fedsched.model.verify.lost_nodes_check import job_name
+from fedsched.model.verify.tasks_per_node_check import places_in, tasks_of, uneven_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.metrics import Metrics
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.signal import Signal
-    from fedsched.model.verify.claimed_switching import Nights, Stretch
-    from fedsched.model.verify.limits_check import Shares
+    from fedsched.model.verify.claimed_switching import OffTimes, Stretch
+    from fedsched.model.verify.limits_check import LimitsLeft
     from fedsched.model.verify.lost_nodes_check import Runs
 
     Floats = NDArray[np.float64]
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 def broken_claims(
     runs: Runs,
-    shares: Shares,
+    shares: LimitsLeft,
     demand: Floats,
     reserved: NDArray[np.int64],
     eligible: Floats,
     of_all: dict[str, float],
-    nights: Nights,
+    nights: OffTimes,
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Itera
         yield from heap[:1]
 
 
-def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], start: Floats) -> float:
+def _loss_of_capacity(runs: Runs, shares: LimitsLeft, reserved: NDArray[np.int64], start: Floats) -> float:
     # A job with its nodes does not wait any more, though these may have to boot.
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     finish, in_vain = schedule.finish, runs.in_vain
@@ -365,7 +365,7 @@ def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
                     last = int(np.flatnonzero(new)[-1])
                     planned = f"{(idle + needs[then].sum()) / 1000:g} W are planned at {moment:.9g}"
                     cap = f"{signal.where[0].lower()}{signal.where[1:]} is {most / 1000:g} W"
-                    yield f"{whose(schedule, runs.job[last])}: as it starts at {time:.9g}, {planned}, and {cap}."
+                    yield f"{job_name(schedule, runs.job[last])}: as it starts at {time:.9g}, {planned}, and {cap}."
                     break
 
 
@@ -488,7 +488,7 @@ def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[fl
     begins, workload = _not_before(schedule, rows), schedule.workload
     work = np.minimum(workload.runtime, workload.estimate) if schedule.kill_at_estimate else workload.runtime
     part = workload.take(np.array(rows))
-    usable, uneven = usable_groups(part, schedule.federation), {*of_different_numbers(workload).tolist()}
+    usable, uneven = usable_groups(part, schedule.federation), {*uneven_rows(workload).tolist()}
     speeds = [(group.speed, group.count) for group in schedule.federation.groups]
     known: dict[int, tuple[float, float]] = {}
     open_ = list(rows)
@@ -502,7 +502,7 @@ def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[fl
         begin = begins[row]
         for condition, other in waits.get(row, ()):
             begin = max(begin, known[other][0 if condition.kind is Kind.AFTER else 1] + condition.lag)
-        if (hold := held_at(workload, row, begin)) is not None:
+        if (hold := hold_at(workload, row, begin)) is not None:
             begin = hold.end
         # All nodes that it may use, the fastest first.
         may = usable[rows.index(row)]
@@ -532,7 +532,7 @@ def _not_before(schedule: Schedule, rows: list[int]) -> dict[int, float]:
 class Drains:
     """A schedule that is replayed, with the number of nodes lost from each instant until the next."""
 
-    def __init__(self, schedule: Schedule, runs: Runs, shares: Shares, inside: NDArray[np.bool_]) -> None:
+    def __init__(self, schedule: Schedule, runs: Runs, shares: LimitsLeft, inside: NDArray[np.bool_]) -> None:
         federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
         self.closures = closures_of(federation)
         self.start, self.end = runs.all.start.tolist(), runs.all.finish.tolist()
@@ -544,11 +544,11 @@ class Drains:
         self.tasks, self.wanted = workload.tasks, workload.tasks.copy()
         self.usable = usable_groups(workload, federation)
         self.places = self.usable.astype(np.int64)  # per node: 1, or the tasks that it holds (reading 76)
-        for row in of_different_numbers(workload).tolist():
+        for row in uneven_rows(workload).tolist():
             self.wanted[row] = tasks_of(workload)[row]
             self.places[row] *= places_in(workload, federation, row, self.places[row])
         self.planned = self._least(schedule)
-        self.needs, self.shares = needs_on(workload, federation), shares
+        self.needs, self.shares = pool_needs(workload, federation), shares
         self.nodes = np.array([group.count for group in federation.groups])
         self.held, self.closed = np.zeros_like(self.nodes), np.zeros_like(self.nodes)
         self.pools = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
@@ -649,6 +649,6 @@ class Drains:
         return least
 
 
-def drain_loss(schedule: Schedule, runs: Runs, shares: Shares, inside: NDArray[np.bool_]) -> float:
+def drain_loss(schedule: Schedule, runs: Runs, shares: LimitsLeft, inside: NDArray[np.bool_]) -> float:
     """Return the node-seconds that idled because of known downtimes; `inside`: whether each job is in a reservation."""
     return Drains(schedule, runs, shares, inside).loss(schedule.t0) if schedule.federation.calendar else 0.0

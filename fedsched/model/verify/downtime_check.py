@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.time.downtimes import closures_of
-from fedsched.model.time.reservations import NOBODYS, reservations_of
-from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.time.reservations import NO_RESERVATION, reservations_of
+from fedsched.model.verify.lost_nodes_check import job_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: NDArray[np.float64]) -> Iterator[str]:
     """Yield the starts that break the calendar; planned ends are checked for `steady` jobs only, which keep theirs."""
     closures = closures_of(schedule.federation)
-    closures = closures.take(closures.reservation == NOBODYS)
+    closures = closures.take(closures.reservation == NO_RESERVATION)
     for g in np.unique(closures.group).tolist():
         here, count = closures.take(closures.group == g), schedule.federation.groups[g].count
         rows = np.flatnonzero(schedule.counts[:, g] > 0)
@@ -54,19 +54,20 @@ def broken_reservations(
     for r, one in enumerate(reservations_of(schedule.federation)):
         member, name = (reserved == r) & mine, repr(one.name)
         for row in np.flatnonzero(member & (schedule.counts[:, ~one.groups] > 0).any(axis=1)):
-            yield f"{whose(schedule, row)}: it has nodes outside its reservation {name}."
+            yield f"{job_name(schedule, row)}: it has nodes outside its reservation {name}."
         for row in np.flatnonzero(member & ((schedule.start < one.begin) | (schedule.start >= one.end))):
-            yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, where its reservation {name} is not."
+            yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, outside its reservation {name}."
         for row in np.flatnonzero(member & planned & (planned_end > one.end)):
-            yield f"{whose(schedule, row)}: it is planned to run beyond {one.end:g}, where its reservation {name} ends."
+            planned_to = f"it is planned to run beyond {one.end:g}"
+            yield f"{job_name(schedule, row)}: {planned_to}, the end of its reservation {name}."
         known = closures.known_from[closures.reservation == r][0]
         there = (reserved != r) & mine & (schedule.counts[:, one.groups] > 0).any(axis=1)
         for row in np.flatnonzero(there & (schedule.start >= one.begin) & (schedule.start < one.end)):
-            yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g} on nodes of reservation {name}."
+            yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g} on nodes of reservation {name}."
         into = (schedule.start >= known) & (schedule.start < one.begin) & (planned_end > one.begin)
         for row in np.flatnonzero(there & planned & into):
             yield (
-                f"{whose(schedule, row)}: it starts at {schedule.start[row]:g} and is planned to run beyond "
+                f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g} and is planned to run beyond "
                 f"{one.begin:g} on nodes of reservation {name}."
             )
 
@@ -83,7 +84,7 @@ def _beyond_what_is_left(
     count = schedule.federation.groups[g].count
     used = _used(schedule, rows, g, times)
     for i in np.flatnonzero((closed > 0) & (used > count - closed))[:1]:
-        yield whose(schedule, mine[i]), float(times[i]), int(used[i]), int(min(closed[i], count))
+        yield job_name(schedule, mine[i]), float(times[i]), int(used[i]), int(min(closed[i], count))
 
 
 def _used(schedule: Schedule, rows: NDArray[np.int64], g: int, times: NDArray[np.float64]) -> NDArray[np.int64]:

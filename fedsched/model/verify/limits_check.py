@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.text import one_line
-from fedsched.model.machine.limits import bound_by
+from fedsched.model.machine.limits import limited_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterato
             )
 
 
-class Shares:
+class LimitsLeft:
     """The remaining amount of each limit over time."""
 
     def __init__(self, counters: Counters) -> None:
@@ -85,7 +85,7 @@ def broken_node_limits(use: NodeUse) -> Iterator[str]:
     for limit in use.federation.limits:
         if limit.nodes is None:
             continue
-        whose = bound_by(limit, use.workload, use.federation)[use.job]
+        whose = limited_names(limit, use.workload, use.federation)[use.job]
         for name in sorted(set(whose.tolist()) - {""}):
             called = f"{limit.of} {one_line(name)!r}"
             yield from _too_many(use, np.flatnonzero(whose == name), limit.nodes, called)

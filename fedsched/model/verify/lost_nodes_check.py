@@ -15,7 +15,7 @@ from fedsched.model.schedule.eligible import ready_since
 from fedsched.model.schedule.lost import no_runs
 from fedsched.model.time.downtimes import ON_RUNNING, RECORDED, VICTIMS, closures_of
 from fedsched.model.time.reservations import in_reservations
-from fedsched.model.verify.tasks_per_node_check import of_different_numbers, why_not
+from fedsched.model.verify.tasks_per_node_check import uneven_rows, what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,18 +65,18 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
     given = start if schedule.promises is None else schedule.promises.time[job]  # then the job has its nodes
-    since, held_up = _not_held(schedule, job, since, given)
+    since, held_up = _waits_outside_holds(schedule, job, since, given)
     cut = np.concatenate([np.full(ended.size, np.inf), lost.end])
     every = whole
     if lost.runs:
         counts = np.vstack([whole.counts, lost.counts])
-        workload = runs_apart(schedule.workload, job)
+        workload = one_job_per_run(schedule.workload, job)
         every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
-    in_vain = _joined(schedule.workload, [*held_up, *_in_vain(schedule, left, latest[left])])
+    in_vain = _joined(schedule.workload, [*held_up, *_waits_without_start(schedule, left, latest[left])])
     return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), in_vain)
 
 
-def _not_held(
+def _waits_outside_holds(
     schedule: Schedule, job: NDArray[np.int64], since: NDArray[np.float64], given: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], list[tuple[int, float, float]]]:
     # A held job leaves the queue, and waits anew after its hold (reading 73). Jobs in reservations are not counted.
@@ -94,7 +94,7 @@ def _not_held(
     return latest, left
 
 
-def _in_vain(
+def _waits_without_start(
     schedule: Schedule, rows: NDArray[np.int64], since: NDArray[np.float64]
 ) -> Iterator[tuple[int, float, float]]:
     if schedule.workload.cancel_at is None:
@@ -114,7 +114,7 @@ def _joined(workload: Workload, waits: list[tuple[int, float, float]]) -> Waits:
     return Waits(rows, since, until, workload.tasks[rows])
 
 
-def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
+def one_job_per_run(workload: Workload, rows: NDArray[np.int64]) -> Workload:
     """Return one job with an id of its own per row (rows may repeat); a label names the original job."""
     nothing: dict[str, Any] = dict.fromkeys(WAITS)
     without = replace(workload, **nothing)
@@ -126,7 +126,7 @@ def runs_apart(workload: Workload, rows: NDArray[np.int64]) -> Workload:
     return replace(without, id=np.arange(rows.size), allowed=allowed, **columns, **parts)
 
 
-def whose(schedule: Schedule, run: int | np.integer[Any]) -> str:
+def job_name(schedule: Schedule, run: int | np.integer[Any]) -> str:
     """Return the name of a run's job for errors."""
     workload = schedule.workload
     return f"Job {workload.label(JOB)[run] or workload.id[run]}"
@@ -138,7 +138,7 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
     if not lost.runs and not (closures.on_running != 0).any():
         return
     last = {row: float(start) for row, start in enumerate(schedule.start.tolist()) if start == start}
-    uneven = {*of_different_numbers(workload).tolist()}
+    uneven = {*uneven_rows(workload).tolist()}
     for run in np.lexsort((-lost.start, lost.job)).tolist():
         row, name = int(lost.job[run]), f"Job {workload.id[lost.job[run]]}: its run from {lost.start[run]:g}"
         becomes = REQUEUE if lost.requeued[run] else KILL
@@ -146,7 +146,7 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
         if not (taking & (lost.counts[run][closures.group] > 0)).any():
             yield f"{name} is cut at {lost.end[run]:g}, where no downtime takes nodes from it in that way."
         if row in uneven:
-            if reason := why_not(workload, schedule.federation, row, lost.counts[run]):
+            if reason := what_is_wrong(workload, schedule.federation, row, lost.counts[run]):
                 yield f"{name}: {reason}."
         elif lost.counts[run].sum() != workload.tasks[row]:
             yield f"{name} has {lost.counts[run].sum()} nodes for {workload.tasks[row]} tasks."

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.verify.lost_nodes_check import whose
-from fedsched.model.verify.tasks_per_node_check import most_together, of_different_numbers
+from fedsched.model.verify.lost_nodes_check import job_name
+from fedsched.model.verify.tasks_per_node_check import most_together, uneven_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def broken_places(
     if caps is not None:
         for run, g in np.argwhere(counts > caps[job]):
             cap = caps[job[run], g]
-            yield f"{whose(schedule, job[run])}: {counts[run, g]} nodes of group {g} exceed its cap of {cap}."
+            yield f"{job_name(schedule, job[run])}: {counts[run, g]} nodes of group {g} exceed its cap of {cap}."
     used = counts > 0
     yield from _partitions(schedule, job, used, nodes)
     yield from _features(schedule, job, used)
@@ -60,17 +60,17 @@ def _partitions(
             inside += [bool(here[of_node == g].all()) for g in range(len(cluster.groups))]
         outside = used[:, ~np.array(inside)].any(axis=1) & (asked[job] == partition.name)
         for row in job[outside]:
-            yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
+            yield f"{job_name(schedule, row)}: it has nodes outside its partition {partition.name!r}."
         room = int(sum(those.sum() for those in members.values()))
         rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
         account, qos = workload.label("account")[rows], workload.label("qos")[rows]
         many, called = (workload.tasks.copy(), "tasks") if nodes is None else (nodes, "nodes")
         if nodes is None:
-            uneven = of_different_numbers(workload)  # their actual number of nodes
+            uneven = uneven_rows(workload)  # their actual number of nodes
             many[uneven] = schedule.counts[uneven].sum(axis=1)
         refused = partition.refusals(many[rows], workload.estimate[rows], account, qos, room, called=called)
         for i, reason in refused.items():
-            yield f"{whose(schedule, rows[i])}: {reason}."
+            yield f"{job_name(schedule, rows[i])}: {reason}."
 
 
 def _features(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _features(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_
         sets = [set(one.replace(" ", "").split("&")) for one in asked[run].split("|")]
         if not any(one <= set(groups[g].features) for one in sets):
             wants = f"the features {str(asked[run])!r}"
-            yield f"{whose(schedule, job[run])}: it has nodes of group {g} without {wants}."
+            yield f"{job_name(schedule, job[run])}: it has nodes of group {g} without {wants}."
 
 
 def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]
             for run, g in np.argwhere(used & (column[job] > 0)[:, None]):
                 if (there := has[g].get(name, 0)) < (must := column[job[run]]):
                     what = f"{there} of {name!r}, not the {must} that it demands"
-                    yield f"{whose(schedule, job[run])}: nodes of group {g} have {what}."
+                    yield f"{job_name(schedule, job[run])}: nodes of group {g} have {what}."
 
 
 def _pools(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
@@ -109,7 +109,8 @@ def _pools(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) 
         need = needs.amounts[:, needs.names.index(pool.name)]
         elsewhere = used[:, np.array(of_group) != pool.cluster].any(axis=1)
         for row in job[elsewhere & (need[job] > 0)]:
-            yield f"{whose(schedule, row)}: it needs pool {pool.name!r} of cluster {pool.cluster!r} and runs elsewhere."
+            job_of = job_name(schedule, row)
+            yield f"{job_of}: it needs pool {pool.name!r} of cluster {pool.cluster!r} and runs elsewhere."
 
 
 def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[str]:
@@ -131,7 +132,7 @@ def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.
             used = np.flatnonzero(counts[run]).tolist()
             fit = min(most_together(workload, schedule.federation, row, g) for g in used)
         if fit > 0 and nodes != -(-int(tasks[row]) // fit):
-            yield f"{whose(schedule, row)}: it has {nodes} nodes for {tasks[row]} tasks, {fit} to a node."
+            yield f"{job_name(schedule, row)}: it has {nodes} nodes for {tasks[row]} tasks, {fit} to a node."
 
 
 def _sites(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
@@ -143,7 +144,7 @@ def _sites(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) 
         there = used[:, group_cluster == cluster].any(axis=1)
         for row in job[there & ~allowed[job, site]]:
             name = schedule.federation.clusters[cluster].name
-            yield f"{whose(schedule, row)}: it runs on cluster {name!r}, which it may not use."
+            yield f"{job_name(schedule, row)}: it runs on cluster {name!r}, which it may not use."
 
 
 def _cluster_of_site(schedule: Schedule) -> list[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.lost_nodes_check import job_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,14 +50,14 @@ def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterato
     at, spared = times[lost.job], _spared(schedule)
     since = schedule.start if schedule.promises is None else schedule.promises.time  # then the job has its nodes
     for row in np.flatnonzero((times >= 0.0) & (since >= times) & ~np.isnan(schedule.start) & ~spared):
-        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
+        yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
     for run in np.flatnonzero((at >= 0.0) & (lost.start >= at) & ~spared[lost.job]):
-        job = whose(schedule, lost.job[run])
+        job = job_name(schedule, lost.job[run])
         yield f"{job}: its run from {lost.start[run]:g} begins when it was cancelled, at {at[run]:g}."
     for row in np.flatnonzero(gone & spared):
-        yield f"{whose(schedule, row)}: it was never started again, though it ran when it was to be cancelled."
+        yield f"{job_name(schedule, row)}: it was never started again, though it ran when it was to be cancelled."
     for row in np.flatnonzero(gone & (times > schedule.until)):
-        yield f"{whose(schedule, row)}: it was never started."
+        yield f"{job_name(schedule, row)}: it was never started."
 
 
 def followed(workload: Workload) -> Iterator[tuple[int, int, float]]:
@@ -79,5 +79,5 @@ def broken_submits(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]
         over[gone] = workload.cancel_at.cancel_at[gone]
     for row, on, think in followed(workload):
         if not np.isnan(schedule.start[row]) and workload.submit[row] != over[on] + think:
-            submitted = f"{whose(schedule, row)}: it is submitted at {workload.submit[row]:g}"
+            submitted = f"{job_name(schedule, row)}: it is submitted at {workload.submit[row]:g}"
             yield f"{submitted}, not {think:g} s after the end of job {workload.id[on]} at {over[on]:g}."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.lost_nodes_check import job_name
 from fedsched.model.verify.tasks_per_node_check import fewest_nodes
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ def broken_shapes(schedule: Schedule) -> Iterator[str]:
             float(workload.compute_fraction[row]) if listed and listed[0].compute_fraction >= 0 else -1.0,
         )  # fmt: skip
         if listed and now not in listed:
-            yield f"{whose(schedule, row)}: its shape is none of its {len(listed)} alternatives."
+            yield f"{job_name(schedule, row)}: its shape is none of its {len(listed)} alternatives."
         elif listed and reading.alternatives == "fixed" and now != listed[0]:
-            yield f"{whose(schedule, row)}: its shape is not the recorded one, {listed[0]}."
+            yield f"{job_name(schedule, row)}: its shape is not the recorded one, {listed[0]}."
         elif listed and reading.alternatives == "smallest_area":
             nodes = [-(-one.tasks // each) if each else fewest_nodes(schedule, row, one.tasks) for one in listed]
             areas = [(x * _planned(one, reading), x) for x, one in zip(nodes, listed, strict=True)]
             best = listed[areas.index(min(areas))]
             if now != best:
-                yield f"{whose(schedule, row)}: its shape is not the one of least area, {best}."
+                yield f"{job_name(schedule, row)}: its shape is not the one of least area, {best}."
 
 
 def _planned(shape: Shape, reading: Reading) -> float:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.constraints.holds import broken_holds
-from fedsched.model.jobs.demands import GPU, WHOLE, gpus_asked
+from fedsched.model.jobs.demands import GPU, WHOLE, gpus_per_task
 from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE
 from fedsched.model.power.watts import drawn_watts, watts_of
 from fedsched.model.schedule.node_use import every_run
 from fedsched.model.time.reservations import reservation_of_jobs
 from fedsched.model.verify.claims import cost_measures
 from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
-from fedsched.model.verify.lost_nodes_check import broken_losses, whose
+from fedsched.model.verify.lost_nodes_check import broken_losses, job_name
 from fedsched.model.verify.queue_check import broken_cancellations, broken_submits, unstarted
 from fedsched.model.verify.starts_check import broken_conditions, broken_starts, hopeless_in
 
@@ -104,7 +104,7 @@ def _devices(use: NodeUse) -> Iterator[str]:
     # Each task has its share of one GPU, or whole GPUs; no GPU is used beyond 1000 thousandths.
     if use.devices is None:
         return
-    whole, share = gpus_asked(use.workload)
+    whole, share = gpus_per_task(use.workload)
     groups = use.federation.groups
     has = np.array([dict(group.resources).get(GPU, 0) for group in groups])[use.federation.group_of_node]
     if not has.any():
@@ -156,10 +156,10 @@ def _finishes(schedule: Schedule, tolerance: float, ended: int) -> Iterator[str]
     cut = np.arange(len(schedule)) >= ended
     for row in np.flatnonzero(~cut & ~(np.abs(schedule.finish - ends) <= slack)):
         given, wanted = schedule.finish[row], ends[row]
-        yield f"{whose(schedule, row)}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
+        yield f"{job_name(schedule, row)}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
     for row in np.flatnonzero(cut & (schedule.finish > ends + slack)):
         given, wanted = schedule.finish[row], ends[row]
-        yield f"{whose(schedule, row)}: it loses its nodes at {given:.15g}, but was over at {wanted:.15g}."
+        yield f"{job_name(schedule, row)}: it loses its nodes at {given:.15g}, but was over at {wanted:.15g}."
 
 
 def _claims(

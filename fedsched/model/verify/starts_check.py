@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.constraints.dependencies import Condition, Kind, conditions_of
-from fedsched.model.constraints.holds import not_held_since
+from fedsched.model.constraints.holds import eligible_after_holds
 from fedsched.model.time.downtimes import RESERVATION
-from fedsched.model.verify.lost_nodes_check import whose
+from fedsched.model.verify.lost_nodes_check import job_name
 from fedsched.model.verify.queue_check import followed, unstarted
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: ND
     for job in ids[times > 1]:
         yield f"Job {job}: its id stands in more than one row."
     for row in np.flatnonzero(hopeless & ~np.isnan(schedule.start)):
-        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
+        yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
     killed = np.isin(np.arange(len(schedule)), schedule.lost.killed)
     for row in np.flatnonzero(killed & ~np.isnan(schedule.start)):
-        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
+        yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
     for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless & ~killed & ~cancelled):
-        yield f"{whose(schedule, row)}: it was never started."
+        yield f"{job_name(schedule, row)}: it was never started."
     for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
-        yield f"{whose(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
+        yield f"{job_name(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
     for row in np.flatnonzero(np.isinf(schedule.start) | np.isinf(schedule.finish)):
-        yield f"{whose(schedule, row)}: start or finish is not finite."
+        yield f"{job_name(schedule, row)}: start or finish is not finite."
 
 
 def hopeless_in(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -76,12 +76,12 @@ def broken_conditions(schedule: Schedule) -> Iterator[str]:
     if workload.begin is not None:
         begin = workload.begin.begin
         for early in np.flatnonzero(start < begin):
-            yield f"{whose(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
+            yield f"{job_name(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
     for row, condition, others in _waits(schedule):
         for other in others:
             since = (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag
             if start[row] < since:
-                yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
+                yield f"{job_name(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
 
 
 def eligible_in(schedule: Schedule) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ def eligible_in(schedule: Schedule) -> NDArray[np.float64]:
     for row, condition, others in _waits(schedule):
         for other in others:
             since[row] = max(since[row], (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag)
-    return not_held_since(schedule, since)
+    return eligible_after_holds(schedule, since)
 
 
 def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
@@ -152,6 +152,6 @@ def broken_pools(schedule: Schedule) -> Iterator[str]:
         if over.size:
             event = order[over[0]]
             yield (
-                f"{whose(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
+                f"{job_name(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
                 f"{pool.name!r} are in use, but there are only {pool.amount}."
             )

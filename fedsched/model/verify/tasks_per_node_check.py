@@ -49,7 +49,7 @@ def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
     return nodes + max(0, -(-tasks // largest))
 
 
-def of_different_numbers(workload: Workload) -> NDArray[np.int64]:
+def uneven_rows(workload: Workload) -> NDArray[np.int64]:
     """Return the rows of the jobs in whole nodes without a number of tasks per node: each node holds as many as fit."""
     layout = {} if workload.layout is None else workload.layout.columns()
     if "tasks_on_nodes" not in layout:
@@ -71,7 +71,7 @@ def tasks_of(workload: Workload) -> NDArray[np.int64]:
     return layout.get("tasks_on_nodes", np.zeros(len(workload), dtype=np.int64))
 
 
-def why_not(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
+def what_is_wrong(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
     """Return what is wrong with a job's nodes: they hold too few tasks, or one is superfluous; "" if nothing."""
     fits, tasks = places_in(workload, federation, row, counts), int(tasks_of(workload)[row])
     places = int(counts @ fits)

@@ -16,16 +16,16 @@ from fedsched.model.constraints.slack import broken_delays
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.schedule.promises import broken_turns
 from fedsched.model.time.reservations import reservation_of_jobs
-from fedsched.model.verify.claimed_switching import broken_boots, nights_of, switching_measures
+from fedsched.model.verify.claimed_switching import broken_boots, off_times_of, switching_measures
 from fedsched.model.verify.claims import broken_caps, broken_claims, cost_measures, drain_loss, workflow_measures
 from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
-from fedsched.model.verify.limits_check import Shares, broken_limits
-from fedsched.model.verify.lost_nodes_check import broken_losses, runs_of, whose
+from fedsched.model.verify.limits_check import LimitsLeft, broken_limits
+from fedsched.model.verify.lost_nodes_check import broken_losses, job_name, runs_of
 from fedsched.model.verify.placement_check import broken_places
 from fedsched.model.verify.queue_check import broken_cancellations, broken_submits, unstarted
 from fedsched.model.verify.shapes_check import broken_shapes
 from fedsched.model.verify.starts_check import broken_conditions, broken_pools, broken_starts, eligible_in, hopeless_in
-from fedsched.model.verify.tasks_per_node_check import of_different_numbers, tasks_by_cluster, why_not
+from fedsched.model.verify.tasks_per_node_check import tasks_by_cluster, uneven_rows, what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,17 +70,17 @@ def violations(
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
-    nights = nights_of(runs, schedule)
+    nights = off_times_of(runs, schedule)
     found += broken_boots(runs, schedule, nights)
     eligible = eligible_in(schedule)[~away]
     of_all = {}
     if claimed is not None and runs.job.size:
         inside = reservation_of_jobs(schedule.workload, schedule.federation) >= 0
-        of_all = {"drain_loss": drain_loss(schedule, runs, Shares(counters), inside)}
+        of_all = {"drain_loss": drain_loss(schedule, runs, LimitsLeft(counters), inside)}
         of_all |= workflow_measures(schedule) | cost_measures(runs.all, nights.stretches)
         of_all |= switching_measures(runs, schedule, nights)
     found += broken_claims(
-        runs, Shares(counters), _demand(runs.all), reserved, eligible, of_all, nights, claimed, tolerance
+        runs, LimitsLeft(counters), _demand(runs.all), reserved, eligible, of_all, nights, claimed, tolerance
     )
     return found
 
@@ -89,24 +89,24 @@ def _nodes_per_job(schedule: Schedule) -> Iterator[str]:
     counts, tasks = schedule.counts, schedule.workload.tasks
     sizes = np.array([group.count for group in schedule.federation.groups])
     for row, g in np.argwhere(counts < 0):
-        yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
-    alike, uneven = np.ones(len(schedule), dtype=np.bool_), of_different_numbers(schedule.workload)
+        yield f"{job_name(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
+    alike, uneven = np.ones(len(schedule), dtype=np.bool_), uneven_rows(schedule.workload)
     alike[uneven] = False
     for row in np.flatnonzero((counts.sum(axis=1) != tasks) & ~np.isnan(schedule.start) & alike):
-        yield f"{whose(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
+        yield f"{job_name(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
     for row in uneven[~np.isnan(schedule.start[uneven])].tolist():
-        if reason := why_not(schedule.workload, schedule.federation, row, counts[row]):
-            yield f"{whose(schedule, row)}: {reason}."
+        if reason := what_is_wrong(schedule.workload, schedule.federation, row, counts[row]):
+            yield f"{job_name(schedule, row)}: {reason}."
     for row, g in np.argwhere(counts > sizes):
-        yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
+        yield f"{job_name(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
 
 
 def _times(schedule: Schedule) -> Iterator[str]:
     start, finish, submit = schedule.start, schedule.finish, schedule.workload.submit
     for row in np.flatnonzero(start < submit):
-        yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
+        yield f"{job_name(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
     for row in np.flatnonzero(finish < start):
-        yield f"{whose(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
+        yield f"{job_name(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
 
 
 def _capacity(schedule: Schedule) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
             used = int(np.cumsum(change)[over[0]])
             row = int(event % len(start))
             yield (
-                f"{whose(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
+                f"{job_name(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
                 f"but only {group.count} nodes."
             )
 
@@ -145,7 +145,7 @@ def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[st
     for row, intervals in enumerate(nodes):
         held = sum(last - first + 1 for first, last in intervals)
         if held != schedule.counts[row].sum():
-            yield f"{whose(schedule, row)}: it is given {held} node numbers for its tasks."
+            yield f"{job_name(schedule, row)}: it is given {held} node numbers for its tasks."
     # Nodes in use over time, stored as disjoint runs sorted by first node, because runs are few and nodes many. At one
     # instant, ends come before starts.
     start, finish = schedule.start.tolist(), schedule.finish.tolist()
@@ -161,7 +161,8 @@ def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[st
         near = taken[max(place - 1, 0) : bisect_left(taken, (last + 1,))]
         clashes = [one for one in near if one[1] >= first]
         for begin, _, other in clashes:
-            yield f"{whose(schedule, row)}: node {max(first, begin)} is still used by {whose(schedule, other).lower()}."
+            user = job_name(schedule, other).lower()
+            yield f"{job_name(schedule, row)}: node {max(first, begin)} is still used by {user}."
         if not clashes and start[row] < finish[row]:
             taken.insert(place, run)
 
@@ -188,7 +189,7 @@ def _demand(schedule: Schedule) -> NDArray[np.float64]:
         behind = np.cumsum(here[:, ::-1], axis=1)[:, ::-1] - here  # nodes in later clusters
         lacking = np.where((here > 0) & (behind == 0), full.sum(axis=1, keepdims=True) - tasks, 0)
         here = full - np.where(told > 0, lacking, 0)
-        for row in of_different_numbers(schedule.workload).tolist():
+        for row in uneven_rows(schedule.workload).tolist():
             if schedule.counts[row].any():
                 here[row] = tasks_by_cluster(schedule.workload, schedule.federation, row, schedule.counts[row])
     bandwidth = schedule.workload.task_bandwidth[:, None]
@@ -236,7 +237,7 @@ def _rates(runs: Runs, tolerance: float) -> Iterator[str]:
     wrong |= np.isfinite(late) & (finish > late + slack(np.where(np.isfinite(late), late, finish), start))
     for row in np.flatnonzero(wrong).tolist():
         end = early[row] if finish[row] < early[row] else late[row]
-        yield f"{whose(schedule, row)}: it finishes at {finish[row]:.9g}; its rates make it {end:.9g}."
+        yield f"{job_name(schedule, row)}: it finishes at {finish[row]:.9g}; its rates make it {end:.9g}."
 
 
 def _latest(schedule: Schedule, row: int, talking: NDArray[np.int64], demand: NDArray[np.float64]) -> float:

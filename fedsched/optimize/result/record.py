@@ -11,7 +11,7 @@ from fedsched.bounds.lower.trivial import is_telling
 from fedsched.core.errors import unknown_name
 from fedsched.core.text import duration, one_line
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.model.foresight import foresight, known_beforehand, weigh_power
+from fedsched.model.foresight import depend_on_idle_power, foresight, perfect_forecasts
 from fedsched.model.jobs.assumed import assumptions
 from fedsched.model.jobs.unmodelled import unmodelled
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
@@ -186,7 +186,8 @@ class Result(ResultConvenience):
             from fedsched.search.problem.objectives import Objectives
             from fedsched.search.problem.shared import problem_for
 
-            told = told_by(self.objectives, Pricing(self.federation)) or ("energy",) * weigh_power(self.objectives)
+            told = told_by(self.objectives, Pricing(self.federation))
+            told = told or ("energy",) * depend_on_idle_power(self.objectives)
             packed = problem_for(
                 self.workload,
                 self.federation,
@@ -289,7 +290,7 @@ class Result(ResultConvenience):
     @property
     def assumed(self) -> tuple[str, ...]:
         """Return the assumptions on the machine, on jobs' communication and on what plans know, a few words each."""
-        return (*assumptions(self.federation, self.workload), *known_beforehand(self.federation, self.objectives))
+        return (*assumptions(self.federation, self.workload), *perfect_forecasts(self.federation, self.objectives))
 
     @property
     def foresight(self) -> str:

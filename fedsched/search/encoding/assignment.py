@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.placement.tasks_per_node import places_on
-from fedsched.model.jobs.uneven import without_spare
+from fedsched.model.jobs.uneven import drop_spare_nodes
 from fedsched.search.run.population import random_beside
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def assigned(run: Run, rows: Ints) -> Ints:
     for k in np.flatnonzero(((empty < 0) | spare).any(axis=1)).tolist():
         run.evaluate(rows[k : k + 1])
         state = problem.states[0]
-        layout.caps(found)[k] = without_spare(state.counts[: layout.jobs], fits, tasks)
+        layout.caps(found)[k] = drop_spare_nodes(state.counts[: layout.jobs], fits, tasks)
         layout.orders(found)[k] = np.argsort(state.start[: layout.jobs], kind="stable")
     return problem.repaired(found)
 
@@ -102,7 +102,7 @@ def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.rand
             lacking = max(tasks - int((counts * fits).sum()), 0)
             counts[g] += min(-(-lacking // int(fits[g])), int(limits[g] - counts[g]))
         if int((counts * fits).sum()) > tasks:
-            counts[:] = without_spare(counts[None], fits[None], np.array([tasks]))[0]
+            counts[:] = drop_spare_nodes(counts[None], fits[None], np.array([tasks]))[0]
 
 
 def _on_random_clusters(problem: PackedProblem, jobs: Ints, rng: np.random.Generator) -> Ints:
@@ -117,4 +117,4 @@ def _on_random_clusters(problem: PackedProblem, jobs: Ints, rng: np.random.Gener
     taken = np.clip(-((before - tasks[:, None]) // held), 0, in_turn)
     counts = np.empty_like(limits)
     np.put_along_axis(counts, order, taken, axis=1)
-    return without_spare(counts, fits, tasks)
+    return drop_spare_nodes(counts, fits, tasks)

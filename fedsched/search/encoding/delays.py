@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import as_used
 from fedsched.engine.pack.shape_arrays import seen
-from fedsched.model.constraints.slack import counted_from, slack_of
+from fedsched.model.constraints.slack import delay_origin, slack_of
 from fedsched.model.schedule.metrics import PRICED
 from fedsched.model.time.reservations import earliest_starts
 
@@ -66,7 +66,7 @@ def delays_on(workload: Workload, federation: Federation, t0: float, running: In
         return None
     refuse("slack", Use(workload, federation))
     own = earliest_starts(workload, federation)
-    return Delays(slack, counted_from(workload, t0), np.zeros(len(workload)) if own is None else np.array(own))
+    return Delays(slack, delay_origin(workload, t0), np.zeros(len(workload)) if own is None else np.array(own))
 
 
 def opened(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:

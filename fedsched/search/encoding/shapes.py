@@ -14,7 +14,7 @@ from fedsched.engine.pack.problem import pack
 from fedsched.engine.pack.shape_arrays import Shapes
 from fedsched.engine.placement.tasks_per_node import most_nodes, most_of_groups, standing_of
 from fedsched.engine.plans import plan_in_order
-from fedsched.model.jobs.alternatives import may_shift
+from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.power.watts import drawn_watts
 from fedsched.search.problem.packed import usable_placements
 
@@ -43,7 +43,7 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     limits = np.minimum(table[row_of], most)
     first, standing = possible.first, standing_of(problem)
     sigma, watts, need = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64)
-    if may_shift(workload):
+    if may_change_gear(workload):
         need = need if problem.extras is None else problem.extras.ceilings.need
         sigma, watts = problem.sigma, drawn_watts(problem.watts, federation.groups, np.arange(len(each))).copy()
     shapes = Shapes(

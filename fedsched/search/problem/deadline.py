@@ -10,8 +10,8 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import duration
-from fedsched.model.constraints.slack import counted_from
-from fedsched.model.jobs.transformations import waiting_from
+from fedsched.model.constraints.slack import delay_origin
+from fedsched.model.jobs.transformations import submit_all_at
 from fedsched.search.problem.objectives import LATE
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def latest_makespan(deadline: float, t0: float) -> float:
 
 def slack_until(workload: Workload, deadline: float, t0: float, submits: str) -> Workload:
     """Return the workload with the longest slack with which each job, run alone, ends by a deadline."""
-    jobs = waiting_from(workload, t0) if submits == "now" else workload
-    slack = np.floor(deadline - counted_from(jobs, t0) - workload.runtime)
+    jobs = submit_all_at(workload, t0) if submits == "now" else workload
+    slack = np.floor(deadline - delay_origin(jobs, t0) - workload.runtime)
     return replace(workload, slack=np.maximum(slack, 0.0))  # type: ignore[arg-type]
 
 

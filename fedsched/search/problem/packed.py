@@ -21,7 +21,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.run.batch import in_slices
 from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, nothing_runs
-from fedsched.model.schedule.lost import Held
+from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.search.encoding import delays as put_off
 from fedsched.search.encoding.genome import Space, decode_weights, repair
@@ -263,11 +263,11 @@ class PackedProblem:
             for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():
                 row[Column[name.upper()]] = value
 
-    def _drawing(self, thread: int) -> tuple[Held, Floats]:
+    def _drawing(self, thread: int) -> tuple[RunTable, Floats]:
         # Jobs' times and nodes in the plan that a thread has simulated last, and the watts of each node under each job.
         problem, _, state = self.seat(thread)
         ran = np.flatnonzero(~np.isnan(state.finish))  # others never start in any plan
-        return Held(ran, state.start[ran], state.finish[ran], state.counts[ran]), problem.watts
+        return RunTable(ran, state.start[ran], state.finish[ran], state.counts[ran]), problem.watts
 
     def _stuck(self, plan: int) -> InfeasibleError:
         return InfeasibleError(f"Plan {plan} has a job that its caps and placement never let start.")

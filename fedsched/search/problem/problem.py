@@ -21,13 +21,13 @@ from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpacked
 from fedsched.engine.run.simulation import Simulation, start_of
-from fedsched.model.constraints.slack import put_off, slack_of
-from fedsched.model.foresight import as_forecast, weigh_power
-from fedsched.model.jobs.admission import as_asked, in_nodes
-from fedsched.model.jobs.shaping import shaped, with_shapes
-from fedsched.model.jobs.transformations import submitted
-from fedsched.model.machine.node_ranges import check_apart
-from fedsched.model.power.switching import as_weighed
+from fedsched.model.constraints.slack import slack_of, with_delays
+from fedsched.model.foresight import depend_on_idle_power, with_forecasts
+from fedsched.model.jobs.admission import count_in_nodes, with_default_times
+from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
+from fedsched.model.jobs.transformations import with_submits
+from fedsched.model.machine.node_ranges import check_node_count
+from fedsched.model.power.switching import with_planned_idle_watts
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.policies import Rules, policy_named
 from fedsched.search.encoding.delays import delays_on, opened
@@ -100,12 +100,12 @@ class SearchProblem(PackedProblem, Read):
             knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
         )
         self.reading = words.settled("optimize", whole_instants=True)
-        workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
+        workload, t0 = as_package(count_in_nodes(workload, federation), federation, submits, t0, running)
         threads = whole("optimize", "threads", threads, least=1)
         for cluster in federation.clusters:
-            check_apart(cluster.name, cluster.nodes)
-        known = as_forecast(federation) if objectives.priced else federation
-        self.federation = as_weighed(known) if weigh_power(objectives.names) else known
+            check_node_count(cluster.name, cluster.nodes)
+        known = with_forecasts(federation) if objectives.priced else federation
+        self.federation = with_planned_idle_watts(known) if depend_on_idle_power(objectives.names) else known
         self.submits = submits
         self.running = running
         free = self.reading.is_free(workload)
@@ -113,7 +113,7 @@ class SearchProblem(PackedProblem, Read):
             given = () if running is None else ("running jobs",)
             refuse("shapes by plans", Use(workload, federation, self.reading, given=given))
             refuse_open_sizes("optimize", workload, federation)
-        workload = shaped(workload, federation, self.reading)
+        workload = with_chosen_shapes(workload, federation, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
         self.workload = workload
         begin = float(workload.submit.min()) if t0 is None else t0
@@ -122,7 +122,7 @@ class SearchProblem(PackedProblem, Read):
         def packed(jobs: Workload) -> Problem:
             if late is None:
                 return pack(jobs, federation, reading=self.reading, t0=t0, running=rows)
-            able = put_off(jobs, begin, slack_of(jobs))  # plans write the earliest starts
+            able = with_delays(jobs, begin, slack_of(jobs))  # plans write the earliest starts
             return opened(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
 
         true = packed(workload)
@@ -228,7 +228,7 @@ class SearchProblem(PackedProblem, Read):
         if alternatives is not None:
             workload = with_shapes(workload, self.federation, alternatives)
         if delays is not None:
-            workload = put_off(workload, problem.t0, delays)
+            workload = with_delays(workload, problem.t0, delays)
         if workload is not self._jobs:
             rows = () if self.running is None else tuple(self.running.rows.tolist())
             own = pack(workload, self.federation, reading=self.reading, t0=problem.t0, running=rows)
@@ -273,5 +273,5 @@ def as_package(
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
     refuse("optimize", Use(workload, federation))
     t0 = start_of("optimize", t0, running, workload, federation)
-    workload = submitted("optimize", workload, submits, t0, some_run=running is not None)
-    return as_asked(workload, federation), t0
+    workload = with_submits("optimize", workload, submits, t0, some_run=running is not None)
+    return with_default_times(workload, federation), t0

@@ -23,10 +23,10 @@ from fedsched.engine.sharing.naming import with_names
 from fedsched.engine.sharing.pack import closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
 from fedsched.engine.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
 from fedsched.engine.sharing.trials import Trials
-from fedsched.model.foresight import as_forecast
-from fedsched.model.jobs.shaping import shaped
-from fedsched.model.machine.limits import beside_nodes
-from fedsched.model.power.watts import measures_of
+from fedsched.model.foresight import with_forecasts
+from fedsched.model.jobs.shaping import with_chosen_shapes
+from fedsched.model.machine.limits import without_node_limits
+from fedsched.model.power.watts import shared_node_measures
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.schedule.metrics import Column, metrics_of
 from fedsched.model.time.downtimes import kills
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from fedsched.engine.sharing.arrays import Sharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
-    from fedsched.model.schedule.lost import Held
+    from fedsched.model.schedule.lost import RunTable
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.search.methods.methods import MethodInfo
@@ -140,12 +140,12 @@ class SharedRows(PackedProblem):
             )
             metrics[:] = tuple(found.as_dict().values())
             more = trials.joules_beyond(self.federation, self.problem.watts)
-            taken = measures_of(self.federation, trials.taken(self.federation), found.makespan, more)
+            taken = shared_node_measures(self.federation, trials.taken(self.federation), found.makespan, more)
             for name, value in taken.items():
                 metrics[Column[name.upper()]] = value
         return status == Status.DONE
 
-    def _drawing(self, thread: int) -> tuple[Held, Floats]:
+    def _drawing(self, thread: int) -> tuple[RunTable, Floats]:
         return self.trials(thread).drawing(self.federation), self.problem.watts
 
     def _ends_so(self, state: State) -> bool:
@@ -187,13 +187,13 @@ class SharedProblem(SharedRows, SearchProblem):
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
-        workload = shaped(workload, federation, self.reading)
+        workload = with_chosen_shapes(workload, federation, self.reading)
         refuse_unsupported(workload, federation, Rules(dispatch="greedy"), self.reading)
         self.workload = workload
-        self.federation = as_forecast(federation) if objectives.priced else federation
+        self.federation = with_forecasts(federation) if objectives.priced else federation
         self.sharing, self.submits = sharing, submits
         self.running, self._which, self._truth = None, None, None
-        machine = beside_nodes(federation)
+        machine = without_node_limits(federation)
         true = pack_engine(workload, machine, reading=self.reading, t0=t0)
         self._jobs = jobs_as_known(workload, true.t0)
         known = true if self._jobs is workload else pack_engine(self._jobs, machine, reading=self.reading, t0=t0)

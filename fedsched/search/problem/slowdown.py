@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.placement.tasks_per_node import places_on, tasks_in_all
-from fedsched.model.jobs.uneven import standing_in
+from fedsched.model.jobs.uneven import split_by_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
     alike = fits.max(axis=1) == fits.min(axis=1)
     fits[alike] = each[alike, None]
     processing = np.where(counts > 0, groups.slowdown, 0.0).max(axis=1)
-    here = standing_in(fits, whole, counts, groups.cluster)
+    here = split_by_cluster(fits, whole, counts, groups.cluster)
     tasks = whole[:, None]
     demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     communication = np.maximum(demand / groups.uplink, 1.0).max(axis=1)

@@ -20,7 +20,7 @@ from fedsched.io.tables.frame import field_of
 from fedsched.model.jobs.demands import PoolNeeds
 from fedsched.model.jobs.labels import Labels, as_objects, distinct
 from fedsched.model.jobs.log import CANCELLED, OPTIONS, Demand
-from fedsched.model.jobs.unmodelled import asked_beyond
+from fedsched.model.jobs.unmodelled import unmodelled_requests
 from fedsched.site.twin.commands import ACCOUNTS, JOBS, RESERVATIONS
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _beyond(dump: Dump, parser: Parser, read: dict[str, Column], waits: Waits, r
     bits = parser.demands(read, waits)[rows]
     bits &= ~(int(Demand.QOS) * dump.has(ACCOUNTS) | int(Demand.RESERVATION) * dump.has(RESERVATIONS))
     options = parser.texts.labels(read, []).get(Labels.PREFIX + OPTIONS)
-    facts = asked_beyond(bits, np.full(rows.size, "") if options is None else options[rows], noun="run")
+    facts = unmodelled_requests(bits, np.full(rows.size, "") if options is None else options[rows], noun="run")
     pools = {name.removeprefix(PoolNeeds.PREFIX): read[name][rows] > 0 for name in read if field_of(name) == "pools"}
     if kinds := [name for name, needing in sorted(pools.items()) if needing.any()]:
         needing = int(np.logical_or.reduce(list(pools.values())).sum())

@@ -12,7 +12,7 @@ from fedsched.core.text import counted, one_line
 from fedsched.io.slurm_files.slurm_values import whole_of
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.demands import CORES, NodeDemands
-from fedsched.model.jobs.layout import layout_of, nodes_asked
+from fedsched.model.jobs.layout import layout_of, requested_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the nodes of each job (1 unless a number is known) and its total cores, memory and whole GPUs."""
     columns = {} if workload.demand is None else workload.demand.columns()
     none = np.zeros(len(workload), dtype=np.int64)
-    nodes = np.maximum(nodes_asked(workload), 1)
+    nodes = np.maximum(requested_nodes(workload), 1)
     cores = np.maximum(columns.get(CORES, none), 1)
     memory, gpus = (workload.tasks * columns.get(name, none) for name in (MEMORY, "gpu"))
     return nodes, workload.tasks * cores, memory, gpus
@@ -104,7 +104,7 @@ def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
 
 def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
     """Return a note on jobs with an unknown number of nodes, which is assumed to be 1, if sizes count in priorities."""
-    untold = (nodes_asked(workload) == 0) & (workload.tasks > 1)
+    untold = (requested_nodes(workload) == 0) & (workload.tasks > 1)
     if not untold.any() or not slurm.priority.multifactor or slurm.priority.size == 0:
         return []
     whose = counted(int(untold.sum()), "job")

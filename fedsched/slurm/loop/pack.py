@@ -14,7 +14,7 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.io.slurm_files.slurm_machine import job_factor_of
 from fedsched.model.jobs.admission import partition_of_jobs
-from fedsched.model.jobs.layout import nodes_asked
+from fedsched.model.jobs.layout import requested_nodes
 from fedsched.model.machine.limits import users_of
 from fedsched.model.time.reservations import earliest_starts, reservation_of_jobs
 from fedsched.slurm.conf.job_factors import Asked
@@ -184,7 +184,7 @@ def asked_of(
     held, cpus, *more = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each)
     if slurm.cpus:
         cpus = np.array([slurm.cpus.get(job, own) for job, own in zip(workload.id.tolist(), cpus, strict=True)])
-    nodes = np.where((told := nodes_asked(workload)) > 0, told, held)  # of their sizes
+    nodes = np.where((told := requested_nodes(workload)) > 0, told, held)  # of their sizes
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
     nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given
     return [

@@ -10,7 +10,7 @@ from fedsched.core.errors import InfeasibleError
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.model.jobs.demands import CORES
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
-from fedsched.model.jobs.uneven import are_uneven, fits_of
+from fedsched.model.jobs.uneven import are_uneven, uneven_fits
 from fedsched.slurm.nodes.node_sizes import Sizes
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def sizes_of(workload: Workload, federation: Federation, slurm: Slurm, order: In
     if np.unique(cpus).size > 1:
         on_one = layout_of(workload)[1] & (workload.tasks == 1) & ~are_uneven(workload)
         wanted[on_one] = each[on_one]  # of all that stand there
-    rows, fits = fits_of(workload, federation)
+    rows, fits = uneven_fits(workload, federation)
     if rows.size:
         _refuse_what_goes_by_nodes(workload, federation, slurm)
         each, tasks = each[rows], tasks_on_nodes(workload)[rows]

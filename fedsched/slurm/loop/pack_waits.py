@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, in_order
+from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, topological_order
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.time.downtimes import KINDS, reserved_names
 from fedsched.model.time.reservations import reservations_of
@@ -32,7 +32,7 @@ ALIKE = ("account", "qos", "partition", "reservation", "features", "name", "user
 def conditions_on(workload: Workload, reading: Reading, rows: Ints) -> Conditions:
     """Return who waits for whom, by the jobs' numbers."""
     edges, jobs = edges_of(workload), len(workload)
-    in_order(workload, edges)  # refuses circles
+    topological_order(workload, edges)  # refuses circles
     number = np.empty(jobs, dtype=np.int64)
     number[rows] = np.arange(jobs)
     by_on = np.argsort(number[edges.on], kind="stable")

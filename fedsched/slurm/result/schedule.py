@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError, unknown_name
 from fedsched.engine.sharing.result import SharedSchedule
-from fedsched.model.jobs.requests import SLURM_ALONE
+from fedsched.model.jobs.requests import SLURM_ONLY
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.slurm.loop.structs import By
 
@@ -53,7 +53,7 @@ class OfRuns(Schedule):
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what is in the jobs' log but not in the model or the federation, a few words each."""
-        return tuple(fact for fact in super().unmodelled if not fact.endswith(SLURM_ALONE))
+        return tuple(fact for fact in super().unmodelled if not fact.endswith(SLURM_ONLY))
 
     def interval_of(self, row: int) -> tuple[float, float]:
         """Return the earliest and the latest start of a job in the runs of an ensemble."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from fedsched.core.errors import ConfigError, FedschedError, shortened, unknown_name
-from fedsched.core.values import fits, told
+from fedsched.core.values import fits, kinds_in_words
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import names_shipped
 from fedsched.io.files import STDIN, parse_toml, read_text
@@ -121,7 +121,7 @@ def _from_folder(name: str, folder: Path, key: str) -> str:
 
 def _check(where: object, key: str, value: object, hint: Any) -> None:
     if not fits(value, hint):
-        raise ConfigError(f"{where}: {key}={shortened(repr(value))} must be {told(hint)}.")
+        raise ConfigError(f"{where}: {key}={shortened(repr(value))} must be {kinds_in_words(hint)}.")
 
 
 def _as_given(value: Any) -> Any:

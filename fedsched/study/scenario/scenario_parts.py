@@ -13,7 +13,7 @@ from fedsched.core.values import is_number, whole
 from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import names_shipped
 from fedsched.io.files import STDIN
-from fedsched.model.jobs.layout import standing_together
+from fedsched.model.jobs.layout import with_tasks_per_node
 from fedsched.study.scenario.caps import cap_files, caps_told
 from fedsched.study.scenario.signals import Told, with_forecasts
 
@@ -128,7 +128,7 @@ class Log:
         found = found if self.scale_load is None else found.scale_load(self.scale_load)
         found = found if self.head is None else found.head(self.head)
         found = found if self.sample is None else found.sample(self.sample, seed=seed)
-        found = found if self.tasks_per_node is None else standing_together(found, self.tasks_per_node)
+        found = found if self.tasks_per_node is None else with_tasks_per_node(found, self.tasks_per_node)
         return _sending(found, self.communication)
 
 

@@ -9,7 +9,7 @@ from support.plain import jobs
 
 import fedsched as fs
 from fedsched.engine.pack.limit_classes import by_their_nodes, limits_of
-from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.admission import count_in_nodes
 from fedsched.model.machine.counters import counters_of
 
 
@@ -54,7 +54,7 @@ def test_whose_nodes_are_up_to_their_placement() -> None:
     machine = fs.Federation((fs.Cluster("A", groups),), limits=limits)
     alone = {"layout": {"exclusive": [1, 1, 0]}, "demand": {"cpu": [2, 1, 2]}}
     work = jobs([12, 12, 2], [1.0, 1.0, 1.0], user=[1, 1, 1], **alone)
-    held = in_nodes(work, machine)
+    held = count_in_nodes(work, machine)
     counters = counters_of(held, machine)
     assert list(zip(counters.counter, counters.job, counters.weight, strict=True)) == [
         (0, 0, 4), (0, 1, 2), (0, 2, 2), (1, 0, 24), (1, 1, 12), (1, 2, 4), (2, 0, 1), (2, 1, 1), (2, 2, 1),

@@ -11,7 +11,7 @@ from support.plain import plain
 import fedsched as fs
 from fedsched.engine.pack.problem import extras_of, pack
 from fedsched.engine.placement.tasks_per_node import standing_of, tasks_in_all, with_tasks
-from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.admission import count_in_nodes
 from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ JOBS = fs.Workload(
 
 def packed(jobs: fs.Workload = JOBS, machine: fs.Federation = THREE) -> Problem:
     """Return the problem of jobs in nodes."""
-    return pack(in_nodes(jobs, machine), machine, reading=Reading())
+    return pack(count_in_nodes(jobs, machine), machine, reading=Reading())
 
 
 def sent(counts: list[int]) -> list[float]:

@@ -8,7 +8,7 @@ from support.plain import begun, nodes_given, plain
 
 import fedsched as fs
 from fedsched.engine.placement.tasks_per_node import most_nodes, tasks_in_all
-from fedsched.model.jobs.admission import in_nodes
+from fedsched.model.jobs.admission import count_in_nodes
 
 placement, uneven, standing = (
     plain(f"fedsched.engine.placement.{name}") for name in ("node_choice", "uneven", "tasks_per_node")
@@ -27,7 +27,7 @@ def machine(*clusters: tuple[tuple[int, float, int], ...], uplink: float = 1.0) 
 def placed(federation, tasks, rule, *, free=None, load=None, caps=None, **columns):
     """Return the nodes per group that a job alone on its nodes takes, or None where it has to wait."""
     jobs = fs.Workload(submit=[0.0], tasks=[tasks], runtime=[10.0], layout={"exclusive": 1}, **columns)
-    problem, plan, state = begun(in_nodes(jobs, federation), federation, placement=rule)
+    problem, plan, state = begun(count_in_nodes(jobs, federation), federation, placement=rule)
     assert standing.is_uneven(problem.extras, 0)
     return nodes_given(problem, plan, state, free=free, load=load, caps=caps)
 
@@ -106,7 +106,7 @@ def test_the_shortest_duration_is_on_the_fastest_nodes_that_hold_all() -> None:
     two = machine(((2, 1.0, 8),), ((4, 2.0, 2),))
     for tasks, seconds in ((8, 5.0), (9, 10.0)):
         jobs = fs.Workload(submit=[0.0], tasks=[tasks], runtime=[10.0], layout={"exclusive": 1})
-        problem, plan, _ = begun(in_nodes(jobs, two), two)
+        problem, plan, _ = begun(count_in_nodes(jobs, two), two)
         assert placement.shortest_duration(problem, 0, plan.caps, plan.cap_row[0]) == seconds
         assert most_nodes(problem).tolist() == [-(-tasks // 2)]
     assert placement.shortest_duration(problem, 0, np.array([[2, 1]]), 0) == 10.0
@@ -123,7 +123,7 @@ def test_without_such_jobs_nothing_is_asked() -> None:
     assert standing.nodes_taken(None, 4, 0, problem.groups.nodes) == 4
     assert most_nodes(problem).tolist() == [4]
     both = fs.Workload(submit=[0.0, 0.0], tasks=[12, 4], runtime=[10.0, 10.0], layout={"exclusive": [1, 0]})
-    packed, _, _ = begun(in_nodes(both, PAIR), PAIR)
+    packed, _, _ = begun(count_in_nodes(both, PAIR), PAIR)
     assert [standing.is_uneven(packed.extras, j) for j in (0, 1)] == [True, False]
     assert [standing.nodes_taken(packed.extras, 9, j, np.array([3, 0, 1])) for j in (0, 1)] == [4, 9]
     each, whole = tasks_in_all(packed, np.array([0, 1]))

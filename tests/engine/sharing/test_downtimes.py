@@ -183,7 +183,7 @@ def test_a_reservation_keeps_nodes_for_those_who_name_it() -> None:
     with pytest.raises(InfeasibleError, match="reservation 'Q' is none of the federation's"):
         shared(jobs((0, 1, 1), labels={"reservation": ["Q"]}), machine(kept))
     for other, words in (
-        (replace(kept, end=24.0), "is planned to run beyond 24, where its reservation 'R' ends"),
+        (replace(kept, end=24.0), "is planned to run beyond 24, the end of its reservation 'R'"),
         (replace(kept, nodes="0"), "it has nodes outside its reservation 'R'"),
     ):
         with pytest.raises(ScheduleError, match=words):
