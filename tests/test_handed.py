@@ -202,7 +202,7 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
     "run times": (lambda: generate.tsafrir_estimates("many"),  # type: ignore[arg-type]
                   "tsafrir_estimates: runtime='many' must be run times, in seconds"),
     "policy": (lambda: fs.simulate(JOBS, 4, fs.Rules),  # type: ignore[arg-type]
-               "policy=<class .* is neither a name nor has it a method rules"),
+               "policy=<class .* must be a policy's name, or an object with a method rules"),
 }  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_partitions_match_clusters_by_place() -> None:
     ("options", "message"),
     [
         ({"policy": "eazy"}, "Did you mean 'easy'"),
-        ({"policy": 7}, "neither a name nor"),
+        ({"policy": 7}, "must be a policy's name"),
         ({"placement": "fast"}, "Did you mean 'fastest'"),
         ({"same_time": "both"}, "Unknown same_time"),
         ({"saturation": "none"}, "Unknown saturation"),

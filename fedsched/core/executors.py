@@ -85,7 +85,9 @@ class Processes(Executor):
                     self._deaths.append(death)
                     worker.shutdown()
                     worker = None
-            raise BrokenExecutor(f"{TRIALS} worker processes died at it, one after the other; is the memory too small?")
+            raise BrokenExecutor(
+                f"{TRIALS} worker processes died at this task, one after the other; is the memory too small?"
+            )
         finally:
             self._idle.put(worker)
 
@@ -141,7 +143,7 @@ def ended_of(
 ) -> Future[Any] | None:
     """Return the next future that has ended, from the queue of ended ones; None if no more will end.
 
-    Raise a LateError if none has ended within so many seconds.
+    Raise a LateError if none has ended within the given seconds.
     """
     of_dask, until = _client_of(executor) is not None, time.monotonic() + seconds
     while True:
@@ -157,7 +159,7 @@ def ended_of(
 
 
 def result_of(executor: Executor | None, future: Future[Any], *, seconds: float = math.inf) -> Any:
-    """Return a future's result; raise if it can never have one, or has none within so many seconds."""
+    """Return a future's result; raise if it can never have one, or has none within the given seconds."""
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
     future.add_done_callback(ended.put)
     if ended_of(executor, ended, seconds=seconds) is None:

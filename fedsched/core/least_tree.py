@@ -16,7 +16,7 @@ NO_PLACE = constant(-1)
 
 
 def places_for(many: int) -> int:
-    """Return how many places a tree for so many entries has; its array is twice as long."""
+    """Return the number of places of a tree for `many` entries; its array is twice as long."""
     return 1 << max(many - 1, 0).bit_length()
 
 
@@ -35,7 +35,7 @@ def put(tree: Tree, place: int, asked: float) -> None:
 
 @inlined
 def next_within(tree: Tree, place: int, most: float) -> int:
-    """Return the first place, from this one on, with an entry that asks for at most so much; -1 if there is none."""
+    """Return the first place, from this one on, with an entry that asks for at most `most`; -1 if there is none."""
     places = tree.size >> 1
     if place >= places:
         return NO_PLACE

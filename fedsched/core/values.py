@@ -24,18 +24,18 @@ LEAST_SPEED, MOST_SPEED = 1e-9, 1e9  # of a node; the reference node has 1
 
 def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """Return the value as a whole number within its limits, or raise; the noun may be empty."""
-    who = f"{noun}: " if noun else ""
+    prefix = f"{noun}: " if noun else ""
     given = " ".join(repr(value).split())[:80]  # a table's text has several lines
     if isinstance(value, bool):
-        raise TypeError(f"{who}{name}={given} must be a whole number.")
+        raise TypeError(f"{prefix}{name}={given} must be a whole number.")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{who}{name}={given} must be a whole number.") from None
+        raise TypeError(f"{prefix}{name}={given} must be a whole number.") from None
     if least is not None and number < least:
-        raise ValueError(f"{who}{name}={given} must be at least {least}.")
+        raise ValueError(f"{prefix}{name}={given} must be at least {least}.")
     if most is not None and number > most:
-        raise ValueError(f"{who}{name}={given} must be at most {most}.")
+        raise ValueError(f"{prefix}{name}={given} must be at most {most}.")
     return number
 
 

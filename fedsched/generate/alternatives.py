@@ -53,7 +53,7 @@ def alternatives(
         )
     low, high = parallel if isinstance(parallel, tuple) else (parallel, parallel)
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"parallel={parallel!r} must be a share from 0 to 1, or the least and the greatest of them.")
+        raise ValueError(f"parallel={parallel!r} must be a share from 0 to 1, or a pair (least, greatest).")
     wanted = [float(factor) for factor in factors]
     if not wanted or not all(0.0 < factor < np.inf for factor in wanted):
         raise ValueError(f"factors={factors!r} must be finite numbers above 0, one or more.")

@@ -54,8 +54,8 @@ def estimates(
     workload = workload_of("estimates", "workload", workload)
     if workload.alternatives is not None:
         raise ValueError(
-            "estimates: jobs have alternatives, whose requested times would be others; draw these first, then "
-            "alternatives, or leave them out: dataclasses.replace(workload, alternatives=None)."
+            "estimates: the jobs have alternatives, which state their own requested times; draw estimates first, then "
+            "alternatives, or leave these out: dataclasses.replace(workload, alternatives=None)."
         )
     runtime, seed = workload.runtime, seed_of("estimates", seed)
     said = f"estimates: {model}"
@@ -65,7 +65,8 @@ def estimates(
         low, high = factor if isinstance(factor, tuple) else (factor, factor)
         if not 1 <= low <= high < np.inf:
             raise ValueError(
-                f"factor={factor!r}: a requested time is at least the run time, so 1 <= least <= greatest, both finite."
+                f"factor={factor!r}: it must be finite, with 1 <= least <= greatest: a requested time is at least the "
+                "run time."
             )
         requested = runtime * np.random.default_rng(seed).uniform(low, high, len(workload))
         said += f", factor={factor}, seed={seed}"

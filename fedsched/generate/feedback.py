@@ -62,7 +62,7 @@ def feedback(workload: AnyJobs, how: Literal["swf"] | Sessions) -> Workload:
     log = workload.log
     if isinstance(how, Sessions):
         if log is None or (log.wait < 0).all():
-            raise TraceError(f"Workload {workload.name!r}: no waits are recorded, which sessions are told by.")
+            raise TraceError(f"Workload {workload.name!r}: no waits are recorded, but sessions need them.")
         preceding, think = _by_sessions(workload, log.wait, how.gap)
     elif how == "swf":
         if log is None or not (log.preceding > 0).any():

@@ -52,7 +52,7 @@ def gears(workload: AnyJobs, federation: AnyMachine) -> Workload:
     workload, federation = nouns_of("gears", workload, federation, second="federation")
     last = speeds_of(federation.groups).size
     every = [in_gear(workload, federation.groups, gear) for gear in range(last)]
-    tasks, own = own_tasks(workload), [0] * len(workload) if workload.gear is None else workload.gear.given.tolist()
+    tasks, own = own_tasks(workload), [0] * len(workload) if workload.gear is None else workload.gear.values.tolist()
     shapes = []
     for row, first in enumerate(own):
         turn = [first, *(gear for gear in range(last) if gear != first)]

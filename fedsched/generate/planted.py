@@ -107,7 +107,7 @@ def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int 
 
 
 def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
-    """Return a rectangle cut into so many parts: it is cut in two, then each half into its share of the parts."""
+    """Return a rectangle cut into `parts` pieces: it is cut in two, then each half into its share of the parts."""
     pieces = []
     todo = [(whole, parts)]
     while todo:

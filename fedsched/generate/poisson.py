@@ -43,7 +43,7 @@ def poisson(
         The seed of the only random generator.
     """
     if (rate is None) == (load is None):
-        raise ValueError("poisson: give either rate (jobs a second) or load (offered load), not both and not neither.")
+        raise ValueError("poisson: give exactly one of rate (jobs a second) and load (offered load).")
     jobs, nodes = whole("poisson", "jobs", jobs, least=1), whole("poisson", "nodes", nodes, least=1)
     largest = whole("poisson", "largest", nodes if largest is None else largest, least=1, most=nodes)
     seed = seed_of("poisson", seed)

@@ -71,8 +71,8 @@ def foresight(
         how.append("as if nodes were off whenever they idle")
     if not how:
         return ""
-    whoever = "earlier packages planned" if packages and without else "planned"
-    return f"{whoever} {' and '.join(how)}; figures are of what came"
+    planned = "earlier packages planned" if packages and without else "planned"
+    return f"{planned} {' and '.join(how)}; figures are of what came"
 
 
 def _listed(names: Sequence[str]) -> str:

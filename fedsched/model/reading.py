@@ -110,7 +110,7 @@ class Reading:
                 raise ValueError(f"{noun}: the reading's {name} is not recorded; give {choices}.")
         if whole_instants and self.same_time != "batch":
             raise ValueError(
-                f"{noun}: same_time={self.same_time!r} is for simulate() alone; plans take instants whole: 'batch'."
+                f"{noun}: same_time={self.same_time!r} is for simulate() only; plans need same_time='batch'."
             )
         return self if self.alternatives is not None else replace(self, alternatives="fixed")
 

@@ -194,9 +194,11 @@ def policy_named(policy: str | Policy, *, placement: str | None = None) -> Polic
             return replace(known, name=policy.lower(), placement=placement or known.placement)
         policy = known
     if isinstance(policy, type) or not isinstance(policy, Policy):
-        raise TypeError(f"policy={policy!r} is neither a name nor has it a method rules(workload, federation).")
+        raise TypeError(
+            f"policy={policy!r} must be a policy's name, or an object with a method rules(workload, federation)."
+        )
     if placement is not None and isinstance(policy, Rules):
         return replace(policy, placement=placement)
     if placement is not None:
-        raise ValueError(f"placement={placement!r} goes with rules; policy {policy} chooses the places itself.")
+        raise ValueError(f"placement={placement!r} is for rules only; policy {policy} places jobs itself.")
     return policy

@@ -83,7 +83,7 @@ def plan_of(
     }
     job = np.repeat(np.arange(len(schedule)), runs.pieces)
     if schedule.workload.gear is not None:
-        columns["gear"] = schedule.workload.gear.given
+        columns["gear"] = schedule.workload.gear.values
     drawn = done[job]
     about: dict[str, object] = {"sums": sums_of(schedule)}
     if kept is not None or int(drawn.sum()) > 2 * room:

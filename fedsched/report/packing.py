@@ -80,5 +80,5 @@ def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = No
                 fits = counted_tasks_per_node(jobs, schedule.federation)
                 columns["fits"] = np.where(uneven[:, None], fits, each).ravel()
     if jobs.watts is not None:
-        columns["watts"] = jobs.watts.given
+        columns["watts"] = jobs.watts.values
     return packed(columns)

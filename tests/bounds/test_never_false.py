@@ -111,8 +111,8 @@ def ways(case: Case, j: int, until: int) -> Ways:
         lasts = float(job.runtime[j]) * (share * slow / (GEAR if gear else 1.0) + 1.0 - share)
         assert lasts == int(lasts)
         drawn = [group.gears[gear - 1][1] if gear else group.busy_watts for group in groups]
-        if job.watts is not None and job.watts.given[j] >= 0.0:
-            drawn = [float(job.watts.given[j])] * 2
+        if job.watts is not None and job.watts.values[j] >= 0.0:
+            drawn = [float(job.watts.values[j])] * 2
         for begin in range(int(job.submit[j]), until - int(lasts) + 1):
             nodes, watts = np.zeros((2, HORIZON), dtype=np.int8), np.zeros((2, HORIZON))
             for g in range(2):

@@ -60,10 +60,10 @@ def test_a_command_says_who_never_starts(call: Callable[..., Any], tmp_path: Pat
         submit=[0.0] * 3, tasks=[1, 1, 1], runtime=[50.0, 10.0, 5.0], after={2: "afternotok:1", 3: "afterok:1"}
     ).write(log)
     _, out, _ = call("simulate", log, "--nodes", 4)
-    assert "never started, for they wait for what cannot happen: 1 job (2)" in out
+    assert "never started, because their conditions cannot hold: 1 job (2)" in out
     assert "2 jobs in " in out
     _, out, _ = call("simulate", log, "sample", "--nodes", 128)
-    assert "never started, for they wait for what cannot happen: 1 job (2)" in out
+    assert "never started, because their conditions cannot hold: 1 job (2)" in out
 
 
 def test_info_shows_partitions(call: Callable[..., Any], tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_processes_replace_their_dead(tmp_path: Path) -> None:
         with pytest.raises(BrokenExecutor, match="mine has broken"):
             executor.submit(broken_within).result()
         assert executor.deaths == 0
-        with pytest.raises(BrokenExecutor, match="3 worker processes died at it"):
+        with pytest.raises(BrokenExecutor, match="3 worker processes died at this task"):
             executor.submit(os._exit, 1).result()
         assert executor.deaths == 3
         assert executor.submit(divmod, 7, 2).result() == (3, 1)

@@ -47,10 +47,10 @@ def test_shapes_are_read_from_texts_and_lists() -> None:
     ("given", "said"),
     [
         ({7: "4x10/12|4x"}, "Job 7: alternative '4x' must be like '8x2000'"),
-        ({7: "4x10/12|0x5"}, "Job 7: alternative 0x5: it must have a task at least"),
+        ({7: "4x10/12|0x5"}, "Job 7: alternative 0x5: it must have at least 1 task"),
         ({7: "4x10/12|2x0"}, "Job 7: alternative 2x0: .* above 0"),
         ({7: "4x10/12|2x1e999"}, "finite"),
-        ({7: "4x10/12|4x10/12"}, "Job 7: alternative 4x10/12 stands there twice"),
+        ({7: "4x10/12|4x10/12"}, "Job 7: alternative 4x10/12 occurs twice"),
         ({7: "2x18"}, r"Job 7: it is 4x10/12 .* none of its alternatives 2x18; list its own shape first"),
         ({7: [(4, 10, 12), (2.5, 9)]}, r"Job 7: alternative \(2.5, 9\) must be \(tasks, runtime\)"),
         ({7: [(4, 10, 12), (2,)]}, "must be"),

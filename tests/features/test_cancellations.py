@@ -32,7 +32,7 @@ def test_the_check_knows_who_was_cancelled() -> None:
     soon = replace(run(waits_for), start=[0.0, np.nan, 40.0])
     assert any("before afterany:2 holds at 50" in line for line in soon.violations())
     never = replace(run(waits_for), workload=replace(waits_for, after={3: "after:2"}))
-    assert any("Job 3: it starts at 100, but waits for what cannot happen." in line for line in never.violations())
+    assert any("Job 3: it starts at 100, but its conditions cannot hold." in line for line in never.violations())
 
 
 def test_lost_runs_of_cancelled_jobs_are_checked() -> None:
@@ -66,7 +66,7 @@ def test_times_go_along_with_the_jobs(tmp_path: Path) -> None:
     assert log.scale_load(2).cancel_at.cancel_at.tolist() == [-1.0, 27.5, 20.0]
     assert log != replace(log, cancel_at=None)
     assert fs.Workload.from_jobs(list(log)) == log
-    assert "2 jobs cancelled unless started by a time of its own" in str(log)
+    assert "2 jobs cancelled at a given time unless started" in str(log)
     merged = fs.Workload.merge(log, replace(log, cancel_at=None, name="other"))
     assert sorted(merged.cancel_at.cancel_at.tolist()) == [-1.0, -1.0, -1.0, -1.0, 30.0, 45.0]
     for name in ("jobs.csv", "jobs.json"):

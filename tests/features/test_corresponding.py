@@ -101,7 +101,7 @@ def test_there_are_not_more_conditions_than_can_be_listed(monkeypatch: pytest.Mo
     labels = {"array": ["a"] * 3 + ["b"] * 3, "task": ["0", "1", "2", "7", "8", "9"]}
     jobs = fs.Workload(submit=[0.0] * 6, tasks=[1] * 6, runtime=[1.0] * 6, labels=labels)
     waiting = dict.fromkeys((4, 5, 6), "aftercorr:1")
-    with pytest.raises(ValueError, match="Job 6: with its aftercorr there are over 8 conditions"):
+    with pytest.raises(ValueError, match="Job 6: its aftercorr makes over 8 conditions"):
         replace(jobs, after=waiting)
     assert after(replace(jobs, after={4: "aftercorr:1"})) == {4: "afterok:1,afterok:2,afterok:3"}
 

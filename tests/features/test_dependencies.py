@@ -130,9 +130,9 @@ def test_who_waits_for_what_cannot_happen_never_starts() -> None:
 def test_a_circle_is_refused_by_name() -> None:
     """Jobs that wait for each other are named, in the order in which they wait, and nobody beside them."""
     after = {11: "after:12", 12: "afterok:14", 13: "singleton", 14: "afterany:13"}
-    with pytest.raises(InfeasibleError, match=r"Job 12: it waits for itself, by way of 12, 14, 13 \(after\)"):
+    with pytest.raises(InfeasibleError, match=r"Job 12: it waits for itself through 12, 14, 13 \(after\)"):
         fs.simulate(replace(FOUR, after=after), ONE_NODE)
-    with pytest.raises(InfeasibleError, match="Job 11: it waits for itself, by way of 11"):
+    with pytest.raises(InfeasibleError, match="Job 11: it waits for itself through 11"):
         fs.simulate(replace(FOUR, after={11: "after:11"}), ONE_NODE)
 
 
@@ -177,7 +177,7 @@ def test_a_file_keeps_what_jobs_wait_for(tmp_path: Path) -> None:
     jobs.write(tmp_path / "jobs.csv")
     assert fs.Workload.read(tmp_path / "jobs.csv") == jobs
     assert "after: 2 jobs after others" in str(jobs)
-    assert "begin: 1 job not before a time of their own" in str(jobs)
+    assert "begin: 1 job with an earliest start" in str(jobs)
     assert "labels: name of 3 jobs" in str(jobs)
 
 
@@ -189,7 +189,7 @@ def test_a_schedule_says_who_never_starts_and_how_long_the_others_waited(tmp_pat
     assert np.isnan(schedule.start[2:]).all()
     assert schedule.complete
     assert schedule.workload.id[schedule.hopeless].tolist() == [13, 14]
-    assert "never started, for they wait for what cannot happen: 2 jobs (13, 14)" in str(schedule)
+    assert "never started, because their conditions cannot hold: 2 jobs (13, 14)" in str(schedule)
     assert schedule.metrics().mean_wait_eligible == 0.0 < schedule.metrics().mean_wait
     assert "mean_wait_eligible 0 s" in str(schedule)
     assert "mean_wait_eligible" not in str(fs.simulate(FOUR, ONE_NODE))
@@ -210,7 +210,7 @@ def test_a_schedule_says_who_never_starts_and_how_long_the_others_waited(tmp_pat
         ({"start": [0.0, np.nan, np.nan], "finish": [10.0, np.nan, np.nan]}, "Job 12: it was never started."),
         (
             {"start": [0.0, 10.0, 15.0], "finish": [10.0, 15.0, 19.0]},
-            "Job 13: it starts at 15, but waits for what cannot happen.",
+            "Job 13: it starts at 15, but its conditions cannot hold.",
         ),
     ],
 )
@@ -228,7 +228,7 @@ def test_the_check_sees_a_start_before_its_time() -> None:
     good = fs.simulate(jobs, ONE_NODE)
     assert good.start[0] == 5.0
     early = replace(good, start=[0.0, *good.start[1:]], finish=[10.0, *good.finish[1:]])
-    assert early.violations() == ["Job 11: it starts at 0, not to begin before 5."]
+    assert early.violations() == ["Job 11: it starts at 0, before its earliest start at 5."]
 
 
 def test_waits_from_eligibility_by_hand() -> None:

@@ -73,7 +73,7 @@ def test_however_the_other_ends_the_user_goes_on() -> None:
     assert killed.workload.submit[1] == 45.0
     never = run(jobs([100.0, 10.0, 10.0], [-1, -1, 2], [-1, -1, 5.0], after={2: "afternotok:1"}))
     assert never.hopeless.tolist() == [False, True, True]
-    assert "never started, for they wait for what cannot happen: 2 jobs (2, 3)" in str(never)
+    assert "never started, because their conditions cannot hold: 2 jobs (2, 3)" in str(never)
 
 
 def test_a_job_cancelled_before_its_user_would_submit_it_has_left() -> None:

@@ -81,10 +81,10 @@ def test_packages_are_planned_by_forecasts_too() -> None:
     ("words", "message"),
     [
         ({"forecast": (1.0, 2.0)}, r"forecast=\(1\.0, 2\.0\) must be a Signal, or None"),
-        ({"forecast": replace(GUESS, unit="kg/MWh")}, "its forecast is of unit 'kg/MWh', and itself of 'g/kWh'"),
-        ({"forecast": OTHER}, "its forecast is of cluster 'south', and itself of 'north'"),
+        ({"forecast": replace(GUESS, unit="kg/MWh")}, "its forecast has unit 'kg/MWh', but the signal has 'g/kWh'"),
+        ({"forecast": OTHER}, "its forecast has cluster 'south', but the signal has 'north'"),
         ({"forecast": replace(GUESS, forecast=GUESS)}, "its forecast has a forecast"),
-        ({"unit": "kW", "forecast": replace(GUESS, unit="kW")}, "caps are known to all beforehand"),
+        ({"unit": "kW", "forecast": replace(GUESS, unit="kW")}, "caps are always known in advance"),
     ],
 )
 def test_wrong_forecasts_are_refused(words: dict[str, Any], message: str) -> None:

@@ -132,7 +132,7 @@ def test_schedules_are_the_reference_s() -> None:
         workload, federation, scenario = geared(seed)
         which = np.random.default_rng(seed).integers(0, np.maximum(np.diff(workload.alternatives.first), 1))
         workload = with_shapes(workload, federation, which)
-        gear = np.zeros(len(workload), int) if workload.gear is None else workload.gear.given
+        gear = np.zeros(len(workload), int) if workload.gear is None else workload.gear.values
         columns = zip(workload.runtime, workload.estimate, workload.compute_fraction, gear, strict=True)
         scenario = replace(
             scenario,
@@ -235,19 +235,19 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         fs.Federation((fs.Cluster("C", (NODE, fs.NodeGroup(1))),))
     with pytest.raises(ValueError, match="gear=-1 must be a whole number"):
         replace(JOB, gear=[-1])
-    with pytest.raises(InfeasibleError, match=r"gear=2, and the nodes have gears 0 to 1"):
+    with pytest.raises(InfeasibleError, match=r"gear=2, but the nodes have gears 0 to 1"):
         fs.simulate(replace(JOB, gear=[2]), ONE)
     with pytest.raises(InfeasibleError, match="no gear but full speed"):
         fs.simulate(replace(JOB, gear=[1]), fs.Federation.homogeneous(2))
     with pytest.raises(InfeasibleError, match="nodes have gears 0 to 1"):
         fs.generate.geared(JOB, ONE, 2)
-    with pytest.raises(ValueError, match="say what their nodes draw"):
+    with pytest.raises(ValueError, match="the jobs state their own watts"):
         fs.generate.gears(replace(JOB, watts=[150.0]), ONE)
     with pytest.raises(ValueError, match="have alternatives"):
         fs.generate.geared(fs.generate.gears(JOB, ONE), ONE, 1)
     with pytest.raises(InfeasibleError, match=r"earliest_finish.*several gears"):
         fs.simulate(fs.generate.gears(JOB, ONE), ONE, alternatives="earliest_finish")
-    with pytest.raises(ValueError, match="all must say what share"):
+    with pytest.raises(ValueError, match="must state a compute fraction"):
         replace(JOB, alternatives=["1x100/150~0.75|1x175/262.5@1"])
     with pytest.raises(ValueError, match=r"1x100/150@1~0\.75.*none of its alternatives"):
         replace(JOB, gear=[1], alternatives=["1x100/150~0.75|1x175@1~0.9"])

@@ -146,8 +146,8 @@ def test_limits_that_bind_nobody_are_said() -> None:
     queue = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0], user=[3])
     bound = replace(MACHINE, limits=(fs.Limit("user", jobs=1, names=("ada", "3")), fs.Limit("qos", jobs=1)))
     said = fs.simulate(queue, bound, "fcfs").unmodelled
-    assert "a limit of user that binds nobody ('ada')" in said
-    assert "a limit of qos that binds nobody (no job says its qos)" in said
+    assert "a limit of user that applies to no job ('ada')" in said
+    assert "a limit of qos that applies to no job (no job says its qos)" in said
     known = fs.simulate(queue, replace(MACHINE, limits=LIMITS[:1]), "fcfs").unmodelled
     assert not any("limit" in fact for fact in known)
     assert ", 2 limits" in str(bound)

@@ -68,10 +68,10 @@ def test_the_check_names_what_is_wrong_with_a_lost_run() -> None:
     """An end where nothing begins, another fate, other nodes, a run before its submit, a run that was left out."""
     lost, killed = made().lost, int(np.flatnonzero(~made().lost.requeued)[0])
     for other, said in (
-        (changed(made(), end=lost.end - 1.0), "where no downtime takes nodes from it in that way"),
-        (changed(made(), requeued=~lost.requeued), "where no downtime takes nodes from it in that way"),
+        (changed(made(), end=lost.end - 1.0), "when no downtime takes its nodes in that way"),
+        (changed(made(), requeued=~lost.requeued), "when no downtime takes its nodes in that way"),
         (changed(made(), counts=lost.counts * 0), "nodes for"),
-        (changed(made(), start=lost.start - 100.0), "is not between its submit and what follows"),
+        (changed(made(), start=lost.start - 100.0), "is not between its submit and its next start"),
         (replace(made(), lost=None), "it was never started"),
         (replace(made(), start=np.where(np.arange(12) == lost.job[killed], 60.0, made().start)), "but was killed"),
     ):
@@ -93,7 +93,7 @@ def test_the_check_sees_who_held_on_and_who_lost_for_nothing() -> None:
     assert any("but jobs hold 3 on" in line for line in stayed.violations())
     lost = fs.simulate(pair, replace(four, calendar=(replace(takes, nodes="3 of all"),)), "fcfs")
     few = replace(lost, federation=replace(four, calendar=(replace(takes, nodes="1 of all"),)))
-    assert any("where enough are free" in line for line in few.violations())
+    assert any("although enough are free" in line for line in few.violations())
 
 
 def test_the_check_knows_who_was_on_the_recorded_nodes() -> None:
@@ -109,7 +109,7 @@ def test_the_check_knows_who_was_on_the_recorded_nodes() -> None:
     assert any("Job 2: it goes on at 10 on nodes of group 1 that a downtime names" in line for line in stayed)
     assert not any("Job 1" in line for line in stayed)
     elsewhere = changed(schedule, counts=[[1, 0, 1]])
-    assert any("where no downtime takes nodes from it in that way" in line for line in elsewhere.violations())
+    assert any("when no downtime takes its nodes in that way" in line for line in elsewhere.violations())
 
 
 def test_charts_draw_recorded_outages_on_their_nodes() -> None:
@@ -206,8 +206,8 @@ def test_files_of_downtimes_say_whom_they_take(tmp_path: Path) -> None:
     for row, said in (
         ("cluster,5,requeue,eldest,", "victims='eldest' is none of latest, random, recorded"),
         ("cluster,5,stop,,", "on_running='stop' is none of wait, requeue, kill"),
-        ("cluster,5,,random,", "nobody would be one"),
-        ("cluster,5,,recorded,", "nobody would be one"),
+        ("cluster,5,,random,", "needs on_running='requeue' or 'kill'"),
+        ("cluster,5,,recorded,", "needs on_running='requeue' or 'kill'"),
         ("cluster,5,kill,random,x", "seed='x' must be a whole number"),
     ):
         (tmp_path / "odd.csv").write_text(f"cluster,begin,on_running,victims,seed\n{row}\n")

@@ -36,7 +36,7 @@ def test_words_of_slurm() -> None:
     assert alternatives("") == alternatives("  ") == ()
     assert alternatives("ib & gpu|bigmem") == (frozenset(("ib", "gpu")), frozenset(("bigmem",)))
     for odd in ("[rack1|rack2]", "ib*4", "ib&&gpu", "a,b", "|"):
-        with pytest.raises(ValueError, match="is no name of a feature; names are joined by &"):
+        with pytest.raises(ValueError, match="is not a feature's name; join names by &"):
             alternatives(odd)
 
 

@@ -131,7 +131,7 @@ def test_amounts_that_cannot_be_added_up_are_refused() -> None:
     """Tests that no sum leaves its range, where a machine would be found to have room for it."""
     demand = {"memory": [2**53, 2**53]}
     federation = machine((1, {"cpu": 2**11, "memory": 2**53}))
-    with pytest.raises(ScheduleError, match="so much 'memory' cannot be added up; count it in larger units"):
+    with pytest.raises(ScheduleError, match="the sum of 'memory' is too large; count it in larger units"):
         use_of(federation, (0, 10, {0: 2**9}), (0, 10, {0: 2**9}), demand=demand).verify()
     few = use_of(federation, (0, 10, {0: 2**8}), (0, 10, {0: 2**8}), demand=demand)
     assert few.violations() == [f"Job 1: at 0 node 0 of 'a' has {2**61} of 'memory' in use, but only {2**53}."]
@@ -144,7 +144,7 @@ def test_a_lone_job_has_its_nodes_to_itself() -> None:
     use_of(federation, (0, 5, {0: 1}), (5, 5, {0: 1}), (10, 5, {0: 1}), alone=[False, True, False]).verify()
     for first in (True, False):
         use = use_of(federation, (0, 6, {0: 1, 1: 1}), (5, 5, {0: 1}), alone=[first, not first])
-        assert use.violations() == ["Job 2: at 5 node 0 of 'a' has 2 jobs, one of which is to be alone there."]
+        assert use.violations() == ["Job 2: at 5 node 0 of 'a' has 2 jobs, one of which is exclusive."]
 
 
 def test_each_job_is_looked_at_by_itself() -> None:
@@ -155,7 +155,7 @@ def test_each_job_is_looked_at_by_itself() -> None:
     for fields, line in (
         ({"tasks": [2, 2, 8]}, "Job 1: it has nodes for 4 of its 3 tasks."),
         ({"tasks": [3, 0, 8]}, "Job 1: 0 tasks on node 1 of 'a'; at least 1."),
-        ({"node": [1, 1, 1]}, "Job 1: node 1 of 'a' stands in two rows of it."),
+        ({"node": [1, 1, 1]}, "Job 1: node 1 of 'a' occurs in two of its rows."),
         ({"start": [-1.0, 2.0]}, "Job 1: it starts at -1, before its submit at 0."),
         ({"start": [np.nan, 2.0]}, "Job 1: it starts at nan, before its submit at 0."),
         ({"finish": [1.0, 7.0]}, "Job 1: it finishes at 1, no later than its start at 1."),
@@ -187,7 +187,7 @@ def test_columns_that_do_not_fit_are_refused(fields: dict[str, Any], error: str)
 def test_what_is_not_checked_is_refused() -> None:
     """Tests that whatever else a machine or its jobs have is refused by name, and a machine that tells of no cores."""
     good = use_of(machine((2, {"cpu": 8})), (1, 5, {0: 2}))
-    with pytest.raises(ScheduleError, match="no node tells how many 'cpu' its jobs may share; give its"):
+    with pytest.raises(ScheduleError, match="no node group states how many 'cpu' its nodes have; give its"):
         replace(good, federation=machine((2, {"memory": 8}))).verify()
     downtime = fs.Downtime("a", 0.0, end=1.0)
     with pytest.raises(ScheduleError, match=r"calendar is not checked; leave it out of the federation.*calendar=\(\)"):
@@ -212,7 +212,7 @@ def test_a_log_tells_its_use(tmp_path: Path) -> None:
     assert (use.start.tolist(), use.finish.tolist()) == ([55.0, 105.0], [155.0, 205.0])
     assert use.alone.tolist() == [False, True]
     assert use.counts.tolist() == [[2, 1], [0, 3]]
-    assert use.violations() == ["Job 2: at 105 node 1 of 'b' has 2 jobs, one of which is to be alone there."]
+    assert use.violations() == ["Job 2: at 105 node 1 of 'b' has 2 jobs, one of which is exclusive."]
     assert use.unmodelled == ("further fields kept as labels: queue",)
 
 

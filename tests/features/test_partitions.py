@@ -149,7 +149,7 @@ def test_the_check_sees_who_is_outside() -> None:
     ("partition", "said"),
     [
         ({"nodes": {"c": "all"}}, "there is no such cluster; known: a, b"),
-        ({"nodes": {"a": "8-10"}}, "node 10 is none of its 10, 0 to 9"),
+        ({"nodes": {"a": "8-10"}}, "node 10 is not one of its 10 nodes, 0 to 9"),
         ({"nodes": {"a": "5-3"}}, "'5-3' must be 'all', or node numbers like 0-15,20"),
         ({"nodes": {"a": "x"}}, "'x' must be 'all', or node numbers"),
         ({"nodes": {}}, "it has no nodes"),

@@ -75,7 +75,7 @@ def test_needs_stay_with_their_jobs() -> None:
         ({"a": [1, 2, 3, -1]}, ValueError, "Job 4: it needs -1 of pool 'a'; at least 0"),
         ({"a": [1, 2]}, ValueError, "has shape"),
         ({"a": [1, 2, 0.5, 1]}, ValueError, "must be a whole number"),
-        ({" a": 1}, ValueError, "must be a text that is not empty"),
+        ({" a": 1}, ValueError, "must be a non-empty text"),
         ([1, 2, 3, 4], TypeError, "by the pools' names"),
     ],
 )
@@ -89,7 +89,7 @@ def test_wrong_pools_are_named() -> None:
     """Tests that a pool has a name and a whole amount, and a federation no two of one name."""
     with pytest.raises(FederationError, match="amount=-1 must be a whole number"):
         fs.Pool("ansys", -1)
-    with pytest.raises(FederationError, match="must be a text that is not empty"):
+    with pytest.raises(FederationError, match="must be a non-empty text"):
         fs.Pool("", 1)
     with pytest.raises(FederationError, match="two pools are named 'a'"):
         replace(MACHINE, pools=(fs.Pool("a", 1), fs.Pool("a", 2)))

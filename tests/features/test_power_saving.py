@@ -172,7 +172,7 @@ def test_checks_find_who_starts_before_his_nodes_are_on() -> None:
     assert found == ["Job 2: it is promised nodes at 170, before its submit."]
     twice = Promises(np.array([0.0, 20.0]), np.array([0, 1]))
     found = replace(schedule, promises=twice).violations()
-    assert found[0] == "Job 2: it is promised more nodes than are left, with those that are off."
+    assert found[0] == "Job 2: it is promised more nodes than are free or off."
     with pytest.raises(ScheduleError, match="jobs hold more nodes of a group than it has"):
         replace(schedule, promises=twice).metrics()
     for nobody in (Timeout(100.0), Planned()):
@@ -235,7 +235,7 @@ def test_power_saving_has_names(text: str, power: object) -> None:
         (lambda: replace(fs.Federation.homogeneous(4), power=Planned()), "give off_watts= of each NodeGroup"),
         (lambda: fs.NodeGroup(1, off_watts=-1.0), r"off_watts=-1\.0 must be finite"),
         (lambda: fs.NodeGroup(1, boot_seconds=-1.0), r"boot_seconds=-1\.0 must be finite"),
-        (lambda: fs.NodeGroup(1, boot_watts=5.0), "give off_watts= too"),
+        (lambda: fs.NodeGroup(1, boot_watts=5.0), "need off_watts=; give it too"),
         (lambda: fs.NodeGroup(1, 1.0, 9.0, 5.0, off_watts=6.0), r"off_watts=6\.0 must be at most idle_watts=5\.0"),
     ],
 )

@@ -72,10 +72,10 @@ def test_who_comes_too_late_never_starts_and_is_named() -> None:
     assert schedule.hopeless.tolist() == [False, True, False, True]
     assert schedule.to_json()["never_start"] == [2, 4]
     assert schedule.remarks == (
-        "never started, for they wait for what cannot happen: 1 job (4)",
+        "never started, because their conditions cannot hold: 1 job (4)",
         "1 workflow of 2 jobs; 1 unfinished, which no mean counts (first jobs: 4)",
         "kept by reservation course: 25.00% of the nodes' time until the last job ends, of which its 1 job used 25.00%",
-        "never started, for their reservation was over or left them no room: 1 job (2)",
+        "never started, because their reservation was over or had too few nodes: 1 job (2)",
     )
 
 
@@ -126,7 +126,7 @@ def test_names_of_users_are_not_checked_where_jobs_have_numbers() -> None:
     log = jobs((0, 1, 10, "course"), user=[3])
     schedule = fs.simulate(log, machine(replace(COURSE, users=("ann",))))
     assert schedule.start[0] == 100.0
-    assert schedule.unmodelled == ("who may use course (the jobs' users are numbers)",)
+    assert schedule.unmodelled == ("which users may use course (the jobs' users are numbers)",)
     anywhere = fs.simulate(log, machine())
     assert anywhere.start[0] == 0.0
     assert anywhere.unmodelled == ("1 job in reservations (the machine has none)",)
@@ -134,7 +134,7 @@ def test_names_of_users_are_not_checked_where_jobs_have_numbers() -> None:
 
 def test_what_the_federation_lacks_is_refused_by_name() -> None:
     """A reservation that it does not have, and more tasks than there are nodes of it in the partition."""
-    with pytest.raises(InfeasibleError, match="reservation 'exam' is none of the federation's; known: 'course'"):
+    with pytest.raises(InfeasibleError, match="reservation 'exam' is not in the federation; known: 'course'"):
         fs.simulate(jobs((0, 1, 10, "exam")), machine(COURSE))
     with pytest.raises(InfeasibleError, match="Job 1: tasks=3 exceeds its 2 nodes in reservation 'course'"):
         fs.simulate(jobs((0, 3, 10, "course")), machine(COURSE))
@@ -145,9 +145,9 @@ def test_what_the_federation_lacks_is_refused_by_name() -> None:
 
 def test_reservations_that_contradict_each_other_are_refused() -> None:
     """Of one name with other times, of two names on the same nodes; without a name or with an unknown end."""
-    with pytest.raises(FederationError, match=r"end=300.0 is not the 200.0 of reservation 'course'; give another name"):
+    with pytest.raises(FederationError, match=r"end=300.0 differs from the 200.0 of reservation 'course'"):
         machine(COURSE, replace(COURSE, nodes="0", end=300))
-    with pytest.raises(FederationError, match="'course' and 'exam' have the same nodes at 150; a node is in one"):
+    with pytest.raises(FederationError, match="'course' and 'exam' have the same nodes at 150; a node may be in one"):
         machine(COURSE, replace(COURSE, name="exam", nodes="3", begin=150))
     with pytest.raises(FederationError, match="a reservation needs a name=, by which jobs ask for it"):
         replace(COURSE, name="")

@@ -123,7 +123,7 @@ def test_files_keep_resources(tmp_path: Path) -> None:
         ({"cpu": 1.5}, "must be a whole number"),
         ({"cpu": -1}, "must be a whole number"),
         ({"cpu": "many"}, "must be a whole number"),
-        ({" cpu": 1}, "must be a text that is not empty"),
+        ({" cpu": 1}, "must be a non-empty text"),
         ((("cpu", 1), ("cpu", 2)), "two resources are named 'cpu'"),
     ],
 )

@@ -217,10 +217,10 @@ def test_federation_files_keep_which_nodes_a_group_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
-        ([fs.NodeGroup(2, nodes="0-1"), fs.NodeGroup(2)], "group 1 does not say which nodes= it has; others do"),
+        ([fs.NodeGroup(2, nodes="0-1"), fs.NodeGroup(2)], "group 1: nodes= is missing, but other groups have it"),
         ([fs.NodeGroup(2, nodes="0-2"), fs.NodeGroup(2, nodes="3")], "nodes='0-2' are 3 nodes; its count=2"),
         ([fs.NodeGroup(2, nodes="0-1"), fs.NodeGroup(2, nodes="1-2")], "node 1 is in group 0 too"),
-        ([fs.NodeGroup(2, nodes="0-1"), fs.NodeGroup(2, nodes="4-5")], "node 5 is none of its 4, 0 to 3"),
+        ([fs.NodeGroup(2, nodes="0-1"), fs.NodeGroup(2, nodes="4-5")], "node 5 is not one of its 4 nodes, 0 to 3"),
         ([fs.NodeGroup(2, nodes="x")], "'x' must be 'all', or node numbers like 0-15,20"),
     ],
 )

@@ -133,7 +133,7 @@ def test_wrong_signals_are_refused(words: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("signals", "message"),
     [
-        ((replace(STEPS, cluster="z"),), "a carbon signal is of 'z', which is no cluster"),
+        ((replace(STEPS, cluster="z"),), "a carbon signal is of 'z', which is not one of its clusters"),
         ((STEPS, STEPS), "two carbon signals of all clusters"),
         ((replace(STEPS, cluster="a"),), "cluster 'b' has no carbon signal"),
         ((replace(STEPS, unit="EUR/MWh", cluster="a"), replace(STEPS, unit="CZK/MWh")), "in CZK/MWh and EUR/MWh"),

@@ -179,7 +179,7 @@ def test_wrong_rates_are_refused() -> None:
         Timeout(5.0, suspend_rate=1.5)
     with pytest.raises(FederationError, match="Timeout: resume_rate=-1 must be"):
         Timeout(5.0, resume_rate=-1)
-    with pytest.raises(FederationError, match=r"behind it :suspend=20 and :resume=20 are nodes a minute"):
+    with pytest.raises(FederationError, match=r"then :suspend=20 and :resume=20, in nodes per minute"):
         power_saving_named("timeout:5:resume=1:suspend=1")
 
 

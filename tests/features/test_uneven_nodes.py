@@ -169,7 +169,7 @@ def test_the_check_knows_too_few_nodes_and_too_many() -> None:
     schedule = fs.simulate(work([14], layout=ALONE), TWO)
     for counts, line in (
         ([[2, 0]], "Job 1: its 2 nodes hold 8 of its 14 tasks."),
-        ([[3, 2]], "Job 1: its 5 nodes hold 28 tasks, and it has 14: one of them is of no use."),
+        ([[3, 2]], "Job 1: its 5 nodes hold 28 tasks, but it has only 14: one node is not needed."),
     ):
         assert line in changed(schedule, counts=counts).violations()
     assert changed(schedule, counts=[[0, 2]]).violations() == []
@@ -276,6 +276,6 @@ def test_files_and_running_jobs_know_them(tmp_path: Path) -> None:
 
 def test_a_layout_that_counts_nodes_says_how_tasks_stand() -> None:
     """Tests that `tasks_on_nodes` wants one of the two columns beside it, and `nodes` none."""
-    with pytest.raises(ValueError, match="tasks_on_nodes=8 says nothing without tasks_per_node or exclusive"):
+    with pytest.raises(ValueError, match="tasks_on_nodes=8 needs tasks_per_node or exclusive"):
         work([1], layout={"tasks_on_nodes": [8]})
     assert work([8], layout={"nodes": [2]}).layout is not None

@@ -253,9 +253,9 @@ def test_who_is_in_nodes_stays_so() -> None:
     assert fs.simulate(held, EIGHT) == schedule
     assert schedule.remarks == ("several tasks to a node: 21 tasks of 2 jobs on 5 nodes",)
     assert schedule.unmodelled == ()
-    with pytest.raises(InfeasibleError, match=r"Job 1: its tasks are counted in whole nodes \(tasks_on_nodes\)"):
+    with pytest.raises(InfeasibleError, match=r"Job 1: its tasks count whole nodes \(tasks_on_nodes\)"):
         fs.simulate(held, EIGHT, sharing="first")
-    with pytest.raises(ValueError, match=r"Job 1: tasks_on_nodes=3 says nothing without tasks_per_node"):
+    with pytest.raises(ValueError, match=r"Job 1: tasks_on_nodes=3 needs tasks_per_node"):
         work([2], layout={"tasks_on_nodes": 3})
     plain = work([3, 1])
     assert count_in_nodes(plain, EIGHT) is plain

@@ -327,7 +327,7 @@ def test_repeated_ids(tmp_path: Path) -> None:
 def test_uncleaned_repeated_ids(tmp_path: Path) -> None:
     """Rows taken as they stand keep their ids: two of one id are an error that names the cure, and the cure works."""
     path = file_of(tmp_path, row(), row(f2=4))
-    with pytest.raises(TraceError, match=r"bear the same id.*renumber=True"):
+    with pytest.raises(TraceError, match=r"have the same id.*renumber=True"):
         fs.read(path, clean="none")
     assert fs.read(path, clean="none", renumber=True).id.tolist() == [1, 2]
 

@@ -56,7 +56,7 @@ def test_what_each_column_becomes(tmp_path: Path) -> None:
     assert jobs.log.wait.tolist() == [300, 7140, 0, 60]
     assert jobs.log.status.tolist() == [1, 0, 5, 0]
     assert jobs.log.energy.tolist() == [7200, 0, -1, 99]
-    assert jobs.watts.given.tolist() == [7200 / (3600 * 32), -1, -1, 99 / (630 * 8)]
+    assert jobs.watts.values.tolist() == [7200 / (3600 * 32), -1, -1, 99 / (630 * 8)]
     assert jobs.log.queue.tolist() == [1, 2, 1, 2]
     assert ("Queue", "2 long") in jobs.header
     assert ("StartTime", "2024-03-01 10:00:00 (as the dump says it)") in jobs.header

@@ -104,7 +104,7 @@ def test_what_the_model_does_not_have_is_said(hill: Path) -> None:
     assert [one.factor for one in machine.partitions if one.name == "gpu"] == [3]
     facts = fs.simulate(jobs, machine).unmodelled
     assert said in facts
-    assert "the priority factor of 1 partition, of which policy slurm alone takes note" in facts
+    assert "the priority factor of 1 partition, which only policy slurm uses" in facts
     machine.write(hill.parent / "m.toml")
     assert read_federation(hill.parent / "m.toml") == machine
 

@@ -102,7 +102,7 @@ def test_texts_that_are_no_field_are_lost_by_name(tmp_path: Path, text: str) -> 
         ("a,b,c", "describes fields 19 to 21, but the log has fields 19 to 20"),
         ("metacentrum", "describes fields 19 to 21, but the log has fields 19 to 20"),
         ("a,a", "two fields are named 'a'"),
-        ("a, b", "field ' b' must be a text that is not empty and not padded"),
+        ("a, b", "field ' b' must be a non-empty text without blanks"),
     ],
 )
 def test_a_descriptor_that_does_not_fit_is_refused(tmp_path: Path, descriptor: str, error: str) -> None:

@@ -102,5 +102,5 @@ def test_partial_records_are_set_against_the_same_jobs() -> None:
     rows = np.array([True, True, False, True])
     assert simulated_metrics(schedule)["mean_wait"] == schedule.wait[rows].mean()
     text = partial_record_in_words(schedule)
-    assert text.startswith("starts are recorded of 3 jobs alone; simulated, those come to mean wait")
+    assert text.startswith("starts are recorded for 3 jobs only; simulated, these have mean wait")
     assert partial_record_in_words(schedule) in str(schedule)

@@ -178,7 +178,7 @@ def test_a_duplicated_id_is_found() -> None:
     schedule = good()
     ids = np.array([1, 2, 2, 4])
     object.__setattr__(schedule.workload, "id", ids)
-    with pytest.raises(fs.errors.ScheduleError, match="Job 2: its id stands in more than one row"):
+    with pytest.raises(fs.errors.ScheduleError, match="Job 2: its id occurs in more than one row"):
         schedule.verify()
 
 

@@ -137,7 +137,7 @@ def test_who_waits_for_others(conf: Path) -> None:
     assert [start[0], start[1], start[3], start[5]] == [0.0, 100.0, 30.0, 100.0]
     assert np.isnan(start[2])
     assert np.isnan(start[4])
-    assert any("wait for what cannot happen: 1 job (3)" in line for line in schedule.remarks)
+    assert any("because their conditions cannot hold: 1 job (3)" in line for line in schedule.remarks)
     assert any("cancelled before they started: 1 job (5)" in line for line in schedule.remarks)
 
 

@@ -111,7 +111,7 @@ def test_command_lines_of_dumps_say_how_nice_jobs_are(tmp_path: Path) -> None:
     path.write_text(head + "".join(row.format(k, k, k, line) for k, line in enumerate(lines, start=1)))
     jobs = fs.read(path, unit="nodes")
     assert jobs.nice is not None
-    assert jobs.nice.given.tolist() == [50, 100, -7, 0, 0]
+    assert jobs.nice.values.tolist() == [50, 100, -7, 0, 0]
     assert jobs[2].nice == -7
     assert "nice: 3 jobs with -7 to 100 off their priority" in str(jobs)
 

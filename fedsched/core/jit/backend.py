@@ -33,7 +33,7 @@ def chosen() -> Choice:
     if asked in CHOICES:
         return Choice(asked, "FEDSCHED_JIT asks for it" if asked == "plain" else "")
     if asked:
-        compilation.say(f"FEDSCHED_JIT={asked} is neither of {', '.join(CHOICES)}; it is not looked at")
+        compilation.say(f"FEDSCHED_JIT={asked} is unknown and ignored; known: {', '.join(CHOICES)}")
     why = _unknown_version() or _failed_test()
     if why:
         compilation.say(f"{why}; numba's plain compiler is used, which takes minutes once")

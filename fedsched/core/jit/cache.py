@@ -190,7 +190,7 @@ def keep_no_more(error: OSError) -> None:
     """Stop writing to the cache and say why; existing files are still read."""
     global FOLDER
     assert FOLDER is not None
-    compilation.say(f"{FOLDER}: {error.strerror}; what is compiled is not kept")
+    compilation.say(f"{FOLDER}: {error.strerror}; compiled code is not cached")
     READ_ONLY.append(FOLDER)
     FOLDER = None
 

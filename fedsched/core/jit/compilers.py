@@ -101,7 +101,7 @@ def _check_returned(state: Any) -> None:
         if isinstance(end, numba_ir.Return):
             found = types.unliteral(state.typemap[state.func_ir.get_definition(end.value).value.name])
             if not _holds(state.return_type, found):
-                raise errors.TypingError(f"It returns {found}, and says that it returns {state.return_type}.", end.loc)
+                raise errors.TypingError(f"It returns {found}, but its annotation says {state.return_type}.", end.loc)
 
 
 def _holds(promised: Any, found: Any) -> bool:

@@ -43,9 +43,11 @@ def inlined(function: F) -> F:
 def _compiled(function: F, into: Any, kind: str, **options: bool) -> F:
     name = f"{kind} {function.__module__}.{function.__qualname__}"
     if function.__closure__:
-        raise TypeError(f"{name} reads variables of a function around it, which kept code knows nothing of.")
+        raise TypeError(
+            f"{name} uses variables of an enclosing function, which cached code does not have; pass them as arguments."
+        )
     if name in _MADE and (_MADE[name] != function.__code__ or cache.changed(Path(function.__code__.co_filename))):
-        raise TypeError(f"{name} is there already, made from other text; that needs another name, or a new process.")
+        raise TypeError(f"{name} exists already with other source text; give it another name, or start a new process.")
     _MADE[name] = function.__code__
     made = numba.njit(  # type: ignore[call-overload]
         function,

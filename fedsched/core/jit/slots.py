@@ -50,7 +50,7 @@ class Slot:
                 finally:
                     compilation.ended(0)
             if not self._pointer.value:
-                raise CompilationError(f"{self.name}: no machine code was made of it.")
+                raise CompilationError(f"{self.name}: no machine code was generated for it.")
             return self._pointer.value
 
 

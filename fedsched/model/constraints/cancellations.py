@@ -29,15 +29,15 @@ class Cancellations(JobTimes):
     @property
     def cancel_at(self) -> NDArray[np.float64]:
         """Return the times, -1 if never."""
-        return self.given
+        return self.values
 
     @property
     def times(self) -> NDArray[np.float64]:
         """Return the times, infinite if never."""
-        return np.where(self.given == STAYS, np.inf, self.given)
+        return np.where(self.values == STAYS, np.inf, self.values)
 
     def __str__(self) -> str:
-        return f"{counted(self.jobs, 'job')} cancelled unless started by a time of its own"
+        return f"{counted(self.jobs, 'job')} cancelled at a given time unless started"
 
 
 def may_be_cancelled(workload: Workload) -> NDArray[np.bool_]:

@@ -40,8 +40,8 @@ def expand_aftercorr(workload: Workload) -> Dependencies | None:
         listed += len(found)
         if listed > MOST:
             raise ValueError(
-                f"Job {workload.id[row]}: with its aftercorr there are over {MOST:,} conditions, for a task without a "
-                "counterpart waits for all of an array; give both arrays the same numbers (label 'task')."
+                f"Job {workload.id[row]}: its aftercorr makes over {MOST:,} conditions, because a task without a "
+                "counterpart waits for the whole array; give both arrays the same task numbers (label 'task')."
             )
     return Dependencies.of({"after": texts}, workload.id)
 
@@ -79,14 +79,16 @@ class _Arrays:
             for row in self._rows[array]:
                 if (first := tasks.setdefault(self._number(row), self._id[row])) != self._id[row]:
                     both = f"Jobs {first} and {self._id[row]}"
-                    raise ValueError(f"{both}: both are task {self._task[row]} of {self._of(row)}.")
+                    raise ValueError(
+                        f"{both}: both are task {self._task[row]} of {self._of(row)}; give each task its own number."
+                    )
         return self._numbered[array]
 
     def _number(self, row: int) -> int:
         if not _NUMBER.fullmatch(self._task[row]):
             raise ValueError(
                 f"Job {self._id[row]}: its label 'task', {one_line(self._task[row])!r}, must be its number in "
-                f"{self._of(row)}: aftercorr goes by these."
+                f"{self._of(row)}: aftercorr pairs tasks by these numbers."
             )
         return int(self._task[row])
 

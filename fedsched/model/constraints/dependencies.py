@@ -54,11 +54,11 @@ class Condition(NamedTuple):
     lag: float
 
     def __str__(self) -> str:
-        whom = self.kind.name.lower() + ("" if self.kind is Kind.SINGLETON else f":{self.on}")
+        event = self.kind.name.lower() + ("" if self.kind is Kind.SINGLETON else f":{self.on}")
         if self.lag == 0.0:
-            return whom
+            return event
         minutes = self.lag / MINUTE
-        return f"{whom}+{int(minutes)}" if minutes == int(minutes) else f"{whom}+{self.lag!r}s"
+        return f"{event}+{int(minutes)}" if minutes == int(minutes) else f"{event}+{self.lag!r}s"
 
 
 class Edges(NamedTuple):
@@ -352,8 +352,7 @@ def topological_order(workload: Workload, edges: Edges) -> list[int]:
     if len(ready) < len(workload):
         circle = [str(workload.id[row]) for row in _circle(edges, {row for row, count in enumerate(left) if count})]
         raise InfeasibleError(
-            f"Job {circle[0]}: it waits for itself, by way of {first_of(circle)} (after); take one of these "
-            "conditions away."
+            f"Job {circle[0]}: it waits for itself through {first_of(circle)} (after); remove one of these conditions."
         )
     return order
 

@@ -106,8 +106,8 @@ def holds_of(entry: Any, whose: str) -> list[Hold]:
             raise ValueError(f"{whose}: held {hold} must end at {MOST_SECONDS:g} s at the latest.")
         if not 0.0 <= hold.begin < hold.end < np.inf:
             raise ValueError(
-                f"{whose}: held {hold} must begin at 0 s or later and end after it began; one that is held for good "
-                "is to be left out, or cancelled (cancel_at)."
+                f"{whose}: held {hold} must begin at 0 s or later and end after its begin; leave out a job that is "
+                "never released, or cancel it (cancel_at)."
             )
     joined: list[Hold] = []
     for hold in sorted(given):
@@ -123,7 +123,7 @@ def _read(text: str, whose: str) -> list[Hold]:
     for part in split_entries(text):
         match = _HOLD.fullmatch(part.strip())
         if match is None:
-            raise ValueError(f"{whose}: held {one_line(part)!r} must be like '3600-7200', from when until when.")
+            raise ValueError(f"{whose}: held {one_line(part)!r} must be like '3600-7200', begin and end in seconds.")
         found.append(Hold(float(match[1]), float(match[2])))
     return found
 

@@ -39,7 +39,7 @@ class Slack(JobNumbers):
     RULE = "finite and at least 0 seconds"
 
     def __str__(self) -> str:
-        return f"plans may put off {counted(self.jobs, 'job')}, by up to {self.given.max() / HOUR:.4g} h"
+        return f"plans may put off {counted(self.jobs, 'job')}, by up to {self.values.max() / HOUR:.4g} h"
 
 
 def parse_seconds(text: str) -> float | None:
@@ -52,14 +52,14 @@ def parse_slack(text: str) -> float:
     """Return the seconds of a command-line slack."""
     if (seconds := parse_seconds(text)) is None:
         raise ValueError(
-            f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."
+            f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 removes it."
         )
     return seconds
 
 
 def slack_of(workload: Workload) -> Floats:
     """Return, in seconds, by how long plans may delay each job."""
-    return np.zeros(len(workload)) if workload.slack is None else workload.slack.given
+    return np.zeros(len(workload)) if workload.slack is None else workload.slack.values
 
 
 def delay_origin(workload: Workload, t0: float) -> Floats:
@@ -79,7 +79,7 @@ def latest_delayed_time(workload: Workload, t0: float) -> float:
     """Return the latest time to which a plan may delay a job; −inf if no job may be delayed."""
     if workload.slack is None or not len(workload):
         return -np.inf
-    return float((delay_origin(workload, t0) + workload.slack.given).max())
+    return float((delay_origin(workload, t0) + workload.slack.values).max())
 
 
 def delayed_until(schedule: Schedule) -> Floats:

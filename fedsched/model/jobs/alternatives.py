@@ -92,7 +92,7 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
     for k, shape in enumerate(shapes):
         if shape.tasks < 1 or not (0.0 < shape.runtime < np.inf and 0.0 < shape.estimate < np.inf):
             raise ValueError(
-                f"{whose}: alternative {shape}: it must have a task at least, and times that are finite and above 0."
+                f"{whose}: alternative {shape}: it must have at least 1 task, and finite times above 0 seconds."
             )
         if max(shape.tasks, shape.gear) >= 2**63:
             raise ValueError(f"{whose}: alternative {shape}: its tasks and its gear must be below 2**63.")
@@ -102,13 +102,13 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
             )
         if shape.gear < 0 or not (shape.compute_fraction == OWN or 0.0 <= shape.compute_fraction <= 1.0):
             raise ValueError(
-                f"{whose}: alternative {shape}: its gear must be a whole number of at least 0, its share that computes "
-                "from 0 to 1."
+                f"{whose}: alternative {shape}: its gear must be a whole number of at least 0, and its compute "
+                "fraction from 0 to 1."
             )
         if shape in shapes[:k]:
-            raise ValueError(f"{whose}: alternative {shape} stands there twice.")
+            raise ValueError(f"{whose}: alternative {shape} occurs twice; list it once.")
     if len({shape.compute_fraction == OWN for shape in shapes}) > 1:
-        raise ValueError(f"{whose}: of its alternatives all must say what share of them computes (~0.9), or none.")
+        raise ValueError(f"{whose}: all of its alternatives must state a compute fraction (~0.9), or none.")
     return shapes
 
 
@@ -119,7 +119,7 @@ def _read(text: str, whose: str) -> list[Shape]:
         if match is None:
             raise ValueError(
                 f"{whose}: alternative {one_line(part)!r} must be like '8x2000', tasks x seconds, or '8x2000/3600' "
-                "with the requested time, and may end in a gear, and in what share of it computes: '8x2500@1~0.9'."
+                "with the requested time; it may end in a gear and a compute fraction: '8x2500@1~0.9'."
             )
         runtime, asked, gear, share = float(match[2]), match[3], match[4], match[5]
         shape = Shape(int(match[1]), runtime, float(asked) if asked else runtime)
@@ -137,8 +137,8 @@ def _shape(given: Any, whose: str) -> Shape:
             raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
-            f"{whose}: alternative {given!r} must be (tasks, runtime) or (tasks, runtime, estimate), and may go on "
-            "with a gear and the share that computes; tasks and gear are whole numbers."
+            f"{whose}: alternative {given!r} must be (tasks, runtime) or (tasks, runtime, estimate), followed by a "
+            "gear and a compute fraction if needed; tasks and gear are whole numbers."
         ) from None
     return shape
 

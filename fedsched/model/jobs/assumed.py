@@ -47,7 +47,7 @@ def watts_sentence(federation: Federation) -> str:
     """Return the sentence about the assumed watts behind every energy figure; "" if all watts were given."""
     if not federation.watts_assumed:
         return ""
-    return f"Nobody gave these watts: {_bare_watts(federation)} are assumed, and every energy follows from them."
+    return f"These watts were not given: {_bare_watts(federation)} are assumed, and every energy follows from them."
 
 
 def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
@@ -72,8 +72,8 @@ def _of_shapes(workload: Workload) -> tuple[str, ...]:
     among = workload.alternatives
     if among is None or not among.jobs or not among.are_recorded(workload):
         return ()
-    who = counted(among.jobs, "job")
-    return (f"recorded shapes for {who} with alternatives, where no rule or plan chooses others (--alternatives)",)
+    jobs = counted(among.jobs, "job")
+    return (f"recorded shapes for {jobs} with alternatives, unless a rule or plan chooses others (--alternatives)",)
 
 
 def _of_the_machine(federation: Federation, workload: Workload | None) -> tuple[str, ...]:

@@ -125,13 +125,13 @@ class JobNumbers(JobColumns):
     RANGE: ClassVar[tuple[float, float]] = (LEAST, MOST_SECONDS)
     RULE: ClassVar[str]  # the condition on a number, for errors
 
-    given: NDArray[Any]
+    values: NDArray[Any]
 
     @classmethod
     def of(cls, given: JobNumbers | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]) -> Self | None:
         """Return the numbers of these jobs; None if no job has one."""
         if isinstance(given, JobNumbers):
-            return cls(given.given)
+            return cls(given.values)
         (name,) = cls.NAMES
         values = table_column(name, given[name] if isinstance(given, Mapping) else given, len(ids), cls.KIND, ids)
         least, most = cls.RANGE
@@ -143,11 +143,11 @@ class JobNumbers(JobColumns):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the numbers by their name."""
-        return {self.NAMES[0]: self.given}
+        return {self.NAMES[0]: self.values}
 
     def of_job(self, row: int) -> float | None:
         """Return the number of one job; None if it has none."""
-        value: float = self.given[row].item()
+        value: float = self.values[row].item()
         return None if value == self.NOTHING else value
 
     @classmethod
@@ -159,7 +159,7 @@ class JobNumbers(JobColumns):
     @property
     def jobs(self) -> int:
         """Return how many jobs have a number."""
-        return int((self.given != self.NOTHING).sum())
+        return int((self.values != self.NOTHING).sum())
 
 
 class JobTimes(JobNumbers):
@@ -169,8 +169,8 @@ class JobTimes(JobNumbers):
 
     def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Self:
         """Return the same times on another clock."""
-        none = self.given == self.NOTHING
-        moved = np.where(none, self.NOTHING, np.maximum(onto(self.given), LEAST))
+        none = self.values == self.NOTHING
+        moved = np.where(none, self.NOTHING, np.maximum(onto(self.values), LEAST))
         moved.setflags(write=False)
         return type(self)(moved)
 

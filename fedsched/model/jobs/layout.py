@@ -31,7 +31,7 @@ class NodeLayout(JobAmounts):
     __slots__ = ()
     PREFIX = "layout."
     NAMES = (PER_NODE, EXCLUSIVE, ON_NODES, NODES)
-    FIELD, OF, WHAT = "layout", "column", "how tasks stand on nodes"
+    FIELD, OF, WHAT = "layout", "column", "how tasks are placed on nodes"
 
     @classmethod
     def of(cls, given: JobAmounts | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Self | None:
@@ -45,10 +45,12 @@ class NodeLayout(JobAmounts):
         columns, none = found.columns(), np.zeros(len(ids), dtype=np.int64)
         alone = columns.get(EXCLUSIVE, none)
         for row in np.flatnonzero(alone > 1)[:1].tolist():
-            raise ValueError(f"Job {ids[row]}: {EXCLUSIVE}={alone[row]} must be 0 or 1 (nobody else on its nodes).")
+            raise ValueError(f"Job {ids[row]}: {EXCLUSIVE}={alone[row]} must be 0 or 1 (1: no other job on its nodes).")
         there = columns.get(ON_NODES, none)
         for row in np.flatnonzero((there > 0) & (columns.get(PER_NODE, none) == 0) & (alone == 0))[:1].tolist():
-            raise ValueError(f"Job {ids[row]}: {ON_NODES}={there[row]} says nothing without {PER_NODE} or {EXCLUSIVE}.")
+            raise ValueError(
+                f"Job {ids[row]}: {ON_NODES}={there[row]} needs {PER_NODE} or {EXCLUSIVE}; give one of them."
+            )
         return found
 
 

@@ -98,4 +98,4 @@ def partial_record_in_words(schedule: Schedule) -> str:
     if found is None or found.whole:
         return ""
     same = Recorded(jobs=found.jobs, of=found.of, **simulated_metrics(schedule))
-    return f"starts are recorded of {counted(found.jobs, 'job')} alone; simulated, those come to {same}"
+    return f"starts are recorded for {counted(found.jobs, 'job')} only; simulated, these have {same}"

@@ -31,15 +31,15 @@ class EarliestStarts(JobTimes):
     @property
     def begin(self) -> NDArray[np.float64]:
         """Return the earliest starts."""
-        return self.given
+        return self.values
 
     def __str__(self) -> str:
-        return f"{counted(self.jobs, 'job')} not before a time of their own"
+        return f"{counted(self.jobs, 'job')} with an earliest start"
 
 
 MOST_NICE = 2_147_483_645.0  # Slurm's own limit
 DEFAULT_NICE = 100  # the value of --nice without a number
-SLURM_ONLY = "of which policy slurm alone takes note"
+SLURM_ONLY = "which only policy slurm uses"
 
 
 class Nice(JobNumbers):
@@ -58,4 +58,4 @@ class Nice(JobNumbers):
         return [f"{counted(self.jobs, 'job')} with a nice value, {SLURM_ONLY}"]
 
     def __str__(self) -> str:
-        return f"{counted(self.jobs, 'job')} with {self.given.min():,} to {self.given.max():,} off their priority"
+        return f"{counted(self.jobs, 'job')} with {self.values.min():,} to {self.values.max():,} off their priority"

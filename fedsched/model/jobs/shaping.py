@@ -130,8 +130,8 @@ def with_chosen_shapes(
         return workload
     if reading.alternatives == "earliest_finish" and may_change_gear(workload):
         raise InfeasibleError(
-            "alternatives='earliest_finish': jobs that may run in several gears take none as they join the queue: let "
-            "plans choose (alternatives='free'), or take 'fixed' or 'smallest_area'."
+            "alternatives='earliest_finish': jobs may run in several gears, and none is chosen when they join the "
+            "queue; let plans choose (alternatives='free'), or take 'fixed' or 'smallest_area'."
         )
     by_rule, now = reading.alternatives == "smallest_area", present_shapes(workload)
     which = least_area_shapes(workload, federation, reading) if by_rule else np.zeros(len(workload), dtype=np.int64)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-CURE = f"say how many stand on each ({PER_NODE}), or ask for nodes of one kind"
+CURE = f"say how many tasks run on each node ({PER_NODE}), or ask for nodes of one kind"
 
 
 def are_uneven(workload: Workload) -> NDArray[np.bool_]:

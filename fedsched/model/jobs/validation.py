@@ -66,7 +66,7 @@ def check_labels(what: str, labels: Iterable[str]) -> tuple[str, ...]:
     names = tuple(labels)
     for name in names:
         if not isinstance(name, str) or name != name.strip() or not name:
-            raise ValueError(f"{what} {name!r} must be a text that is not empty and not padded with blanks.")
+            raise ValueError(f"{what} {name!r} must be a non-empty text without blanks at its ends.")
         if any(character in name for character in _FORBIDDEN_IN_NAMES):
             raise ValueError(f"{what} {name!r} must not contain '|' or line breaks.")
     if len(set(names)) != len(names):
@@ -116,7 +116,7 @@ def _check_ids(ids: NDArray[np.int64]) -> None:
     if len(same):
         first, second = order[same[0]], order[same[0] + 1]
         raise ValueError(
-            f"Job {ids[first]}: rows {first} and {second} bear the same id; ids must differ (see renumbered())."
+            f"Job {ids[first]}: rows {first} and {second} have the same id; ids must differ (see renumbered())."
         )
 
 
@@ -124,9 +124,9 @@ def _breach(
     field: str, values: ArrayLike, broken: NDArray[np.bool_], rule: str, ids: NDArray[np.int64] | None
 ) -> ValueError:
     row = int(np.argmax(broken))
-    who = f"Row {row}" if ids is None else f"Job {ids[row]}"
+    where = f"Row {row}" if ids is None else f"Job {ids[row]}"
     given = np.asarray(values, dtype=object)  # as given: an integer of any size keeps its digits
-    return ValueError(f"{who}: {field}={given.item() if given.ndim == 0 else given[row]} {rule}.")
+    return ValueError(f"{where}: {field}={given.item() if given.ndim == 0 else given[row]} {rule}.")
 
 
 def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:

@@ -157,8 +157,8 @@ def refuse_whole_nodes(workload: Workload) -> None:
     """Raise if a job counts whole nodes, which cannot be shared."""
     for row in np.flatnonzero(tasks_on_nodes(workload))[:1].tolist():
         raise InfeasibleError(
-            f"Job {workload.id[row]}: its tasks are counted in whole nodes ({ON_NODES}), which it does not share; give "
-            "the jobs as they were read, or leave sharing= out."
+            f"Job {workload.id[row]}: its tasks count whole nodes ({ON_NODES}), which are not shared; give the jobs as "
+            "they were read, or leave sharing= out."
         )
 
 

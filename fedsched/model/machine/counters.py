@@ -55,17 +55,17 @@ def counters_of(workload: Workload, federation: Federation) -> Counters:
         for k in np.flatnonzero(weights > amount)[:1]:
             raise InfeasibleError(
                 f"Job {workload.id[rows[k]]}: its {weights[k]} {what} are over the limit of {amount} of {name}; drop "
-                "it, or give a wider limit."
+                "it, or give a higher limit."
             )
-    nobody = np.zeros(0, dtype=np.int64)
-    job = np.concatenate([nobody, *(rows for *_, rows, _ in found)])
+    no_rows = np.zeros(0, dtype=np.int64)
+    job = np.concatenate([no_rows, *(rows for *_, rows, _ in found)])
     sizes = [rows.size for *_, rows, _ in found]
     row, of_node = _by_nodes(workload, federation, job, np.repeat([what for _, what, *_ in found], sizes))
     return Counters(
         np.array([amount for _, _, amount, _, _ in found], dtype=np.int64),
         np.repeat(np.arange(len(found)), sizes),
         job,
-        np.concatenate([nobody, *(weights for *_, weights in found)]),
+        np.concatenate([no_rows, *(weights for *_, weights in found)]),
         row,
         of_node,
         tuple(name for name, *_ in found),
@@ -147,8 +147,8 @@ def _of_arrays(workload: Workload) -> Iterator[_Counter]:
         name = text if match is None else match[1]
         if limited.setdefault(name, text) != text or ("%" in text and (match is None or int(match[2]) < 1)):
             raise InfeasibleError(
-                f"Array {one_line(name)!r}: {limited[name]!r} and {text!r}; its tasks must say one limit of at least "
-                "1, as 'name%5', or all none."
+                f"Array {one_line(name)!r}: {limited[name]!r} and {text!r}; all of its tasks must give the same limit "
+                "of at least 1, as 'name%5', or none."
             )
         if match is not None:
             yield f"array {one_line(name)!r}", JOBS, int(match[2]), rows, np.ones(rows.size, dtype=np.int64)

@@ -230,7 +230,7 @@ class Federation(FederationConvenience):
             if not isinstance(cluster, Cluster):
                 raise FederationError(
                     f"Federation: clusters={shortened(repr(cluster))} must be clusters, as (Cluster('north', 64),); "
-                    "of sizes alone: Federation.of(64, 128)."
+                    "from sizes alone: Federation.of(64, 128)."
                 )
             if cluster.name in seen:
                 raise FederationError(
@@ -369,7 +369,7 @@ class Federation(FederationConvenience):
         if self.knows_sites(sites):
             return [int(site) - 1 for site in sites]
         stranger = next(site for site in sites if site not in names)
-        raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+        raise unknown_name("site (no cluster has this name)", stranger, names)
 
     def knows_sites(self, sites: Sequence[str]) -> bool:
         """Return whether each of a workload's sites is one of the clusters: see `clusters_of_sites`."""

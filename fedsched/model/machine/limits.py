@@ -97,9 +97,9 @@ def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
     """Raise if one is not a `Limit`, or occurs twice."""
     for k, limit in enumerate(limits):
         if not isinstance(limit, Limit):
-            raise FederationError(f"Federation {federation!r}: limits={limit!r} is no Limit.")
+            raise FederationError(f"Federation {federation!r}: limits={limit!r} must be a Limit.")
         if limit in limits[:k]:
-            raise FederationError(f"Federation {federation!r}: the limit of {limit} stands there twice.")
+            raise FederationError(f"Federation {federation!r}: the limit of {limit} occurs twice; give it once.")
 
 
 def users_of(workload: Workload) -> NDArray[np.object_]:
@@ -145,6 +145,6 @@ def limits_without_jobs(workload: Workload, federation: Federation) -> list[str]
         numbers = set(distinct(_numbers(workload))[0]) if limit.of == "user" else set()
         away = [name for name in limit.names if name not in there | numbers]
         if not there or away:
-            who = ", ".join(map(repr, map(one_line, away[:5]))) if there else f"no job says its {limit.of}"
-            said.append(f"a limit of {limit.of} that binds nobody ({who})")
+            reason = ", ".join(map(repr, map(one_line, away[:5]))) if there else f"no job says its {limit.of}"
+            said.append(f"a limit of {limit.of} that applies to no job ({reason})")
     return said

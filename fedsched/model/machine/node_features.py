@@ -28,8 +28,8 @@ def alternatives(text: str) -> tuple[frozenset[str], ...]:
         for name in names:
             if not FEATURE.fullmatch(name):
                 raise ValueError(
-                    f"features={text!r}: {name!r} is no name of a feature; names are joined by & (all) and | (any), "
-                    "brackets and counts are not modelled"
+                    f"features={text!r}: {name!r} is not a feature's name; join names by & (all) and | (any); brackets "
+                    "and counts are not modelled"
                 )
         found.append(frozenset(names))
     return tuple(found)

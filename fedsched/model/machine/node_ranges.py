@@ -51,7 +51,7 @@ def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str
     for first, last in ranges_of(text, where):
         last = nodes - 1 if last < 0 else last
         if last >= nodes:
-            raise FederationError(f"{where}: node {last} is none of its {nodes}, 0 to {nodes - 1}.")
+            raise FederationError(f"{where}: node {last} is not one of its {nodes} nodes, 0 to {nodes - 1}.")
         found[first : last + 1] = True
     return found
 
@@ -66,10 +66,10 @@ def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> N
     for g, (count, text) in enumerate(groups):
         where = f"Cluster {cluster!r}: group {g}"
         if text is None:
-            raise FederationError(f"{where} does not say which nodes= it has; others do, so give them there as well.")
+            raise FederationError(f"{where}: nodes= is missing, but other groups have it; give it here as well.")
         own = named_nodes(cluster, text, {cluster: found.size}, where)
         if int(own.sum()) != count:
-            raise FederationError(f"{where}: nodes={text!r} are {own.sum()} nodes; its count={count} must say as many.")
+            raise FederationError(f"{where}: nodes={text!r} are {own.sum()} nodes; its count={count} must be the same.")
         if (twice := np.flatnonzero(own & (found >= 0))).size:
             raise FederationError(f"{where}: node {twice[0]} is in group {found[twice[0]]} too; name it in one.")
         found[own] = g

@@ -127,9 +127,9 @@ class Partition:
         """
         name = f"partition {self.name!r}"
         most = math.inf if self.max_nodes is None else self.max_nodes
-        nobody = np.zeros(len(nodes), dtype=np.bool_)
-        strangers = ~np.isin(account, self.accounts) if self.accounts else nobody
-        others = ~np.isin(qos, ("", *self.qos)) if self.qos else nobody
+        none = np.zeros(len(nodes), dtype=np.bool_)
+        other_accounts = ~np.isin(account, self.accounts) if self.accounts else none
+        other_qos = ~np.isin(qos, ("", *self.qos)) if self.qos else none
         rules: tuple[tuple[NDArray[np.bool_], Callable[[int], str]], ...] = (
             (
                 seconds > self.max_time,
@@ -137,8 +137,8 @@ class Partition:
             ),
             (nodes < self.min_nodes, lambda i: f"{called}={nodes[i]} is below the {self.min_nodes} of {name}"),
             (nodes > most, lambda i: f"{called}={nodes[i]} is over the {self.max_nodes} of {name}"),
-            (strangers, lambda i: f"account {str(account[i])!r} may not use {name}"),
-            (others, lambda i: f"QOS {str(qos[i])!r} may not use {name}"),
+            (other_accounts, lambda i: f"account {str(account[i])!r} may not use {name}"),
+            (other_qos, lambda i: f"QOS {str(qos[i])!r} may not use {name}"),
             (nodes > room, lambda i: f"{called}={nodes[i]} exceeds the {room} nodes of {name}"),
         )
         found: dict[int, str] = {}
@@ -155,4 +155,6 @@ def check_partitions(federation: str, partitions: Sequence[Partition]) -> None:
         twice = next(name for name in names if names.count(name) > 1)
         raise FederationError(f"Federation {federation!r}: two partitions are named {twice!r}; names must differ.")
     if len(defaults := [partition.name for partition in partitions if partition.default]) > 1:
-        raise FederationError(f"Federation {federation!r}: {defaults[0]!r} and {defaults[1]!r} are both the default.")
+        raise FederationError(
+            f"Federation {federation!r}: {defaults[0]!r} and {defaults[1]!r} are both the default; only one may be."
+        )

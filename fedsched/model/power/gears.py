@@ -80,8 +80,8 @@ def check_gears(name: str, groups: Sequence[NodeGroup]) -> None:
     for group in groups:
         if (own := [speed for speed, _ in group.gears]) != first:
             raise FederationError(
-                f"Federation {name!r}: its groups must have the same gears, in which jobs run on all of their nodes: "
-                f"one has the speeds {first}, another {own}."
+                f"Federation {name!r}: its groups must have the same gears, because a job runs in one gear on all of "
+                f"its nodes: one group has the speeds {first}, another {own}."
             )
 
 
@@ -100,20 +100,20 @@ def watts_in_gears(groups: Sequence[NodeGroup]) -> Floats:
 
 def gears_of(workload: Workload) -> Ints:
     """Return the gear of each job."""
-    return np.zeros(len(workload), dtype=np.int64) if workload.gear is None else workload.gear.given
+    return np.zeros(len(workload), dtype=np.int64) if workload.gear is None else workload.gear.values
 
 
 def check_job_gears(workload: Workload, groups: Sequence[NodeGroup]) -> None:
     """Raise if a job is in a gear that the nodes lack."""
     if workload.gear is None:
         return
-    given, last = workload.gear.given, len(groups[0].gears)
+    given, last = workload.gear.values, len(groups[0].gears)
     if (strange := np.flatnonzero(given > last)).size:
         row = int(strange[0])
         known = f"gears 0 to {last}" if last else "no gear but full speed"
         raise InfeasibleError(
-            f"Job {workload.id[row]}: gear={given[row]}, and the nodes have {known}; give NodeGroup gears=, or the job "
-            "another one."
+            f"Job {workload.id[row]}: gear={given[row]}, but the nodes have {known}; give NodeGroup gears=, or the job "
+            "another gear."
         )
 
 
@@ -150,6 +150,6 @@ def check_gear_change(workload: Workload) -> None:
         )
     if workload.watts is not None:
         raise ValueError(
-            "Gears: jobs say what their nodes draw (watts), which is not known of other gears; leave that out: "
+            "Gears: the jobs state their own watts, which are not known for other gears; leave them out: "
             "dataclasses.replace(workload, watts=None)."
         )

@@ -34,7 +34,7 @@ class Timeout:
     keep
         The number of idle nodes of each group that stay on, however long they idle.
     suspend_rate
-        Nodes of a cluster that may begin to go off per minute, as by Slurm's SuspendRate: so many at once, then one
+        Nodes of a cluster that may begin to go off per minute, as by Slurm's SuspendRate: this many at once, then one
         each 60 / suspend_rate seconds. None, or 0: any number.
     resume_rate
         The same for nodes that begin to boot, as by Slurm's ResumeRate.
@@ -143,7 +143,7 @@ def power_saving_named(text: str) -> PowerSaving | None:
         return Reserve(int(found[1]), float(found[2] or 0) * _SECONDS[found[3] or ""])
     raise FederationError(
         f"power={shortened(repr(text))} must be always, planned, timeout:SECONDS[:NODES] (timeout:10m keeps none, "
-        "timeout:10m:4 keeps 4; behind it :suspend=20 and :resume=20 are nodes a minute) or reserve:NODES[:SECONDS]."
+        "timeout:10m:4 keeps 4; then :suspend=20 and :resume=20, in nodes per minute) or reserve:NODES[:SECONDS]."
     )
 
 
@@ -156,8 +156,8 @@ def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> N
         raise FederationError(f"Federation {name!r}: power={said} must be a Timeout, Reserve, Planned or None.")
     if any(group.off_watts is None for group in groups):
         raise FederationError(
-            f"Federation {name!r}: power={saving} switches nodes off, and a group does not say what these draw then; "
-            "give off_watts= of each NodeGroup."
+            f"Federation {name!r}: power={saving} switches nodes off, but a group has no off_watts; give off_watts= of "
+            "each NodeGroup."
         )
 
 
@@ -172,7 +172,7 @@ def check_states(group: NodeGroup) -> None:
         if value > most:
             raise FederationError(f"NodeGroup: {name}={value!r} must be at most {most:g}.")
     if group.off_watts is None and (group.boot_watts, group.shutdown_watts) != (None, None):
-        raise FederationError("NodeGroup: boot_watts and shutdown_watts are of nodes that go off; give off_watts= too.")
+        raise FederationError("NodeGroup: boot_watts and shutdown_watts need off_watts=; give it too.")
     if group.off_watts is not None and group.off_watts > group.idle_watts:
         raise FederationError(
             f"NodeGroup: off_watts={group.off_watts!r} must be at most idle_watts={group.idle_watts!r}."

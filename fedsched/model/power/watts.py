@@ -41,7 +41,7 @@ class JobWatts(JobNumbers):
     RULE = "finite and at least 0, or -1 for those of its nodes' groups"
 
     def __str__(self) -> str:
-        known = self.given[self.given != OF_THE_GROUP]
+        known = self.values[self.values != OF_THE_GROUP]
         return f"{known.min():,.4g} to {known.max():,.4g} W a node, of {counted(self.jobs, 'job')}"
 
 
@@ -51,7 +51,7 @@ def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
         return NO_WATTS
     drawn = watts_in_gears(groups)[gears_of(workload)]
     if workload.watts is not None:
-        own = workload.watts.given[:, None]
+        own = workload.watts.values[:, None]
         drawn = np.where(own == OF_THE_GROUP, drawn, own)
     return drawn
 

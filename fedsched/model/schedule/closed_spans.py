@@ -51,8 +51,8 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
     """Return the node numbers of every job, and of closed and off nodes."""
     if getattr(schedule, "shares_nodes", False):  # such schedules count tasks
         raise ScheduleError(
-            "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row), write "
-            "to_csv(path), or simulate without sharing=."
+            "Schedule: its jobs share nodes, so no job has whole nodes in a chart; use nodes_of(row) or to_csv(path), "
+            "or simulate without sharing=."
         )
     groups = schedule.counts.shape[1]
     spans = ClosedSpans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))

@@ -258,7 +258,7 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
 
 @inlined
 def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> tuple[int, float]:
-    # Boot at most so many of the nodes that went off first, one at a time if a rate applies. Return the number of nodes
+    # Boot at most `most` of the nodes that went off first, one at a time if a rate applies. Return the number of nodes
     # and when they will be on.
     place = stacks.place[g]
     first = place[Place.OFF_FIRST]

@@ -82,7 +82,7 @@ class NodeUse:
         """Return how much of a resource the tasks of each row held."""
         of_task = self._of_task(resource)
         if int(of_task.max(initial=0)) * int(np.abs(self.tasks).sum()) > MOST_TOGETHER:
-            raise ScheduleError(f"NodeUse: so much {resource!r} cannot be added up; count it in larger units.")
+            raise ScheduleError(f"NodeUse: the sum of {resource!r} is too large; count it in larger units.")
         return np.asarray(self.tasks * of_task[self.job])
 
     def _of_task(self, resource: str) -> NDArray[np.int64]:
@@ -198,7 +198,7 @@ class NodeUse:
         for name in sorted(stated_resources(self.federation)):
             if (used := self.utilisation(name)) == used and used > 0:
                 stranded = self.stranded(name)
-                beside = f", {stranded:.1%} free beside nothing left of another" if stranded > 0 else ""
+                beside = f", {stranded:.1%} free on nodes with nothing left of another resource" if stranded > 0 else ""
                 said.append(f"{one_line(name)}: {used:.1%} in use{beside}")
         return said
 
@@ -251,15 +251,15 @@ class NodeUse:
         federation = self.federation
         if CORES not in stated_resources(federation):
             raise ScheduleError(
-                f"Federation {one_line(federation.name)!r}: no node tells how many {CORES!r} its jobs may share; give "
-                "its groups resources={'cpu': 40}."
+                f"Federation {one_line(federation.name)!r}: no node group states how many {CORES!r} its nodes have; "
+                "give its groups resources={'cpu': 40}."
             )
         of_machine = ["calendar"] if federation.calendar else []
         of_jobs = [name for name in self.workload.extras if name not in CHECKED]
         for noun, names in (("federation", of_machine), ("workload", of_jobs)):
             if names:
                 raise ScheduleError(
-                    f"NodeUse: where jobs share nodes {names[0]} is not checked; leave it out of the {noun}: "
+                    f"NodeUse: {names[0]} is not checked if jobs share nodes; leave it out of the {noun}: "
                     f"dataclasses.replace({noun}, {names[0]}={'()' if noun == 'federation' else None})."
                 )
 
@@ -273,7 +273,7 @@ class NodeUse:
         order = np.lexsort((self.node, self.job))
         same = (np.diff(self.job[order]) == 0) & (np.diff(self.node[order]) == 0)
         for row in order[1:][same]:
-            yield f"{self._name(row)}: {self.where(int(self.node[row]))} stands in two rows of it."
+            yield f"{self._name(row)}: {self.where(int(self.node[row]))} occurs in two of its rows."
         for job in np.flatnonzero(counts.sum(axis=1) != self.workload.tasks):
             has, tasks = int(counts[job].sum()), counted(int(self.workload.tasks[job]), "task")
             yield f"{self.whose(job)}: it has nodes for {has} of its {tasks}."
@@ -338,7 +338,7 @@ class NodeUse:
         for at in _first_of_each(np.flatnonzero((hermits > 0) & (jobs > 1)), self.node[event]):
             when, where = f"{time[at]:.15g}", self.where(int(self.node[event[at]]))
             together = counted(int(jobs[at]), "job")
-            yield f"{self._name(event[at])}: at {when} {where} has {together}, one of which is to be alone there."
+            yield f"{self._name(event[at])}: at {when} {where} has {together}, one of which is exclusive."
 
     def _sweep(self, amounts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
         # Starts and ends of rows, sorted by node and time: the rows, the times, and the amount then in use on the node.

@@ -107,8 +107,8 @@ def spans_of(federation: Federation, runs: RunTable, promises: Promises | None, 
     used = -change.cumsum(axis=0)
     if used.min(initial=0) < 0 or (used.max(axis=0, initial=0) > nodes).any() or np.isnan(when).any():
         raise ScheduleError(
-            "Schedule: jobs hold more nodes of a group than it has, or end before they have theirs, so nobody can say "
-            "which are off; verify() says whose."
+            "Schedule: jobs hold more nodes of a group than it has, or end before they have their nodes, so it is not "
+            "known which nodes are off; verify() names the jobs."
         )
     if is_switching(power):
         return _switched_off(saving_of(federation), nodes, when, change, t0, end)

@@ -54,7 +54,7 @@ def remarks(schedule: Schedule) -> tuple[str, ...]:
     workload, said = schedule.workload, cancellations.in_words(schedule)
     if (hopeless := schedule.hopeless & ~reservations.missed_reservation(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
-        said.append(f"never started, for they wait for what cannot happen: {jobs}")
+        said.append(f"never started, because their conditions cannot hold: {jobs}")
     said += [*whole_nodes.in_words(workload), *slack.in_words(schedule), *workflows.in_words(schedule)]
     said += [*schedule.lost.in_words(workload), *closed_spans.in_words(schedule)]
     return (*said, *reservations.in_words(schedule))

@@ -87,7 +87,8 @@ class Downtime:
                 raise FederationError(f"{self.where}: {field}={getattr(self, field)!r} is none of {', '.join(known)}.")
         if self.victims != "latest" and self.on_running == "wait":
             raise FederationError(
-                f"{self.where}: victims={self.victims!r} without on_running='requeue' or 'kill': nobody would be one."
+                f"{self.where}: victims={self.victims!r} needs on_running='requeue' or 'kill'; leave victims= out "
+                "otherwise."
             )
         if self.victims == RECORDED and self.among[0] is not None:
             raise FederationError(
@@ -123,7 +124,7 @@ class Downtime:
         object.__setattr__(self, "known_from", float(self.known_from))  # type: ignore[arg-type]
         if not self.known_from <= self.begin:  # type: ignore[operator]
             raise FederationError(
-                f"{self.where}: known_from={self.known_from!r} must not be after its begin, when all see it."
+                f"{self.where}: known_from={self.known_from!r} must not be after its begin."
             )
         list(ranges_of(self.among[1], self.where))
 

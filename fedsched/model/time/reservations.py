@@ -105,7 +105,7 @@ def in_words(schedule: Schedule) -> list[str]:
         )
     if rows := np.flatnonzero(missed_reservation(schedule)).tolist():
         names, jobs = first_of(schedule.workload.id[rows]), counted(len(rows), "job")
-        said.append(f"never started, for their reservation was over or left them no room: {jobs} ({names})")
+        said.append(f"never started, because their reservation was over or had too few nodes: {jobs} ({names})")
     return said
 
 
@@ -118,8 +118,8 @@ def check_reservations(federation: Federation) -> None:
                 given, expected = getattr(other, field), getattr(first, field)
                 if given != expected:
                     raise FederationError(
-                        f"{other.where}: {field}={given!r} is not the {expected!r} of reservation {name!r}; give "
-                        "another name to what is used otherwise."
+                        f"{other.where}: {field}={given!r} differs from the {expected!r} of reservation {name!r}; give "
+                        "one of them another name."
                     )
     closures = closures_of(federation)
     rows = np.flatnonzero(closures.reservation != NO_RESERVATION).tolist()
@@ -132,7 +132,7 @@ def check_reservations(federation: Federation) -> None:
                 one, other = (names[closures.reservation[which]] for which in (last, row))
                 raise FederationError(
                     f"Federation {federation.name!r}: reservations {one!r} and {other!r} have the same nodes at "
-                    f"{closures.begin[row]:g}; a node is in one at a time."
+                    f"{closures.begin[row]:g}; a node may be in one reservation at a time."
                 )
             last = row
 
@@ -183,7 +183,7 @@ def jobs_not_admitted(workload: Workload, federation: Federation) -> Iterator[tu
     named, of_jobs = workload.label(RESERVATION), reservation_of_jobs(workload, federation)
     known = ", ".join(repr(one_line(one.name)) for one in reservations)
     for row in np.flatnonzero((named != "") & (of_jobs == NO_RESERVATION)).tolist():
-        yield row, f"reservation {str(named[row])!r} is none of the federation's; known: {known}"
+        yield row, f"reservation {str(named[row])!r} is not in the federation; known: {known}"
     users, account = users_of(workload), workload.label("account")
     for r, one in enumerate(reservations):
         rows = np.flatnonzero(of_jobs == r)
@@ -214,7 +214,7 @@ def unmodelled_reservations(workload: Workload, federation: Federation) -> list[
     of_jobs = reservation_of_jobs(workload, federation)
     unchecked = [r in of_jobs and cannot_check_users(one, workload) for r, one in enumerate(reservations)]
     names = [one_line(one.name) for one, so in zip(reservations, unchecked, strict=True) if so]
-    return [f"who may use {', '.join(names)} (the jobs' users are numbers)"] if names else []
+    return [f"which users may use {', '.join(names)} (the jobs' users are numbers)"] if names else []
 
 
 def missed_reservation(schedule: Schedule) -> NDArray[np.bool_]:

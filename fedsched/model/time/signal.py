@@ -117,7 +117,7 @@ class Signal:
         if MOST_SECONDS < until < math.inf:
             raise FederationError(f"{self.where}: until={until!r} must be at most {MOST_SECONDS:g} s.")
         if self.beyond == "repeat" and until == math.inf and len(self.times) > 1:
-            raise FederationError(f"{self.where}: beyond='repeat' needs an end to begin anew after; give until=.")
+            raise FederationError(f"{self.where}: beyond='repeat' needs the end of a period; give until=.")
         object.__setattr__(self, "until", float(until))
         if self.forecast is not None:
             self._check_forecast(self.forecast)
@@ -126,11 +126,13 @@ class Signal:
         if not isinstance(forecast, Signal):
             raise FederationError(f"{self.where}: forecast={shortened(repr(forecast))} must be a Signal, or None.")
         if self.kind == CAP:
-            raise FederationError(f"{self.where} has a forecast, but caps are known to all beforehand; leave it out.")
+            raise FederationError(f"{self.where} has a forecast, but caps are always known in advance; leave it out.")
         for name in ("unit", "cluster"):
             own, its = getattr(self, name), getattr(forecast, name)
             if own != its:
-                raise FederationError(f"{self.where}: its forecast is of {name} {its!r}, and itself of {own!r}.")
+                raise FederationError(
+                    f"{self.where}: its forecast has {name} {its!r}, but the signal has {own!r}; give both the same."
+                )
         if forecast.forecast is not None:
             raise FederationError(f"{self.where}: its forecast has a forecast; give one that has none.")
 
@@ -258,7 +260,9 @@ def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str])
         whose = [signal.cluster for signal in signals if signal.kind == kind]
         for one in whose:
             if one and one not in clusters:
-                raise FederationError(f"Federation {name!r}: a {kind} signal is of {one!r}, which is no cluster of it.")
+                raise FederationError(
+                    f"Federation {name!r}: a {kind} signal is of {one!r}, which is not one of its clusters."
+                )
             if whose.count(one) > 1:
                 raise FederationError(f"Federation {name!r}: two {kind} signals of {one or 'all clusters'}; give one.")
         lacking = [one for one in clusters if whose and kind != CAP and "" not in whose and one not in whose]
@@ -266,7 +270,7 @@ def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str])
             raise FederationError(f"Federation {name!r}: cluster {lacking[0]!r} has no {kind} signal, but others have.")
         units = sorted({signal.unit for signal in signals if signal.kind == PRICE == kind})
         if len({unit.partition("/")[0] for unit in units}) > 1:
-            raise FederationError(f"Federation {name!r}: prices in {' and '.join(units)}; give all in one money.")
+            raise FederationError(f"Federation {name!r}: prices in {' and '.join(units)}; give all in one currency.")
 
 
 def signals_of(signals: Iterable[Signal], kind: str, clusters: Sequence[str]) -> list[Signal]:

@@ -341,13 +341,13 @@ def broken_boots(runs: Runs, schedule: Schedule, nights: OffTimes) -> Iterator[s
     if schedule.federation.power is None:
         return
     for i in nights.short:
-        yield f"{job_name(schedule, runs.job[i])}: it is promised more nodes than are left, with those that are off."
+        yield f"{job_name(schedule, runs.job[i])}: it is promised more nodes than are free or off."
     if nights.short:
         return
     start, promises = runs.all.start, schedule.promises
     for i in np.flatnonzero(np.maximum(start, schedule.t0) != np.array(nights.ready)).tolist():
-        who, ready = job_name(schedule, runs.job[i]), nights.ready[i]
-        yield f"{who}: it starts at {start[i]:.17g}, but its nodes are on at {ready:.17g}."
+        job, ready = job_name(schedule, runs.job[i]), nights.ready[i]
+        yield f"{job}: it starts at {start[i]:.17g}, but its nodes are on at {ready:.17g}."
     if promises is not None:
         for row in np.flatnonzero(promises.time < schedule.workload.submit).tolist():
             yield f"{job_name(schedule, row)}: it is promised nodes at {promises.time[row]:g}, before its submit."

@@ -168,12 +168,12 @@ def _watts_beyond(schedule: Schedule) -> Floats:
     busy = schedule.counts @ np.array([group.busy_watts for group in groups])
     beyond = np.zeros(len(schedule))
     if workload.gear is not None:
-        gear = np.asarray(workload.gear.given)
+        gear = np.asarray(workload.gear.values)
         for k in range(1, len(groups[0].gears) + 1):
             drawn = schedule.counts @ np.array([group.gears[k - 1][1] for group in groups])
             beyond = np.where(gear == k, drawn - busy, beyond)
     if workload.watts is not None:
-        own = np.asarray(workload.watts.given)
+        own = np.asarray(workload.watts.values)
         beyond = np.where(own < 0.0, beyond, schedule.counts.sum(axis=1) * own - busy)
     return beyond
 
@@ -285,11 +285,11 @@ def _above_idle(runs: Schedule) -> NDArray[np.float64]:
     groups = runs.federation.groups
     drawn = np.tile(np.array([group.busy_watts for group in groups]), (len(runs), 1))
     if runs.workload.gear is not None:  # or the gear's watts (reading 77)
-        gear = np.asarray(runs.workload.gear.given)
+        gear = np.asarray(runs.workload.gear.values)
         for k in range(1, len(groups[0].gears) + 1):
             drawn[gear == k] = [group.gears[k - 1][1] for group in groups]
     if runs.workload.watts is not None:  # for jobs that state their own watts per node (reading 69)
-        own = np.asarray(runs.workload.watts.given)
+        own = np.asarray(runs.workload.watts.values)
         drawn[own >= 0.0] = own[own >= 0.0, None]
     return np.asarray(runs.counts * (drawn - np.array([group.idle_watts for group in groups])))
 
@@ -389,8 +389,8 @@ def _needs(runs: Schedule, cluster: str) -> tuple[NDArray[np.int64], int]:
     # The milliwatts of each run as planned, above idle nodes, and the milliwatts of all nodes when idle.
     federation, total = runs.federation, 0
     found = np.zeros(len(runs), dtype=np.int64)
-    own = None if runs.workload.watts is None else np.asarray(runs.workload.watts.given)
-    gear = np.zeros(len(runs), dtype=np.int64) if runs.workload.gear is None else np.asarray(runs.workload.gear.given)
+    own = None if runs.workload.watts is None else np.asarray(runs.workload.watts.values)
+    gear = np.zeros(len(runs), dtype=np.int64) if runs.workload.gear is None else np.asarray(runs.workload.gear.values)
     for g, (group, k) in enumerate(zip(federation.groups, federation.group_cluster, strict=True)):
         if cluster not in ("", federation.clusters[k].name):
             continue

@@ -39,8 +39,8 @@ def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: 
             covering = here.take((here.begin <= begin) & (begin < here.planned_end))
             for job, time, used, closed in _beyond_what_is_left(schedule, over, covering, covering.known_from, g):
                 yield (
-                    f"{job}: it starts at {time:g} and is planned to run beyond {begin:g}, where {used} nodes of group "
-                    f"{g} would be in use, and {closed} of its {count} closed."
+                    f"{job}: it starts at {time:g} and is planned to run beyond {begin:g}, when {used} nodes of group "
+                    f"{g} would be in use and {closed} of its {count} closed."
                 )
 
 

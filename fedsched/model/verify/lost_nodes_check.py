@@ -144,14 +144,14 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
         becomes = REQUEUE if lost.requeued[run] else KILL
         taking = (closures.begin == lost.end[run]) & (closures.on_running == becomes)
         if not (taking & (lost.counts[run][closures.group] > 0)).any():
-            yield f"{name} is cut at {lost.end[run]:g}, where no downtime takes nodes from it in that way."
+            yield f"{name} is cut at {lost.end[run]:g}, when no downtime takes its nodes in that way."
         if row in uneven:
             if reason := what_is_wrong(workload, schedule.federation, row, lost.counts[run]):
                 yield f"{name}: {reason}."
         elif lost.counts[run].sum() != workload.tasks[row]:
             yield f"{name} has {lost.counts[run].sum()} nodes for {workload.tasks[row]} tasks."
         if not workload.submit[row] <= lost.start[run] < lost.end[run] <= last.get(row, np.inf):
-            yield f"{name} to {lost.end[run]:g} is not between its submit and what follows."
+            yield f"{name} to {lost.end[run]:g} is not between its submit and its next start."
         if not lost.requeued[run] and row in last:
             yield f"{name} is cut for good at {lost.end[run]:g}, but it starts at {last[row]:g} again."
         last[row] = float(lost.start[run])
@@ -170,12 +170,12 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
                 yield f"Job {workload.id[row]}: it goes on at {begin:g} on nodes of group {g} that a downtime names."
         elif kept > size - closures.nodes[c]:
             yield (
-                f"Downtime at {begin:g}: it takes {closures.nodes[c]} of the {size} nodes of group {g}, but jobs hold "
-                f"{kept} on."
+                f"Downtime at {begin:g}: it takes {closures.nodes[c]} of the {size} nodes of group {g}, but jobs keep "
+                f"{kept}."
             )
         here = (closures.group == g) & (closures.begin <= begin) & (begin < closures.end)
         here &= (closures.reservation < 0) | (np.arange(here.size) == c)
         at_random = (closures.victims[here & (closures.begin == begin)] == VICTIMS.index("random")).any()
         others = ((closures.on_running != 0) & (closures.begin == begin) & ~here).any()
         if used > kept and used + closures.nodes[here].sum() <= size and not at_random and not others:
-            yield f"Downtime at {begin:g}: jobs lose {used - kept} nodes of group {g}, where enough are free."
+            yield f"Downtime at {begin:g}: jobs lose {used - kept} nodes of group {g}, although enough are free."

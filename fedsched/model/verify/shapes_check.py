@@ -30,7 +30,7 @@ def broken_shapes(schedule: Schedule) -> Iterator[str]:
         each = int(together[row]) if told[row] else 1  # for a job in whole nodes, shapes count tasks (reading 76)
         now = (
             int(told[row] or workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]),
-            0 if workload.gear is None else int(workload.gear.given[row]),
+            0 if workload.gear is None else int(workload.gear.values[row]),
             # A share below 0 in the shapes stands for the job's own share (reading 77).
             float(workload.compute_fraction[row]) if listed and listed[0].compute_fraction >= 0 else -1.0,
         )  # fmt: skip

@@ -72,14 +72,14 @@ def _same(use: NodeUse, columns: dict[str, NDArray[Any]]) -> Iterator[str]:
         differs = (given != there) & ~(np.isnan(given) & np.isnan(there))  # both are NaN for a job that never starts
         odd = np.flatnonzero(differs.reshape(len(given), -1).any(axis=1))
         for row in odd[:1]:
-            yield f"{use.whose(row)}: its {name} is another one on its nodes."
+            yield f"{use.whose(row)}: its {name} differs between schedule and node use."
 
 
 def _same_lost(schedule: Schedule, lost: NodeUse | None) -> Iterator[str]:
     runs = schedule.lost
     if lost is None or len(lost.workload) != runs.runs:
         if runs.runs:
-            yield f"Schedule: of its {runs.runs} lost runs it is not known who was on which node."
+            yield f"Schedule: it does not say which nodes its {runs.runs} lost runs used."
         return
     yield from _same(lost, {"start": runs.start, "finish": runs.end, "counts": runs.counts})
 
@@ -90,7 +90,7 @@ def _layout(use: NodeUse) -> Iterator[str]:
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
     for row in np.flatnonzero((columns.get(EXCLUSIVE, none) == 1) & ~use.alone)[:1]:
-        yield f"{use.whose(row)}: it asked for nodes of its own."
+        yield f"{use.whose(row)}: it is exclusive, but its nodes are not its own."
     each = columns.get(PER_NODE, none)
     for row in np.flatnonzero(each > 0):
         tasks = sorted(use.tasks[use.job == row].tolist(), reverse=True)

@@ -27,9 +27,9 @@ def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: ND
     """Yield an error for each job that starts but cannot, can start but does not, or has no finish."""
     ids, times = np.unique(schedule.workload.id, return_counts=True)
     for job in ids[times > 1]:
-        yield f"Job {job}: its id stands in more than one row."
+        yield f"Job {job}: its id occurs in more than one row."
     for row in np.flatnonzero(hopeless & ~np.isnan(schedule.start)):
-        yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
+        yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but its conditions cannot hold."
     killed = np.isin(np.arange(len(schedule)), schedule.lost.killed)
     for row in np.flatnonzero(killed & ~np.isnan(schedule.start)):
         yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
@@ -76,7 +76,10 @@ def broken_conditions(schedule: Schedule) -> Iterator[str]:
     if workload.begin is not None:
         begin = workload.begin.begin
         for early in np.flatnonzero(start < begin):
-            yield f"{job_name(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
+            yield (
+                f"{job_name(schedule, early)}: it starts at {start[early]:g}, before its earliest start at "
+                f"{begin[early]:g}."
+            )
     for row, condition, others in _waits(schedule):
         for other in others:
             since = (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag

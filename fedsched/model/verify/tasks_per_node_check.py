@@ -78,7 +78,7 @@ def what_is_wrong(workload: Workload, federation: Federation, row: int, counts: 
     if places < tasks:
         return f"its {counts.sum()} nodes hold {places} of its {tasks} tasks"
     if places - int(fits.max(initial=0)) >= tasks:
-        return f"its {counts.sum()} nodes hold {places} tasks, and it has {tasks}: one of them is of no use"
+        return f"its {counts.sum()} nodes hold {places} tasks, but it has only {tasks}: one node is not needed"
     return ""
 
 

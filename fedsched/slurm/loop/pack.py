@@ -186,7 +186,7 @@ def asked_of(
         cpus = np.array([slurm.cpus.get(job, own) for job, own in zip(workload.id.tolist(), cpus, strict=True)])
     nodes = np.where((told := requested_nodes(workload)) > 0, told, held)  # of their sizes
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
-    nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given
+    nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.values
     return [
         Asked(
             user=str(users[row]),

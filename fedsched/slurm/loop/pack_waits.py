@@ -83,7 +83,7 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
     if workload.held is not None:
         said.append(workload.held.columns()["held"][rows])
     if workload.nice is not None:
-        said.append(workload.nice.given[rows])
+        said.append(workload.nice.values[rows])
     last: dict[tuple[Any, ...], int] = {}
     for job in np.flatnonzero(names != "").tolist():
         if workload.after is not None and "singleton" in str(workload.after.texts[rows[job]]):

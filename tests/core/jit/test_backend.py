@@ -94,7 +94,7 @@ def test_a_way_that_there_is_not_is_named(monkeypatch: pytest.MonkeyPatch, capsy
     """Tests that a mistyped FEDSCHED_JIT changes nothing, and is said."""
     monkeypatch.setenv("FEDSCHED_JIT", "plian")
     assert backend.chosen() == ("lean", "")
-    assert capsys.readouterr().err == "fedsched: FEDSCHED_JIT=plian is neither of lean, plain; it is not looked at.\n"
+    assert capsys.readouterr().err == "fedsched: FEDSCHED_JIT=plian is unknown and ignored; known: lean, plain.\n"
 
 
 def test_the_first_kernel_passes_here() -> None:

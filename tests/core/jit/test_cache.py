@@ -94,7 +94,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_result(small: Any, way: str) ->
     process = small.begin(full + "from fedsched.entry import answer\nprint(answer(1))")
     out, said = process.communicate()
     assert out == "20\n"
-    assert said.endswith("File too large; what is compiled is not kept.\n")
+    assert said.endswith("File too large; compiled code is not cached.\n")
     assert said.count("\n") == 1
     assert small.kept() == []
 
@@ -110,7 +110,7 @@ def test_what_is_kept_is_read_where_no_more_can_be(folder: Path, monkeypatch: py
     cache.write("two", TARGET, 2)
     cache.write("three", TARGET, 3)
     assert [cache.read(name, TARGET) for name in ("one", "two", "three")] == [1, None, None]
-    assert capsys.readouterr().err == f"fedsched: {folder}: No space left on device; what is compiled is not kept.\n"
+    assert capsys.readouterr().err == f"fedsched: {folder}: No space left on device; compiled code is not cached.\n"
     assert cache.FOLDER is None
 
 

@@ -245,9 +245,9 @@ def of_cut_counter(k: int) -> int:
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (of_cut_float, "It returns float64, and says that it returns int64."),
-        (of_cut_number, "It returns int64, and says that it returns bool."),
-        (of_cut_counter, "It returns uint64, and says that it returns int64."),
+        (of_cut_float, "It returns float64, but its annotation says int64."),
+        (of_cut_number, "It returns int64, but its annotation says bool."),
+        (of_cut_counter, "It returns uint64, but its annotation says int64."),
     ],
 )
 def test_what_a_head_cannot_hold_is_refused(
@@ -431,8 +431,8 @@ def test_a_name_stands_for_one_function(monkeypatch: pytest.MonkeyPatch) -> None
     part(again)
     part(again)
     monkeypatch.setattr(cache, "changed", lambda _: True)
-    with pytest.raises(TypeError, match=r"again is there already, made from other text"):
+    with pytest.raises(TypeError, match=r"again exists already with other source text"):
         part(again)
     inlined(lambda k: k + 1)
-    with pytest.raises(TypeError, match=r"<lambda> is there already, made from other text"):
+    with pytest.raises(TypeError, match=r"<lambda> exists already with other source text"):
         inlined(lambda k: k + 2)

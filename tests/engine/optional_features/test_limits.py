@@ -140,5 +140,5 @@ def test_a_job_over_a_limit_by_itself_is_refused() -> None:
     with pytest.raises(InfeasibleError, match=r"Array 'a': 'a%2' and 'a%3'"):
         starts(jobs([1, 1], [1.0, 1.0], labels={"array": ["a%2", "a%3"]}))
     for texts in (["a%0", "a%0"], ["a%2", "a"], ["1 % 2", "1 % 2"], ["%2", "%2"]):
-        with pytest.raises(InfeasibleError, match=r"its tasks must say one limit of at least 1"):
+        with pytest.raises(InfeasibleError, match=r"all of its tasks must give the same limit of at least 1"):
             starts(jobs([1, 1], [1.0, 1.0], labels={"array": texts}))

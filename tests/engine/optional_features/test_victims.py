@@ -270,7 +270,7 @@ def test_a_downtime_without_names_is_no_recorded_one() -> None:
     """How many nodes is not which; and where jobs go on there are no victims."""
     with pytest.raises(FederationError, match=r"'2 of all' says how many, not which; name them \(nodes='0-1'\)"):
         named(1.0, 2.0, "2 of all")
-    with pytest.raises(FederationError, match="without on_running='requeue' or 'kill'"):
+    with pytest.raises(FederationError, match="needs on_running='requeue' or 'kill'"):
         named(1.0, 2.0, "0-1", "wait")
 
 

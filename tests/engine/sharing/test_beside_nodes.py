@@ -101,7 +101,7 @@ def test_the_check_finds_what_is_broken_beside_nodes() -> None:
         limited.verify()
     with pytest.raises(ScheduleError, match=r"Job 2: it starts at 0, before after:1\+5.* holds at 5"):
         spoilt(two, workload=replace(two.workload, after={2: "after:1+5s"})).verify()
-    with pytest.raises(ScheduleError, match="Job 1: it starts at 0, not to begin before 3"):
+    with pytest.raises(ScheduleError, match="Job 1: it starts at 0, before its earliest start at 3"):
         spoilt(two, workload=replace(two.workload, begin=[3, 0])).verify()
     with pytest.raises(ScheduleError, match="Job 2: it starts at 0, but was cancelled at 0"):
         spoilt(two, workload=replace(two.workload, cancel_at=[-1, 0])).verify()

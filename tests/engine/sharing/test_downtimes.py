@@ -150,7 +150,7 @@ def test_the_check_finds_who_should_have_lost_its_run_or_lost_it_for_nothing() -
     schedule = shared(work, machine(outage))
     assert schedule.lost_use is not None
     for other, words in (
-        (replace(outage, begin=6.0), "where no downtime takes nodes"),
+        (replace(outage, begin=6.0), "when no downtime takes its nodes"),
         (replace(outage, on_running="kill"), "in that way"),
     ):
         with pytest.raises(ScheduleError, match=words):
@@ -159,12 +159,12 @@ def test_the_check_finds_who_should_have_lost_its_run_or_lost_it_for_nothing() -
     with pytest.raises(ScheduleError, match="jobs hold 4 on"):
         spoilt(goes_on, federation=machine(outage)).verify()
     late = schedule.lost._replace(end=np.array([5.0, 5.0, 5.5]))
-    with pytest.raises(ScheduleError, match="no downtime takes nodes"):
+    with pytest.raises(ScheduleError, match="no downtime takes its nodes"):
         spoilt(schedule, lost=late).verify()
     elsewhere = replace(schedule.lost_use, node=np.zeros_like(schedule.lost_use.node))
-    with pytest.raises(ScheduleError, match="its counts is another one on its nodes"):
+    with pytest.raises(ScheduleError, match="its counts differs between schedule and node use"):
         spoilt(schedule, lost_use=elsewhere).verify()
-    with pytest.raises(ScheduleError, match="it is not known who was on which node"):
+    with pytest.raises(ScheduleError, match="does not say which nodes its"):
         spoilt(schedule, lost_use=None).verify()
 
 
@@ -179,7 +179,7 @@ def test_a_reservation_keeps_nodes_for_those_who_name_it() -> None:
     assert [schedule.nodes_of(row) for row in range(5)] == [(0,), (0,), (1,), (1,), (1,)]
     said = " ".join(schedule.remarks)
     assert "its 3 jobs used 80.56%" in said
-    assert "never started, for their reservation was over or left them no room: 1 job (6)" in said
+    assert "never started, because their reservation was over or had too few nodes: 1 job (6)" in said
     with pytest.raises(InfeasibleError, match="reservation 'Q' is none of the federation's"):
         shared(jobs((0, 1, 1), labels={"reservation": ["Q"]}), machine(kept))
     for other, words in (

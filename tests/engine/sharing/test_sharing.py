@@ -195,11 +195,11 @@ def test_the_check_finds_what_is_wrong() -> None:
     with pytest.raises(ScheduleError, match="does not give it 2 times 500/1000"):
         SharedSchedule(**columns, played=schedule.played._replace(use=none)).verify()
     late = SharedSchedule(**(columns | {"finish": schedule.finish + 1}), played=schedule.played)
-    with pytest.raises(ScheduleError, match="finish is another one on its nodes"):
+    with pytest.raises(ScheduleError, match="finish differs between schedule and node use"):
         late.verify()
     with pytest.raises(ScheduleError, match="utilisation is given as"):
         schedule.verify(claimed=replace(schedule.metrics(), utilisation=0.5))
-    with pytest.raises(ScheduleError, match="jobs share nodes, so that none has nodes of its own"):
+    with pytest.raises(ScheduleError, match="jobs share nodes, so no job has whole nodes"):
         schedule.node_numbers()
     with pytest.raises(ScheduleError, match="made of another's columns"):
         _ = SharedSchedule(**columns).use

@@ -65,7 +65,7 @@ def test_what_is_stranded_is_free_beside_nothing_left() -> None:
     assert use.stranded("memory") == 0.0
     assert np.isnan(use.stranded("gpu"))
     assert use.in_words() == [
-        "cpu: 37.5% in use, 25.0% free beside nothing left of another", "memory: 80.0% in use"
+        "cpu: 37.5% in use, 25.0% free on nodes with nothing left of another resource", "memory: 80.0% in use"
     ]  # fmt: skip
 
 
