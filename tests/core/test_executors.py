@@ -233,7 +233,7 @@ def test_nobody_waits_longer_than_he_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])
 def test_workers_end_with_their_master(start: str, tmp_path: Path) -> None:
-    """Tests that when the master is killed no worker is left: nobody holds its output open any more."""
+    """Tests that if the master is killed, no worker is left that holds its output open."""
     script = tmp_path / "master.py"
     script.write_text(ORPHANS)
     # communicate() ends when the last process that inherited the pipe has ended.
@@ -402,7 +402,7 @@ def test_the_cluster_pages_scripts_are_sound(tmp_path: Path) -> None:
 
 
 class Leaving(ThreadPoolExecutor):
-    """A Dask client's executor whose client is closed when so many tasks have ended: of the others nothing is heard."""
+    """A Dask client's executor; its client is closed after some tasks have ended, and the others never report."""
 
     def __init__(self, answered: int) -> None:
         super().__init__(1)

@@ -98,7 +98,7 @@ def test_the_planted_schedule_obeys_the_model() -> None:
 
 
 def test_no_two_pieces_share_a_node_at_a_time() -> None:
-    """Tests node by node that pieces of one speed never overlap, so that nobody needs to move."""
+    """Tests node by node that pieces of one speed never overlap, so no job needs to move."""
     pieces = plan(MIXED, jobs=40, seed=5)
     for i, a in enumerate(pieces):
         for b in pieces[:i]:

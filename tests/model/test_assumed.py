@@ -1,4 +1,4 @@
-"""Figures that nobody gave: known to be assumed wherever they go, and marked wherever something follows from them."""
+"""Default figures are known to be assumed wherever they go, and results that follow from them are marked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one(group: fs.NodeGroup) -> fs.Federation:
 
 
 def test_default_watts_are_assumed_and_the_same_given_are_not() -> None:
-    """Tests that it counts who gave the watts, not which they are."""
+    """Tests that watts count as assumed if they were not given, whatever their value."""
     assert one(GIVEN) == one(fs.NodeGroup(8))
     assert not one(GIVEN).watts_assumed
     assert assumptions(one(GIVEN)) == ()

@@ -283,7 +283,7 @@ def test_another_start_than_the_running_jobs_is_refused(t0: float) -> None:
     ],
 )
 def test_running_jobs_of_others_are_refused(workload: Any, federation: fs.Federation, odd: str) -> None:
-    """What ran with another workload, or on other nodes, is refused by name, whoever is asked to go on with it."""
+    """Every call refuses a running state of another workload or other nodes, by name."""
     from fedsched.gym import SchedulingEnv
     from fedsched.simulate import prepare
 

@@ -311,7 +311,7 @@ def test_a_claim_of_nothing_is_found_where_something_is_known() -> None:
 
 
 def test_a_row_leaves_out_only_what_its_schedule_does_not_know() -> None:
-    """A schedule from elsewhere has no loss of capacity, and its row none; whoever knows it has to say it."""
+    """A schedule from elsewhere has no loss of capacity unless it is given."""
     schedule = good()
     elsewhere = replace(schedule, integrals=NOT_KNOWN)
     row = elsewhere.metrics()

@@ -81,7 +81,7 @@ def test_plans_go_by_requests() -> None:
 
 
 def test_orders_go_by_the_recorded_shapes() -> None:
-    """The largest first is who asked for most nodes, in fixed orders and in those that change with time."""
+    """Largest first goes by the nodes that jobs asked for, in fixed orders and in those that change with time."""
     # All nodes are busy until 9. The second has become narrow, and still comes before the third.
     jobs = fs.Workload(
         submit=[0.0, 1.0, 2.0],
@@ -103,7 +103,7 @@ def test_jobs_that_come_at_one_instant_choose_one_after_the_other() -> None:
     """Of four equal jobs at 0 two take two nodes each; the next would end at 24 on two, and take four until 20."""
     many = fs.Workload(submit=[0.0] * 4, tasks=[4] * 4, runtime=[10.0] * 4,
                        alternatives=dict.fromkeys(range(1, 5), "4x10|2x12"))  # fmt: skip
-    # 1: four nodes, until 10. 2: four until 20, two until 22. And so on: nobody shares.
+    # 1: four nodes, until 10. 2: four until 20, two until 22. And so on: no jobs share.
     assert shapes(many, "fcfs") == [4, 4, 4, 4]
     shared = {1: "2x12", **dict.fromkeys((2, 3, 4), "2x12|4x10")}
     first = replace(many, tasks=[2] * 4, runtime=[12.0] * 4, estimate=[12.0] * 4, alternatives=shared)
@@ -213,7 +213,7 @@ def test_policies_are_compared() -> None:
 
 
 def test_a_long_queue_is_as_a_short_one() -> None:
-    """Who waits behind thousands starts when it would if the queue were never grouped."""
+    """A job behind thousands starts when it would if the queue were never grouped."""
     jobs = 2500
     tasks = np.tile([4, 1, 3], jobs)[:jobs]
     submit = np.concatenate([np.arange(500.0), np.full(jobs - 500, 500.0)])

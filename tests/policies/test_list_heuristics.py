@@ -154,7 +154,7 @@ def naive_schedule(scenario: strategies.Scenario, heuristic: str) -> naive.Resul
     choosing = scenario.settings.alternatives == "earliest_finish"
     found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic, choosing=choosing)
     jobs, order = naive_lists.bound_jobs(scenario.jobs, scenario.machine, found, turns)
-    jobs = [replace(job, alternatives=()) for job in jobs]  # nobody chooses any more
+    jobs = [replace(job, alternatives=()) for job in jobs]  # no more shapes to choose
     chosen = replace(scenario.settings, order=order, backfill_order=None, placement="fastest", alternatives="fixed")
     return replace(scenario, jobs=jobs, settings=chosen).simulate()
 

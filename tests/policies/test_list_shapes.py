@@ -111,7 +111,7 @@ def test_jobs_run_as_predicted_and_under_every_dispatch_rule_in_the_same_shapes(
 
 
 def test_running_jobs_are_as_they_are() -> None:
-    """Who runs keeps its shape, and others are bound beside it."""
+    """A running job keeps its shape, and others are bound around it."""
     jobs = fs.Workload(submit=[0.0, 1.0], tasks=[4, 4], runtime=[10.0, 8.0],
                        alternatives={1: "4x10|2x11", 2: "4x8|2x9"})  # fmt: skip
     alone = fs.Federation.homogeneous(4)

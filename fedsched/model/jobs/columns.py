@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
+LEAST = 0.0  # of a number or a time, by default
+
 
 class JobColumns(ABC):
     """Base class of optional columns, one row per job. `str` gives their line in a workload's summary.
@@ -108,9 +110,6 @@ class JobColumns(ABC):
         return ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-LEAST = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

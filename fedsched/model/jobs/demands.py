@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation, NodeGroup, Pool
 
 MOST = 2**53  # of one resource of one node
+CORES = "cpu"  # a task has one if its job does not say
+GPU, SHARE = "gpu", "gpu_share"
+WHOLE = 1000  # thousandths of a device
+ANY = np.iinfo(np.int64).max  # tasks per node if no demand limits them
 
 
 class NodeDemands(JobAmounts):
@@ -137,11 +141,6 @@ def have_pools(needs: Mapping[Pool, NDArray[np.int64]], federation: Federation, 
     return have
 
 
-CORES = "cpu"  # a task has one if its job does not say
-GPU, SHARE = "gpu", "gpu_share"
-WHOLE = 1000  # thousandths of a device
-
-
 def gpus_per_task(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the whole GPUs that each task takes, and the share of one more GPU in thousandths.
 
@@ -157,9 +156,6 @@ def gpus_per_task(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int
         )
     whole = whole + np.where(share >= WHOLE, -(-share // WHOLE), 0)
     return whole, np.where(share < WHOLE, share, 0)
-
-
-ANY = np.iinfo(np.int64).max  # tasks per node if no demand limits them
 
 
 def needs_of_tasks(jobs: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 AT_ONCE = LEAST
+MOST_NICE = 2_147_483_645.0  # Slurm's own limit
+DEFAULT_NICE = 100  # the value of --nice without a number
+SLURM_ONLY = "which only policy slurm uses"
 
 
 class EarliestStarts(JobTimes):
@@ -35,11 +38,6 @@ class EarliestStarts(JobTimes):
 
     def __str__(self) -> str:
         return f"{counted(self.jobs, 'job')} with an earliest start"
-
-
-MOST_NICE = 2_147_483_645.0  # Slurm's own limit
-DEFAULT_NICE = 100  # the value of --nice without a number
-SLURM_ONLY = "which only policy slurm uses"
 
 
 class Nice(JobNumbers):

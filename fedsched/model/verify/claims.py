@@ -235,6 +235,8 @@ def _loss_of_capacity(runs: Runs, shares: LimitsLeft, reserved: NDArray[np.int64
     return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0
 
 
+# ---- costs and peak power
+
 _GRAMS = {"g": 1.0, "kg": 1e3, "t": 1e6}
 _HOURS = {"kWh": 1e3 * 3600, "MWh": 1e6 * 3600}
 
@@ -333,6 +335,8 @@ def _integrals(signal: Signal, times: NDArray[np.float64]) -> NDArray[np.float64
     found[here] += (values[since] * (steps[since + 1] - within[:-1]))[here]
     return np.where(alike, values[since] * np.diff(times), found)
 
+
+# ---- power caps
 
 _SIZES = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
@@ -433,6 +437,9 @@ def _value(signal: Signal, moment: float) -> float:
     return max(begun)[1] if begun else math.inf
 
 
+# ---- workflows
+
+
 def workflow_measures(schedule: Schedule) -> dict[str, float]:
     """Return the metrics of workflows by name; NaN if no workflow has finished."""
     waits = _waits(schedule)
@@ -527,6 +534,9 @@ def _not_before(schedule: Schedule, rows: list[int]) -> dict[int, float]:
     reserved = {one.name: one.begin for one in schedule.federation.calendar if one.kind == RESERVATION}
     begin = workload.submit if workload.begin is None else np.maximum(workload.submit, workload.begin.begin)
     return {row: max(float(begin[row]), reserved.get(asked[row], -np.inf)) for row in rows}
+
+
+# ---- drain loss
 
 
 class Drains:

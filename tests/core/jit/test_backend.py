@@ -32,7 +32,7 @@ print(fedsched.simulate(workload, fedsched.Federation.of(3, 2), "easy").start_ha
 
 @pytest.fixture
 def untested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody have asked for a way, and no first kernel have been tried on this machine."""
+    """Set up a machine without FEDSCHED_JIT, on which no first kernel has been tried."""
     monkeypatch.delenv("FEDSCHED_JIT", raising=False)
     monkeypatch.setattr(cache, "FOLDER", tmp_path)
     monkeypatch.setattr(cache, "READ_ONLY", [])

@@ -1,4 +1,4 @@
-"""Where compiled code is kept: in a folder of the user's own, since whoever writes there runs code as the user."""
+"""Compiled code is cached in the user's own folder: whatever is written there runs as the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def base(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_a_new_folder_is_the_users_alone(base: Path) -> None:
-    """Tests that a folder is made where nobody else may read or write, whatever the umask."""
+    """Tests that the new folder is not readable or writable by others, whatever the umask."""
     before = os.umask(0)
     try:
         folder = cache_folder("0123")
@@ -48,7 +48,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(base: Path, mode: int) ->
 
 
 def test_a_folder_that_others_may_exchange_is_not_used(base: Path) -> None:
-    """Tests that the folders above count: all may write to /tmp, where nobody can move another's, but to no other."""
+    """Tests that the folders above count: all may write to /tmp, where users cannot move others' files, to no other."""
     base.mkdir()
     base.chmod(0o777)
     assert cache_folder("0123") is None
@@ -88,7 +88,7 @@ def test_a_user_may_have_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_python_and_compiler_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that pickles are read by nobody but the Python, numba and llvmlite that they were made with."""
+    """Tests that pickles are read only by the Python, numba and llvmlite that made them."""
     names = [cache.version()]
     for changed in ("numba.__version__", "llvmlite.__version__"):
         monkeypatch.setattr(changed, "0.99.0")

@@ -311,7 +311,7 @@ def test_an_interrupt_surfaces_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("empty_cache")
 def test_threads_that_come_at_once_find_one_function() -> None:
-    """Tests that of threads that call what nobody has compiled yet, one compiles it and all have the result."""
+    """Tests that if threads call an uncompiled kernel at once, one compiles it and all get the result."""
     inner, found = Inner(np.array([4], dtype=np.int32), np.array([], dtype=np.float32)), []
     together = threading.Barrier(8)
 

@@ -1,4 +1,4 @@
-"""What compiled code is made of: no stale code is served, and nobody compiles anew what is as it was."""
+"""Sources of compiled code: stale code is never used, and unchanged code is never compiled anew."""
 
 from __future__ import annotations
 
