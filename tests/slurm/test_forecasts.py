@@ -17,7 +17,7 @@ from fedsched.site.twin import read_site
 if TYPE_CHECKING:
     from fedsched.site.twin import Site
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "digital-twin.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "fidelity.md"
 
 
 def site_of(name: str, tmp_path: Path) -> Site:

@@ -16,7 +16,7 @@ from fedsched.slurm.conf.memory import with_memory
 from fedsched.slurm.conf.parameters import tiers_of
 from fedsched.slurm.priority.associations import Association, Associations
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "slurm-parameters.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "slurm-parameters.md"
 NODES, PARTITION = "NodeName=n[1-4] CPUs=8", "PartitionName=p Nodes=ALL Default=YES"
 OLD = "SelectType=select/linear PriorityType=priority/basic"  # the defaults before 23.11
 MULTIFACTOR = "PriorityType=priority/multifactor"
@@ -27,7 +27,7 @@ CALLED = {"State": "not up", "Gres": "no GPUs"}  # what facts call these
 def lines_of(section: str, *, shared: bool = False) -> list[str]:
     """Return what stands in the first column of a section's table, or of that for nodes that jobs share."""
     text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    text = text.partition("\nWhere jobs share nodes")[2 * shared]
+    text = text.partition("\nIf jobs share nodes")[2 * shared]
     return re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE)
 
 
@@ -119,7 +119,7 @@ def test_what_is_refused_is_an_error(line: str, tmp_path: Path) -> None:
         fs.read_federation(policy_of(tmp_path, *around(line), line).conf.path)
 
 
-@pytest.mark.parametrize("line", lines_of("Says nothing here"))
+@pytest.mark.parametrize("line", lines_of("Ignored"))
 def test_what_says_nothing_changes_nothing(line: str, tmp_path: Path) -> None:
     """Neither what is read nor what is named."""
     before = policy_of(tmp_path, *around(line))

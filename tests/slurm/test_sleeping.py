@@ -136,6 +136,6 @@ def test_a_switch_that_nothing_explains_is_found() -> None:
 
 
 def test_the_page_has_the_table(root: Path) -> None:
-    """The page of nodes that go off shows what the comparison prints."""
-    page = (root / "docs/how-to/switch-off.md").read_text(encoding="utf-8")
+    """The page on fidelity shows what the comparison prints."""
+    page = (root / "docs/evidence/fidelity.md").read_text(encoding="utf-8")
     assert "\n".join(table()) in page

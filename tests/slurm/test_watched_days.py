@@ -9,7 +9,7 @@ from slurm.recording import Recording
 from slurm.watched import Outcome, lateness, promised, table
 from slurm.watched_days import DAYS, MEANS, RECORDED
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "steer-slurm.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "fidelity.md"
 STEERED = MEANS[1:]
 
 
