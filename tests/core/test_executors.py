@@ -383,7 +383,7 @@ def test_names_that_lead_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_cluster_pages_scripts_are_sound(tmp_path: Path) -> None:
     """Tests that the batch scripts, which need a site to run, are shell that parses, with options that Dask knows."""
-    page = (ROOT / "docs" / "how-to" / "run-on-many-machines.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "run-under-slurm.md").read_text(encoding="utf-8")
     scripts = re.findall(r"```bash\n(.*?)```", page, flags=re.DOTALL)
     assert len(scripts) >= 4
     for script in scripts:
