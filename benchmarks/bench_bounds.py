@@ -12,7 +12,7 @@ from measuring import ROOT, Report, arguments
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.bounds.lower.trivial import is_telling
+from fedsched.bounds.cost.charges import is_telling
 from fedsched.generate import lublin
 
 if TYPE_CHECKING:

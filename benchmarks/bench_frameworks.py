@@ -9,13 +9,12 @@ import numpy as np
 from bench_evaluation import instance
 from measuring import Report, arguments
 
-from fedsched.search.methods import genetic, moga, mpso_fga, swarm
+from fedsched.search.methods import genetic, mpso_fga, swarm
 from fedsched.search.methods.memetic import Memetic
 from fedsched.search.methods.methods import METHODS
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
-from fedsched.search.run.driver import drive
-from fedsched.search.run.run import Run
+from fedsched.search.run.run import Run, drive
 from fedsched.search.run.seeds import structured_seeds
 from fedsched.search.run.stopping import MaxEvaluations
 
@@ -87,7 +86,7 @@ def walking(evaluations: int) -> tuple[float, float]:
 def main() -> None:
     """Print the table."""
     evaluations = 1000 if arguments(__doc__ or "").smoke else 20_000
-    genetic.POPULATION = moga.POPULATION = swarm.SWARM = mpso_fga.SWARM = POPULATION
+    genetic.POPULATION = swarm.SWARM = mpso_fga.SWARM = POPULATION
     report = Report(f"200 jobs × 8 groups, population {POPULATION}, {evaluations} evaluations")
     for name, target in TARGETS.items():
         cost, share = overhead(name, evaluations)

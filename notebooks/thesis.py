@@ -35,7 +35,7 @@ import numpy as np
 import fedsched as fs
 from fedsched.generate import lublin
 from fedsched.plot import convergence, pareto, surface
-from fedsched.search.methods.fuzzy import promotion
+from fedsched.search.methods.mpso_fga import promotion
 
 # %matplotlib inline
 

@@ -17,7 +17,7 @@ from fedsched.policies import POLICIES, Rules
 from fedsched.search.methods.methods import ALIASES, METHODS, method_named
 from fedsched.search.problem.objectives import Objectives, signs_of
 from fedsched.search.problem.shared import problem_for
-from fedsched.search.run.driver import INTERRUPTED
+from fedsched.search.run.run import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.bounds.lower.trivial import is_telling
+from fedsched.bounds.cost.charges import is_telling
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
 from fedsched.core.errors import pandas_for
 from fedsched.core.text import html as escape

@@ -1,8 +1,10 @@
-"""The rules of the model as small integers, which the compiled kernels branch on."""
+"""The rules of the model as small integers, which the compiled kernels branch on, and the data that each rule needs."""
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
+
+from fedsched.core.jit import constant, inlined
 
 LOOKAHEAD = 50  # candidates that a lookahead pass packs together, as its authors do
 
@@ -98,3 +100,38 @@ class ReachRow(IntEnum):
     BRIEF_WITH = 0  # the least i such that jobs done by the shadow time, of the first i candidates, have this sum
     LASTING_WITH = 1  # the same for jobs that run beyond it
     MOST_BRIEF = 2  # the greatest sum up to this one that jobs done by the shadow time can have
+
+
+class Needs(IntFlag):
+    """Data that cost time or memory, and are kept only for the rules that need them."""
+
+    NOTHING = 0
+    ENDS = 1  # the planned ends of running jobs, and each job's shortest duration
+    PROFILE = 2  # room for a plan of every job that waits
+    PACKING = 4  # room for a table of sums
+    CLASSES = 8  # room to group a long queue if many placements of a scan fail
+
+
+NEEDS = {
+    Dispatch.STRICT: Needs.NOTHING,
+    Dispatch.GREEDY: Needs.CLASSES,
+    Dispatch.LOCAL: Needs.NOTHING,
+    Dispatch.EASY: Needs.ENDS | Needs.CLASSES,
+    Dispatch.CONSERVATIVE: Needs.ENDS | Needs.PROFILE,
+    Dispatch.LOOKAHEAD: Needs.ENDS | Needs.PACKING | Needs.CLASSES,
+}
+_ENDS = tuple(constant(Needs.ENDS in NEEDS[rule]) for rule in Dispatch)  # kernels know neither dicts nor flags
+
+
+@inlined
+def needs_ends(dispatch: int) -> bool:
+    """Return whether a rule looks at planned ends."""
+    return _ENDS[dispatch] == 1
+
+
+def needs_of(*dispatch: int) -> Needs:
+    """Return the union of what these rules need."""
+    needs = Needs.NOTHING
+    for rule in dispatch:
+        needs |= NEEDS[Dispatch(rule)]
+    return needs

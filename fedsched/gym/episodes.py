@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.core.errors import ScheduleError, unknown_name
 from fedsched.core.values import whole
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import QueueKey
+from fedsched.engine.codes import Needs, QueueKey
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter
@@ -20,7 +20,6 @@ from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import frozen
 from fedsched.engine.pack.shape_arrays import seen
 from fedsched.engine.placement.tasks_per_node import of_rows
-from fedsched.engine.rules import Needs
 from fedsched.engine.run.simulation import refuse_strangers, set_running, submits_that_came_out, who_is_gone
 from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs

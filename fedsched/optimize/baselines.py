@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.exact_answers.grid import idling_of
 from fedsched.bounds.lower.lower_bounds import LowerBounds, bounds_of_relaxation, lower_bounds
 from fedsched.bounds.lower.relaxation import relax
+from fedsched.bounds.lower.time_grid import idling_of
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.model.jobs.alternatives import may_change_gear, present_shapes

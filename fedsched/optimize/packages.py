@@ -23,8 +23,7 @@ from fedsched.optimize.scoring import baselines_of, comparable
 from fedsched.optimize.searching import Search, problem_of, search_once, undisturbed, versions
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 from fedsched.search.run.clock import AT_ONCE
-from fedsched.search.run.driver import INTERRUPTED, ended_early
-from fedsched.search.run.run import history_of, history_state
+from fedsched.search.run.run import INTERRUPTED, ended_early, history_of, history_state
 from fedsched.search.run.stopping import MaxSeconds
 from fedsched.simulate import prepare
 

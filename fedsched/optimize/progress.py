@@ -58,7 +58,7 @@ def _someone_watches() -> bool:
 
 def status(run: Run, seconds: float | None) -> str:
     """Return the state of a search in words: best, gap, hypervolume, speed, time left."""
-    from fedsched.bounds.lower.trivial import is_telling
+    from fedsched.bounds.cost.charges import is_telling
 
     objectives = run.problem.objectives
     best = run.archive.best() * objectives.signs

@@ -25,8 +25,7 @@ from fedsched.search.problem.deadline import refuse_hopeless, refuse_late
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.shared import problem_for
 from fedsched.search.run.clock import Clock
-from fedsched.search.run.driver import INTERRUPTED, drive
-from fedsched.search.run.run import BudgetSpent, Run
+from fedsched.search.run.run import INTERRUPTED, BudgetSpent, Run, drive
 from fedsched.search.run.seeds import structured_seeds
 from fedsched.search.run.stopping import MaxEvaluations, MaxSeconds
 

@@ -15,11 +15,10 @@ import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.bounds.cost import prices
 from fedsched.bounds.cost.buckets import Prices, Scarce, Starts, proven
-from fedsched.bounds.cost.charges import CHARGES
+from fedsched.bounds.cost.charges import CHARGES, is_telling
 from fedsched.bounds.cost.prices import found_prices
 from fedsched.bounds.lower.lower_bounds import bounds_of_relaxation
 from fedsched.bounds.lower.relaxation import relax
-from fedsched.bounds.lower.trivial import is_telling
 from fedsched.core.errors import IncompatibleError
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack

@@ -17,7 +17,7 @@ from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.bounds.cost.buckets import Scarce, proven
 from fedsched.bounds.cost.charges import CHARGES
 from fedsched.bounds.cost.prices import found_prices
-from fedsched.bounds.exact_answers.grid import Idling, idling_of, last_instant
+from fedsched.bounds.lower.time_grid import Idling, idling_of, last_instant
 from fedsched.engine.pack.problem import pack
 from fedsched.model.power.switching import Timeout
 from fedsched.model.reading import CLAIRVOYANT

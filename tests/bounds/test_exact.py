@@ -14,7 +14,7 @@ from support import strategies
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
-from fedsched.bounds.exact_answers.integers import time_unit
+from fedsched.bounds.exact_answers.cp_sat_model import time_unit
 from fedsched.generate import planted
 
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine

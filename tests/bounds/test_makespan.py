@@ -13,7 +13,7 @@ from support import strategies
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.bounds.exact_answers.modes import least_end, without_late_modes
+from fedsched.bounds.cost.dual import least_end, without_late_modes
 from fedsched.bounds.lower import small_problems
 from fedsched.bounds.lower.relaxation import Relaxation, relax
 from fedsched.engine.pack.node_caps import caps_table

@@ -9,7 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.bounds.lower.trivial import is_telling
+from fedsched.bounds.cost.charges import is_telling
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import pytest
 import fedsched as fs
 from fedsched.engine import numbers
 from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.codes import Needs
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter, LostNumber, WaitingNumber
 from fedsched.engine.pack.problem import pack
-from fedsched.engine.rules import Needs
 from fedsched.model.reading import Reading
 
 KINDS = [kind for kind in vars(numbers).values() if isinstance(kind, type) and kind.__base__ is IntEnum]

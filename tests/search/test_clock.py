@@ -20,8 +20,7 @@ from fedsched.search.problem.objectives import NOT_SOUGHT, Objectives
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.run import interruptible_evaluation
 from fedsched.search.run.clock import Clock, OutOfTimeError
-from fedsched.search.run.driver import drive
-from fedsched.search.run.run import BudgetSpent, Run
+from fedsched.search.run.run import BudgetSpent, Run, drive
 from fedsched.search.run.stopping import MaxSeconds
 from fedsched.simulate import prepare
 

@@ -14,8 +14,7 @@ from fedsched.optimize.baselines import baseline_schedule
 from fedsched.search.methods.methods import METHODS
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
-from fedsched.search.run.driver import INTERRUPTED, drive
-from fedsched.search.run.run import Run
+from fedsched.search.run.run import INTERRUPTED, Run, drive
 from fedsched.search.run.stopping import MaxEvaluations
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from fedsched.search.methods.methods import METHODS as REGISTRY
 from fedsched.search.methods.methods import method_named
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
-from fedsched.search.run.driver import drive
-from fedsched.search.run.run import Run
+from fedsched.search.run.run import Run, drive
 from fedsched.search.run.seeds import structured_seeds
 from fedsched.search.run.stopping import MaxEvaluations
 

@@ -13,15 +13,13 @@ import fedsched as fs
 from fedsched.core.jit import constant
 from fedsched.core.random import begin_stream, below, uniform
 from fedsched.io.trees import pack
-from fedsched.search.encoding.variation import crossed, mutated
-from fedsched.search.methods.fuzzy import CHANCE, memberships, progress, promotion
+from fedsched.search.encoding.operators import crossed, mutated
 from fedsched.search.methods.genetic import favour_fast_groups
 from fedsched.search.methods.memetic import directions
-from fedsched.search.methods.mpso_fga import crossed_keys
+from fedsched.search.methods.mpso_fga import CHANCE, crossed_keys, memberships, progress, promotion
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
-from fedsched.search.run.archive import Archive
-from fedsched.search.run.crowding import crowding
+from fedsched.search.run.archive import Archive, crowding
 from fedsched.search.run.seeds import bound_to_earliest, structured_seeds
 
 M64 = (1 << 64) - 1

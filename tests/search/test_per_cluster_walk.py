@@ -20,8 +20,7 @@ from fedsched.search.encoding.genome import ANY_NODES
 from fedsched.search.methods.memetic import Memetic
 from fedsched.search.problem.objectives import SOUGHT, Objectives
 from fedsched.search.problem.problem import SearchProblem
-from fedsched.search.run.driver import drive
-from fedsched.search.run.run import BudgetSpent, Run
+from fedsched.search.run.run import BudgetSpent, Run, drive
 from fedsched.search.walks.per_cluster_walkers import OF_THE_WHOLE, ApartWalkers, can_walk_apart
 
 NAMES = [name for name in SOUGHT if name not in (*OF_THE_WHOLE, *PRICED)]  # all that clusters have parts in

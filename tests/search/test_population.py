@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedsched.search.run.crowding import crowding
+from fedsched.search.run.archive import crowding
 from fedsched.search.run.population import _new, by_rank_and_crowding, row_hashes
 
 POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=25)

@@ -20,7 +20,7 @@ from fedsched.search.methods.memetic import Memetic
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.problem.subfederation_runs import run_unit
-from fedsched.search.run.driver import drive
+from fedsched.search.run.run import drive
 from fedsched.search.walks.per_cluster_walk import read_row
 from fedsched.search.walks.per_cluster_walkers import FEW_JOBS, ApartWalkers, Rebuilders, can_rebuild
 from fedsched.search.walks.rebuilding import STUCK

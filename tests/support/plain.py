@@ -15,10 +15,9 @@ from numba.core import config
 import fedsched
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import Calendar, Closed
-from fedsched.engine.codes import SameTime, Saturation
+from fedsched.engine.codes import SameTime, Saturation, needs_of
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
-from fedsched.engine.rules import needs_of
 from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fedsched.core.jit.structs import Reference
 from fedsched.engine.arrays.structs import Extras, ExtraState
 from fedsched.engine.pack.shape_arrays import Shapes
 from fedsched.slurm.nodes.node_sizes import Sizes
-from fedsched.slurm.nodes.shared_arrays import Shared
+from fedsched.slurm.nodes.shared_nodes import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

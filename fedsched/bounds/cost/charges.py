@@ -2,6 +2,7 @@
 
 A run is at least `duration` and at most `most` of the relaxation. Flow falls as the run gets shorter; a slowdown,
 (wait + run)/run = 1 + wait/run, falls as the run gets longer. A wait depends only on the start.
+`LEAST` has what every schedule meets by a metric's definition: a bound up to that says nothing.
 """
 
 from __future__ import annotations
@@ -120,3 +121,12 @@ CHARGES: dict[str, Charge] = {
     "weighted_slowdown": Charge(_by_tasks(_slowdown), _no_kinks, _tasks_per_run, _of_tasks),
     "bounded_slowdown": Charge(_bounded_slowdown, _bounded_kinks, _per_bounded_run, _of_jobs),
 }
+
+
+# What every schedule meets by the metric's own definition; 0 for the others.
+LEAST = {"mean_slowdown": 1.0, "bounded_slowdown": 1.0, "weighted_slowdown": 1.0}
+
+
+def is_telling(metric: str, bound: float) -> bool:
+    """Return whether a bound exceeds what every schedule meets by definition; False if it is unknown."""
+    return bound > LEAST.get(metric, 0.0)

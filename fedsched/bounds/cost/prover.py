@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.cost.buckets import Scarce, proven
-from fedsched.bounds.cost.charges import CHARGES
-from fedsched.bounds.cost.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
+from fedsched.bounds.cost.charges import CHARGES, LEAST
+from fedsched.bounds.cost.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value, least_end
 from fedsched.bounds.cost.linear import Solved, solve
 from fedsched.bounds.cost.prices import found_prices
-from fedsched.bounds.exact_answers.modes import least_end
 from fedsched.bounds.lower import closed, small_problems
 from fedsched.bounds.lower.relaxation import Relaxation, release_levels, rounded_down
-from fedsched.bounds.lower.trivial import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.exact_answers.grid import idling_of
 from fedsched.bounds.exact_answers.realise import heuristic_starts, realised
 from fedsched.bounds.exact_answers.rules import rules_of
 from fedsched.bounds.lower.lower_bounds import lower_bounds
 from fedsched.bounds.lower.relaxation import relax
+from fedsched.bounds.lower.time_grid import idling_of
 from fedsched.core.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.core.text import counted
 from fedsched.core.values import is_number, origin, seed_of, whole

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.cost.charges import CHARGES
+from fedsched.bounds.cost.charges import CHARGES, is_telling
 from fedsched.bounds.cost.dual import cheapest_modes
 from fedsched.bounds.cost.hours import least_costs
 from fedsched.bounds.cost.prover import Prover
-from fedsched.bounds.exact_answers.grid import idling_of
 from fedsched.bounds.lower.longest_paths import those_who_start
 from fedsched.bounds.lower.relaxation import Relaxation, relax, rounded_down
 from fedsched.bounds.lower.shapes import UNPROVEN, LeastShapes
-from fedsched.bounds.lower.trivial import is_telling
+from fedsched.bounds.lower.time_grid import idling_of
 from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.text import counted
 from fedsched.core.values import origin, whole

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.cost.own_watts import of_these_jobs
-from fedsched.bounds.exact_answers.grid import NOT_AT_ALL, Idling, is_exact, last_instant
 from fedsched.bounds.lower.downtime_losses import NOTHING, Shut, surely_shut
 from fedsched.bounds.lower.longest_paths import of_those_who_start, released_behind_conditions
+from fedsched.bounds.lower.time_grid import NOT_AT_ALL, Idling, is_exact, last_instant
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.compatibility import refused
@@ -377,3 +376,14 @@ def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> flo
     jobs = relaxation.tasks.size
     busier = float(relaxation.most_nodes.sum() * relaxation.extra_watts.max(initial=0.0))
     return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))
+
+
+def of_these_jobs(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the least watts of every class's nodes, busy and idle, and (jobs × classes) how much more each job draws.
+
+    `watts` are jobs × classes; empty if all jobs draw the busy watts.
+    """
+    if watts.size == 0:
+        return busy, idle, np.zeros((0, 0))
+    least = watts.min(axis=0)
+    return least, np.minimum(idle, least), watts - least

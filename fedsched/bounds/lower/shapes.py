@@ -14,9 +14,9 @@ import numpy as np
 
 from fedsched.bounds.cost.dual import BoundProblem, cheapest_modes
 from fedsched.bounds.cost.prover import class_prices
-from fedsched.bounds.exact_answers.grid import NOT_AT_ALL
 from fedsched.bounds.lower.longest_paths import those_who_start
 from fedsched.bounds.lower.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
+from fedsched.bounds.lower.time_grid import NOT_AT_ALL
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import refuse_hungry
@@ -29,8 +29,8 @@ from fedsched.model.power.watts import watts_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.bounds.exact_answers.grid import Idling
     from fedsched.bounds.lower.relaxation import Floats, Ints
+    from fedsched.bounds.lower.time_grid import Idling
     from fedsched.engine.arrays.structs import Problem
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation

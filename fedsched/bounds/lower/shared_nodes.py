@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.cost.stretches import ROUNDING, cheapest
+from fedsched.bounds.cost.hours import ROUNDING, cheapest
 from fedsched.bounds.lower.relaxation import rounded_down
 from fedsched.core.errors import unknown_name
 from fedsched.engine.sharing.arrays import WHOLE

@@ -90,7 +90,7 @@ def command(
 
 def _telling(bounds: LowerBounds) -> dict[str, float]:
     """Return the bounds that are not trivial: above each metric's least possible value."""
-    from fedsched.bounds.lower.trivial import is_telling
+    from fedsched.bounds.cost.charges import is_telling
     from fedsched.model.schedule.metrics import NAMES
 
     return {name: bounds.of(name) for name in NAMES if is_telling(name, bounds.of(name))}

@@ -98,7 +98,7 @@ def command(
     from fedsched.optimize import optimize
     from fedsched.optimize.result import Result
     from fedsched.search.methods.methods import method_named
-    from fedsched.search.run import driver
+    from fedsched.search.run.run import INTERRUPTED as SEARCH_INTERRUPTED
 
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
@@ -165,7 +165,7 @@ def command(
         print_json(as_json(result, workload, written(out, gantt, save, checkpoint)))
     else:
         say(result)
-    if result.stop_reason == driver.INTERRUPTED:
+    if result.stop_reason == SEARCH_INTERRUPTED:
         say("fedsched: interrupted; the best until then is above.", err=True)
         return INTERRUPTED
     return 0

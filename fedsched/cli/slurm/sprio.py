@@ -50,7 +50,7 @@ def command(
     from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
     from fedsched.io.slurm_files.sshare import read_usage
     from fedsched.io.wall_clock import WallTime, wall_time_of
-    from fedsched.slurm.conf.versions import with_version
+    from fedsched.slurm.conf.parameters import with_version
     from fedsched.slurm.priority.associations import Associations
     from fedsched.slurm.priority.priority_parameters import PriorityParameters
     from fedsched.slurm.priority.sprio import notes_of, weigh

@@ -74,7 +74,7 @@ def command(
     from fedsched.io.slurm_files.dump_files import ACCOUNTS, JOBS, QOS, dump_of
     from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
     from fedsched.site.tuning import tune
-    from fedsched.slurm.conf.versions import with_version
+    from fedsched.slurm.conf.parameters import with_version
 
     if trace is not None and (folder := dump_of(trace)) is not None:
         conf = conf or folder

@@ -26,7 +26,7 @@ from fedsched.engine.arrays.structs import (
     State,
     Waiting,
 )
-from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
+from fedsched.engine.codes import LOOKAHEAD, CandidateRow, Needs, OnRunning, ReachRow, Saturation, Victims
 from fedsched.engine.dispatch import earliest_start_bounds
 from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, ClosedTime, Counter, LostNumber, WaitingNumber
 from fedsched.engine.optional_features.cancellations import Cancelled
@@ -42,7 +42,6 @@ from fedsched.engine.queue.class_tables import room_for
 from fedsched.engine.queue.classes import LONG_QUEUE
 from fedsched.engine.queue.parked_jobs import Sleepers
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER
-from fedsched.engine.rules import Needs
 from fedsched.model.machine.node_ranges import MOST_SINGLE_NODES
 from fedsched.model.schedule.node_stack import new_stacks
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.core.jit import inlined, kernel, part
 from fedsched.engine.allocation_sums import slowest
-from fedsched.engine.codes import SameTime, Status
+from fedsched.engine.codes import SameTime, Status, needs_ends
 from fedsched.engine.dispatch.greedy import start_all_that_fit
 from fedsched.engine.loop.events import next_time, take_events
 from fedsched.engine.loop.feature_flags import more_than_closing
@@ -33,7 +33,6 @@ from fedsched.engine.placement.node_choice import place, shortest_duration
 from fedsched.engine.queue import candidate_index
 from fedsched.engine.queue import queue_tree as queues
 from fedsched.engine.queue.classes import begin_ungrouped
-from fedsched.engine.rules import needs_ends
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State

@@ -9,11 +9,10 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import Dispatch
+from fedsched.engine.codes import Dispatch, needs_of
 from fedsched.engine.pack.problem import measured_of
 from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.rules import needs_of
 from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, nothing_runs
 from fedsched.model.schedule.metrics import Column
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays.structs import Floats, Problem, State
-    from fedsched.engine.rules import Needs
+    from fedsched.engine.codes import Needs
 
 SLICE = 20_000  # job placements between two looks at Ctrl-C: about ten milliseconds
 

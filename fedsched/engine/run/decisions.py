@@ -1,7 +1,7 @@
 """Decisions: instead of a dispatch pass, an agent outside the engine chooses one job after the other [32, 33].
 
 The caller combines these steps: `next_pass` goes to the next instant, `look` says whether a decision is needed there,
-`decide` carries out the answer, `end_pass` goes on without one.
+`decide` carries out the answer, `end_pass` goes on without one. A planner may also `reorder_queued` jobs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.jit import constant, inlined
+from fedsched.core.jit import constant, inlined, kernel
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch.greedy import fits_now, is_over, start_apart
 from fedsched.engine.loop.events import next_time, take_events
 from fedsched.engine.loop.running import release_pending, update_rates
 from fedsched.engine.numbers import Counter
+from fedsched.engine.optional_features import limits
+from fedsched.engine.placement.node_choice import shortest_duration
+from fedsched.engine.queue import candidate_index
 from fedsched.engine.queue import queue_tree as queues
-from fedsched.engine.queue.queue_tree import ANY, FIRST
+from fedsched.engine.queue.classes import begin_ungrouped
+from fedsched.engine.queue.queue_tree import ANY, FIRST, set_leaf, shown_tasks
 from fedsched.engine.queue.scan import next_small
 
 if TYPE_CHECKING:
@@ -104,3 +108,21 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
     else:
         fits_now(problem, plan, state, j)  # it fits; this chooses its nodes
         start_apart(problem, plan, state, j)
+
+
+@kernel
+def reorder_queued(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints) -> None:
+    """Put queued jobs at these places of the queue: the first job at the first place, and so on.
+
+    The places are those that these jobs held, in ascending order. Jobs that are not yet submitted keep later places.
+    """
+    begin_ungrouped(plan, state)
+    candidate_index.begin(problem, plan, state)
+    limits.keep_awake(problem.extras, state.extras, state)
+    state.counter[Counter.PLAN_HOLDS] = 0
+    for i in range(jobs.size):
+        j = jobs[i]
+        state.queue.order[places[i]] = j
+        state.queue.position[j] = places[i]
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+        set_leaf(state.queue, places[i], shown_tasks(state.extras, problem.tasks[j], j), state.shortest[j])

@@ -13,17 +13,16 @@ from fedsched.core.text import counted, first_of
 from fedsched.core.values import origin
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import Rates, RunningJobs, State
-from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
 from fedsched.engine.loop.event_loop import begin, first_unplaceable, run
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
 from fedsched.engine.optional_features.cancellations import GONE
 from fedsched.engine.optional_features.holds import AWAY
 from fedsched.engine.optional_features.moldable import as_chosen, moldable_of
-from fedsched.engine.optional_features.requeue import requeue
 from fedsched.engine.pack.problem import clusters_of_sites
 from fedsched.engine.placement.tasks_per_node import most_of_groups
-from fedsched.engine.rules import Needs, needs_of
+from fedsched.engine.run.decisions import reorder_queued
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.jobs.shaping import with_shapes
@@ -264,7 +263,7 @@ class Simulation:
 
     def line_up(self, jobs: Ints) -> None:
         """Put these queued jobs into this order, within the places that they hold in the queue."""
-        requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
+        reorder_queued(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 
     @property
     def integrals(self) -> Integrals:

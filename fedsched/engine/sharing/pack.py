@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.codes import Dispatch, Needs, Placement
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.foresight import foreseen
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.rules import Needs
 from fedsched.engine.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import Placement, Status
+from fedsched.engine.codes import Needs, Placement, Status
 from fedsched.engine.compatibility import placements_on
 from fedsched.engine.pack.shape_arrays import seen
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.rules import Needs
 from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.sharing import loop
 from fedsched.engine.sharing.pack import leaves, that_may_lose

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.lower.trivial import is_telling
+from fedsched.bounds.cost.charges import is_telling
 from fedsched.core.errors import unknown_name
 from fedsched.core.text import duration, one_line
 from fedsched.engine.codes import Dispatch, Placement
@@ -182,8 +182,7 @@ class Result(ResultConvenience):
         packed = self._packed
         if packed is None:
             from fedsched.model.schedule.power_draw import Pricing
-            from fedsched.search.problem.costs import told_by
-            from fedsched.search.problem.objectives import Objectives
+            from fedsched.search.problem.objectives import Objectives, told_by
             from fedsched.search.problem.shared import problem_for
 
             told = told_by(self.objectives, Pricing(self.federation))

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.codes import Dispatch, Placement, needs_of
 from fedsched.engine.optional_features.moldable import in_each_shape
 from fedsched.engine.pack.foresight import foreseen
 from fedsched.engine.pack.problem import extras_of, frozen
-from fedsched.engine.rules import needs_of
 from fedsched.search.problem.packed import PackedProblem, usable_placements
 
 if TYPE_CHECKING:

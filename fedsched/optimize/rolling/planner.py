@@ -23,8 +23,7 @@ from fedsched.optimize.rolling.instant import Instant, Workspaces, placements_fo
 from fedsched.search.methods.methods import method_named
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.shared import SharedRows
-from fedsched.search.run.driver import INTERRUPTED, drive
-from fedsched.search.run.run import Run
+from fedsched.search.run.run import INTERRUPTED, Run, drive
 from fedsched.search.run.stopping import MaxEvaluations
 
 if TYPE_CHECKING:

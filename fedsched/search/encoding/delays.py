@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.time.signal import Curve
-    from fedsched.search.encoding.layout import PlanLayout
+    from fedsched.search.encoding.genome import PlanLayout
     from fedsched.search.methods.methods import MethodInfo
     from fedsched.search.problem.objectives import Objectives
     from fedsched.search.problem.packed import PackedProblem

@@ -1,4 +1,4 @@
-"""The genetic algorithms of the thesis, on DEAP: its Toolbox has the operators, its Logbook keeps the record."""
+"""The genetic algorithms of the thesis: GA on DEAP (operators: Toolbox, record: Logbook), and NSGA-II (MOGA)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.search.encoding.assignment import first_assignments, reassigned
-from fedsched.search.encoding.variation import mutated
+from fedsched.search.encoding.operators import mutated
 from fedsched.search.methods.adapters import deap_toolbox
 from fedsched.search.problem.slowdown import costs_by_group
 from fedsched.search.run.checkpoint_arrays import saved_plans
-from fedsched.search.run.population import first_population
+from fedsched.search.run.population import Population, first_population
 from fedsched.search.run.run import BudgetSpent
 
 if TYPE_CHECKING:
@@ -158,3 +158,36 @@ def ga(run: Run, encoding: str = "blacklist") -> Genetic:
 def ga_slowdown(run: Run) -> Genetic:
     """Return the genetic algorithm with blacklists that favour fast groups."""
     return Genetic(run, redraw=favour_fast_groups(run.problem))
+
+
+class Moga:
+    """NSGA-II: parents are chosen by rank and crowding; of parents and children the better half survives."""
+
+    def __init__(self, run: Run) -> None:
+        self._population: Population | None = None
+        self._generation = 0
+
+    def step(self, run: Run) -> bool:
+        """Make the first population, or the next generation."""
+        if self._population is None:
+            rows = first_population(run, POPULATION)
+            self._population = Population(rows, run.evaluate(rows), POPULATION)
+        else:
+            children = self._population.children(run, self._generation)
+            self._population.survive(children, run.evaluate(children))
+        self._generation += 1
+        return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the population and its generation."""
+        population = self._population
+        return {
+            "generation": self._generation,
+            "population": None if population is None else population.state(),
+        }
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Continue with a saved population."""
+        self._generation = saved.whole("generation")
+        population = saved.maybe("population")
+        self._population = None if population is None else Population.of(population, run.problem, POPULATION)

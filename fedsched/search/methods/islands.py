@@ -19,11 +19,10 @@ from fedsched.core.compilation import compiling
 from fedsched.core.executors import LateError, result_of, unknown_to_workers
 from fedsched.io.trees import Saved, pack, unpack
 from fedsched.search.methods.methods import Welcoming
+from fedsched.search.run.archive import least_crowded
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 from fedsched.search.run.clock import Clock
-from fedsched.search.run.crowding import least_crowded
-from fedsched.search.run.driver import drive
-from fedsched.search.run.run import BudgetSpent, CutShort, Run
+from fedsched.search.run.run import BudgetSpent, CutShort, Run, drive
 from fedsched.search.run.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:

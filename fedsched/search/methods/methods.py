@@ -108,7 +108,7 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
             MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "methods.genetic:ga"),
             MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "methods.swarm:ParticleSwarm",
                        rows=False),
-            MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "methods.moga:Moga"),
+            MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "methods.genetic:Moga"),
             MethodInfo("mpso-fga", "swarm and genetic algorithm joined by a fuzzy controller (FUZZ-IEEE 2017)",
                        ("makespan", "energy"), "methods.mpso_fga:SwarmFuzzyGenetic", rows=False),
             MethodInfo("sa", "simulated annealing", ("makespan",), "methods.local:annealing", walks=True),

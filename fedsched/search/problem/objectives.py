@@ -1,4 +1,7 @@
-"""Objectives of a search: metrics, or a user's functions of metrics; several at once, or as a weighted sum."""
+"""Objectives of a search: metrics, or a user's functions of metrics; several at once, or as a weighted sum.
+
+Those that follow from the federation's signals (cost, carbon) are priced by `pricing_for` [65].
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsched.core.errors import Named, shortened, unknown_name
+from fedsched.core.errors import InfeasibleError, Named, shortened, unknown_name
 from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, PRICED, Column
+from fedsched.model.schedule.power_draw import Pricing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.model.machine.federation import Federation
 
 Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metrics, per plan
 MAXIMISED = frozenset({"utilisation"})
@@ -164,3 +169,31 @@ def _name_of(cost: Cost) -> str:
     if name in NAMES:
         raise ValueError(f"Objective function {name!r} has the name of a metric; name it otherwise.")
     return name
+
+
+def told_by(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
+    """Return which of these metrics follow from the federation's signals."""
+    signals = pricing.federation.signals
+    return tuple(name for name in names if name in pricing.tariffs or (name == "peak_watts" and signals))
+
+
+def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | None:
+    """Return the pricing of plans, or None if no objective needs it; raise if the federation lacks a signal for it."""
+    asked = objectives.priced
+    if not asked:
+        return None
+    pricing = Pricing(federation)
+    told = told_by(asked, pricing)
+    for name in asked:
+        if name not in told:
+            kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")
+            raise InfeasibleError(
+                f"optimize: objective {name!r} needs a {kind} signal, and the federation has none; give it signals= "
+                f"(fedsched: --{option})."
+            )
+    if any(one.on_running != "wait" for one in federation.calendar):
+        raise InfeasibleError(
+            f"optimize: objective {asked[0]!r} with downtimes that take running jobs' nodes, whose lost runs plans do "
+            "not price; leave out on_running=, or seek another metric."
+        )
+    return pricing

@@ -11,21 +11,19 @@ from fedsched.bounds.lower.longest_paths import may_not_start
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import RunningJobs
-from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
 from fedsched.engine.loop.event_loop import first_unplaceable
 from fedsched.engine.optional_features.moldable import as_chosen
 from fedsched.engine.pack.foresight import may_miss
 from fedsched.engine.pack.problem import frozen, measured_of
 from fedsched.engine.pack.shape_arrays import Shapes, opened, seen
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.run.batch import in_slices
 from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, nothing_runs
 from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.search.encoding import delays as put_off
-from fedsched.search.encoding.genome import Space, decode_weights, repair
-from fedsched.search.encoding.layout import PlanLayout
+from fedsched.search.encoding.genome import PlanLayout, Space, decode_weights, repair
 from fedsched.search.problem.objectives import signs_of
 from fedsched.search.run.interruptible_evaluation import metrics_unless
 

@@ -32,8 +32,8 @@ from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.policies import Rules, policy_named
 from fedsched.search.encoding.delays import delays_on, opened
 from fedsched.search.encoding.shapes import choices_on
-from fedsched.search.problem.costs import pricing_for
 from fedsched.search.problem.deadline import latest_makespan
+from fedsched.search.problem.objectives import pricing_for
 from fedsched.search.problem.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.simulate import begun, prepare, to_the_end
 

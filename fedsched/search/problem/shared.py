@@ -31,7 +31,7 @@ from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.schedule.metrics import Column, metrics_of
 from fedsched.model.time.downtimes import kills
 from fedsched.policies import Rules, policy_named
-from fedsched.search.problem.costs import pricing_for
+from fedsched.search.problem.objectives import pricing_for
 from fedsched.search.problem.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem.problem import SearchProblem, as_package
 from fedsched.search.run.interruptible_evaluation import wasted_in

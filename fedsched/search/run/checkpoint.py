@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.engine.pack.problem import parts_of
 from fedsched.io.sealed import SealedFile, check_checkpoint, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
-from fedsched.search.run.crowding import least_crowded
+from fedsched.search.run.archive import least_crowded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.encoding.variation import crossed, mutated, tournament
+from fedsched.search.encoding.operators import crossed, mutated, tournament
+from fedsched.search.run.archive import crowding
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
-from fedsched.search.run.crowding import crowding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

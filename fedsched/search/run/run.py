@@ -1,17 +1,20 @@
-"""One search under way: its budget, archive and history; all methods evaluate plans through it."""
+"""One search under way: its budget, archive and history, and the loop that steps a method until a rule stops it.
+
+All methods evaluate plans through it.
+"""
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.engine.run.batch import plans_in_a_slice
-from fedsched.search.run.archive import Archive
+from fedsched.search.run.archive import Archive, least_crowded
 from fedsched.search.run.clock import Clock
-from fedsched.search.run.crowding import least_crowded
 from fedsched.search.run.interruptible_evaluation import LONG, LOOK
 from fedsched.search.run.stopping import MaxEvaluations, MaxSeconds
 
@@ -20,9 +23,9 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.io.trees import Plain, Saved
+    from fedsched.search.methods.methods import Method
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.stopping import StoppingRule
-
 
 FINER = 4  # slices of plans are so many times shorter with a budget in seconds than without one
 FIRST_SHARE = 0.25  # share of the time left for evaluating first plans, as making them takes as long
@@ -331,3 +334,48 @@ def history_of(saved: Saved, objectives: int) -> list[Moment]:
         saved.floats("hypervolume", (count,)).tolist(),
     )
     return [Moment(*line) for line in zip(*columns, strict=True)]
+
+
+INTERRUPTED = "interrupted"
+CUT_SHORT = "cut short: "
+
+
+def ended_early(reason: str) -> bool:
+    """Return whether a search that ended for this reason had more to do."""
+    return reason == INTERRUPTED or reason.startswith(CUT_SHORT)
+
+
+def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None] | None = None) -> str:
+    """Step the method until a rule stops it, its budget ends, it has no more to do, or Ctrl-C; return why."""
+    try:
+        return _driven(run, method, after_step)
+    except CutShort as why:
+        run.note()
+        warnings.warn(f"The search ended early: {why}; the best until then is kept.", RuntimeWarning, stacklevel=2)
+        return f"{CUT_SHORT}{why}"
+    except KeyboardInterrupt:  # it may come at any time, even after the last evaluation
+        run.note()
+        return INTERRUPTED
+
+
+def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] | None) -> str:
+    reason = run.reason_to_stop() if len(run.archive) else None  # at least one plan, even without time
+    try:
+        while reason is None:
+            more = method.step(run)
+            run.steps += 1
+            run.remember()
+            if after_step is not None:
+                after_step(run, method)
+            reason = run.reason_to_stop()
+            if reason is None and not more:
+                reason = "the method has ended"
+    except BudgetSpent:
+        run.remember()
+        reason = run.reason_to_stop() or _of_time(run) or "the budget is spent"
+    return reason
+
+
+def _of_time(run: Run) -> str | None:
+    # A method without time for another generation ends before its budget in seconds does.
+    return next((rule.reason for rule in run.stop if isinstance(rule, MaxSeconds)), None)

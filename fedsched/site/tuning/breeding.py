@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.run.crowding import least_crowded
+from fedsched.search.run.archive import least_crowded
 from fedsched.site.tuning.confs import value_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FederationError, TwinError
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_machine import federation_of
-from fedsched.slurm.conf.versions import said_or_usual
+from fedsched.slurm.conf.parameters import said_or_usual
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,7 @@ from fedsched.core.text import one_line
 from fedsched.core.values import is_number, whole
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_keys import AT_ONCE, GLOBAL, Standing, keys_of
-from fedsched.slurm.conf.parameters import Parameters, parameters_of
-from fedsched.slurm.conf.versions import TOLD, assumed_of, with_version
+from fedsched.slurm.conf.parameters import TOLD, Parameters, assumed_of, parameters_of, with_version
 from fedsched.slurm.passes.limits_of_accounts import left_out
 from fedsched.slurm.priority.associations import Associations
 from fedsched.slurm.priority.priority_parameters import PriorityParameters

@@ -24,7 +24,7 @@ from fedsched.slurm.passes.gpu_node_order import look_for
 from fedsched.slurm.passes.main_pass import main_pass
 from fedsched.slurm.passes.queue import join, leave, order
 from fedsched.slurm.passes.windows import next_edge, take_edges
-from fedsched.slurm.priority.numbers import give_number, give_released_numbers
+from fedsched.slurm.priority.sequence_numbers import give_number, give_released_numbers
 from fedsched.slurm.priority.ticks import first_priority, next_tick, tick
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fedsched.engine.sharing.pack import frozen, kinds_alike, shared
 from fedsched.engine.sharing.room import new_work
 from fedsched.model.jobs.demands import WHOLE
 from fedsched.model.jobs.layout import layout_of
-from fedsched.slurm.nodes.shared_arrays import Shared
+from fedsched.slurm.nodes.shared_nodes import Shared
 from fedsched.slurm.passes.gpu_node_order import SPAN
 from fedsched.slurm.passes.limits_of_accounts import are_enforced_of
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
     from fedsched.slurm.nodes.node_sizes import Sizes
-    from fedsched.slurm.nodes.shared_arrays import Shared
+    from fedsched.slurm.nodes.shared_nodes import Shared
     from fedsched.slurm.priority.priorities import Priorities
 
 

@@ -1,6 +1,7 @@
 """Nodes of several sizes, allocated whole to jobs that request CPUs and no number of nodes [76].
 
 Every function takes `sizes` first. It is None if there are no such jobs: compiled code then only counts nodes.
+select/linear takes NodeName lines in turn until their nodes are enough for a job [75].
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fedsched.slurm.loop.structs import Problem, Words
+    from fedsched.slurm.loop.structs import Problem, State, Words
 
     Ints = NDArray[np.int64]
 
@@ -133,3 +134,34 @@ def _choose_by_cpus(sizes: Sizes, problem: Problem, free: Words, left: int, bloc
                 add(chosen, node, node + 1)
                 left -= sizes.cpus[node]
         drop(blocks, best, best_after)
+
+
+@part
+def keep_first_lines(problem: Problem, state: State, job: int) -> None:
+    """Keep only the free nodes of the first NodeName lines that together are enough for a job."""
+    if problem.settings[Setting.CONS_TRES] == 1:
+        return
+    free, line = state.scratch.free, state.scratch.line
+    if problem.machine.lines.shape[0] > 1:
+        line[:] = 0
+        for k in range(problem.machine.lines.shape[0]):
+            for w in range(free.size):
+                line[w] |= free[w] & problem.machine.lines[k, w]
+            if enough(problem.sizes, problem, line, job):
+                break
+        for w in range(free.size):
+            free[w] = line[w]
+    keep_no_spare(problem.sizes, free, job)
+
+
+@part
+def choose_again(problem: Problem, state: State, job: int) -> None:
+    """Choose again among the usable idle nodes for a job that backfill starts, as select/linear does at a start."""
+    scratch, settings = state.scratch, problem.settings
+    several = problem.machine.lines.shape[0] > 1 or is_sized(problem.sizes, job)
+    if settings[Setting.CONS_TRES] == 1 or not several:
+        return
+    for k in range(scratch.usable.size):
+        scratch.free[k] = scratch.usable[k] & ~state.busy[k]
+    keep_first_lines(problem, state, job)
+    choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)

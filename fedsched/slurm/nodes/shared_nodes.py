@@ -5,24 +5,43 @@ Every function takes `shared` first. It is None if nodes are allocated whole: co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.core.jit import constant, inlined, part
+from fedsched.core.jit import by_reference, constant, inlined, part
 from fedsched.engine.sharing.arrays import Number
 from fedsched.engine.sharing.choosing import choose_blocks
 from fedsched.engine.sharing.devices import choose_devices
 from fedsched.engine.sharing.stock import copy_stock, fit_on, give_back, room_on, take
-from fedsched.slurm.conf.node_lines import choose_again
 from fedsched.slurm.nodes.node_sets import BITS, add, count, drop, next_in, ones
-from fedsched.slurm.nodes.node_sizes import choose_for, enough, is_sized
+from fedsched.slurm.nodes.node_sizes import choose_again, choose_for, enough, is_sized
 from fedsched.slurm.passes.gpu_node_order import look_ahead, look_for_now
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from fedsched.engine.sharing.arrays import Ints, Sharing, Stock
+    from fedsched.engine.sharing.arrays import Ints, Sharing, Stock, Work
     from fedsched.slurm.loop.structs import Problem, State, Words
-    from fedsched.slurm.nodes.shared_arrays import Shared
+
+
+@by_reference
+class Shared(NamedTuple):
+    """The nodes, the requests of jobs, the free resources, and how many jobs complete on each node.
+
+    `by_node` is 1 for jobs that request memory per node: all free cores of a node then count in the choice of nodes.
+    `for_gpus` has for each kind of jobs the GPUs that its tasks on one node request, and `with_gpus` the nodes that
+    have GPUs; both are empty if GPUs do not affect the order of nodes. `weight` is each node's weight in backfill's
+    look ahead. `refused` has for each kind of jobs the shortest time limit that found no room in this backfill pass.
+    """
+
+    sharing: Sharing
+    work: Work
+    completing: Ints
+    by_node: Ints
+    refused: Ints
+    for_gpus: Ints
+    with_gpus: Ints
+    weight: Ints
+
 
 FIRST, NOTHING, NO_WEIGHT = constant(0), constant(0), constant(-1)
 NEVER = constant(2**62)

@@ -17,7 +17,7 @@ from fedsched.slurm.nodes.node_sets import BITS
 if TYPE_CHECKING:
     from fedsched.engine.sharing.arrays import Stock
     from fedsched.slurm.loop.structs import Problem, Words
-    from fedsched.slurm.nodes.shared_arrays import Shared
+    from fedsched.slurm.nodes.shared_nodes import Shared
 
 CORES = constant(0)
 ZERO, ONE = np.uint64(0), np.uint64(1)

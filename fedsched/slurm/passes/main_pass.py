@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import constant, part
-from fedsched.slurm.conf.node_lines import keep_first_lines
 from fedsched.slurm.loop.running import start
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet, ones
+from fedsched.slurm.nodes.node_sizes import keep_first_lines
 from fedsched.slurm.nodes.shared_nodes import closed, fits_now, place_now
 from fedsched.slurm.passes.gpu_node_order import found_none, look_for_now
 from fedsched.slurm.passes.limit_checks import OTHERS, is_found_over, is_over, is_still_over

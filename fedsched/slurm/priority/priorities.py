@@ -6,6 +6,7 @@ At a tick, usage decays and all priorities are computed again (PriorityCalcPerio
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,11 +14,10 @@ import numpy as np
 
 from fedsched.core.jit import by_reference
 from fedsched.slurm.conf.job_factors import Scales
-from fedsched.slurm.priority.resets import resets_from
 from fedsched.slurm.priority.shares import in_all, in_level, shares_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -201,3 +201,34 @@ def tree_of(associations: Associations | None, *, fair_tree: bool) -> Tree:
         frame=np.zeros(4 * (n + 1), np.int64),
         seen=np.zeros(n + 1),
     )
+
+
+YEARS = 20  # resets are listed for so many years
+_ZERO = datetime(1970, 1, 1)  # without a time zone: all times are local
+
+
+def resets_from(period: str, origin: float, phase: float) -> NDArray[np.float64]:
+    """Return the seconds of the log at which usage is reset, for `YEARS` years from the first tick on, then inf."""
+    begin = _ZERO + timedelta(seconds=origin + phase)
+    times = [(one - _ZERO).total_seconds() - origin for one in _moments(period, begin)]
+    return np.array([*times, np.inf])
+
+
+def _moments(period: str, begin: datetime) -> Iterator[datetime]:
+    midnight = begin.replace(hour=0, minute=0, second=0, microsecond=0)
+    end = begin.year + YEARS
+    match period:
+        case "DAILY" | "WEEKLY":
+            sunday = (midnight.weekday() + 1) % 7
+            step = timedelta(days=1 if period == "DAILY" else 7)
+            at = midnight + (step if period == "DAILY" else timedelta(days=7 - sunday))
+            while at.year <= end:
+                yield at
+                at += step
+        case "MONTHLY" | "QUARTERLY" | "YEARLY":
+            months = {"MONTHLY": 1, "QUARTERLY": 3, "YEARLY": 12}[period]
+            at = midnight.replace(day=1)
+            while at.year <= end:
+                if at > begin and (at.month - 1) % months == 0:
+                    yield at
+                at = at.replace(year=at.year + at.month // 12, month=at.month % 12 + 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FederationError, shortened
 from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, Standing, names_of, not_modelled_of
 from fedsched.io.slurm_files.slurm_values import NOTHING, cpus_of, gpus_of, is_on, seconds_of, whole_of
-from fedsched.slurm.conf.versions import said_or_usual
+from fedsched.slurm.conf.parameters import said_or_usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, inlined, kernel, part
-from fedsched.slurm.priority.classic import look, share
-from fedsched.slurm.priority.fair_tree import rank
+from fedsched.slurm.priority.fair_share import look, rank, share
 from fedsched.slurm.priority.priorities import Count, Factor, Moment, Switch, Weight
 
 if TYPE_CHECKING:

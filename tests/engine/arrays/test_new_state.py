@@ -8,8 +8,7 @@ from support.plain import begun, clusters, jobs
 
 import fedsched as fs
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import LOOKAHEAD, Dispatch
-from fedsched.engine.rules import NEEDS, Needs, needs_of
+from fedsched.engine.codes import LOOKAHEAD, NEEDS, Dispatch, Needs, needs_of
 
 PAIR = clusters(((2, 1.0), (3, 2.0)), ((4, 2.0), (1, 4.0)))
 FOUR = fs.Federation.homogeneous(4)

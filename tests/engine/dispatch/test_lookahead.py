@@ -13,8 +13,7 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import LOOKAHEAD, CandidateRow
-from fedsched.engine.rules import needs_of
+from fedsched.engine.codes import LOOKAHEAD, CandidateRow, needs_of
 from fedsched.simulate import prepare
 
 lookahead = plain("fedsched.engine.dispatch.lookahead")

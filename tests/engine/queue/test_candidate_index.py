@@ -25,7 +25,7 @@ backfill = plain("fedsched.engine.dispatch.easy")
 dispatch = plain("fedsched.engine.dispatch.greedy")
 loop = plain("fedsched.engine.loop.event_loop")
 queues = plain("fedsched.engine.queue.queue_tree")
-requeue = plain("fedsched.engine.optional_features.requeue")
+decisions = plain("fedsched.engine.run.decisions")
 rooms = plain("fedsched.engine.queue.candidate_index")
 PARTS = (fs.Partition("left", {"cluster": "0-3"}), fs.Partition("right", {"cluster": "4-9"}))
 NESTED = (fs.Partition("left", {"cluster": "all"}), PARTS[1])
@@ -171,7 +171,7 @@ def test_newcomers_that_come_out_of_order_are_scanned() -> None:
 def test_another_order_begins_anew() -> None:
     """Jobs that change places in the midst of a run are met at their new ones."""
     problem, plan, state = waiting([1, 5], ["left", "right"])
-    requeue.requeue(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
+    decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
     rooms.let_join(problem, plan, state)
     state.free[:] = [4, 0]
     assert found(problem, plan, state) == [1]

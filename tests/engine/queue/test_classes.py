@@ -16,10 +16,9 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.engine.arrays import new_state
-from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.codes import Dispatch, Placement, Status, needs_of
 from fedsched.engine.loop import event_loop
 from fedsched.engine.numbers import ClassNumber, Counter
-from fedsched.engine.rules import needs_of
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ backfill = plain("fedsched.engine.dispatch.easy")
 dispatching = plain("fedsched.engine.dispatch.greedy")
 events = plain("fedsched.engine.loop.events")
 plain_loop = plain("fedsched.engine.loop.event_loop")
-requeue = plain("fedsched.engine.optional_features.requeue")
+decisions = plain("fedsched.engine.run.decisions")
 MANY = 4000  # jobs: a long queue
 PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 
@@ -191,7 +190,7 @@ def test_the_order_that_is_scanned_says_whether_a_queue_may_be_grouped(monkeypat
 def test_a_new_plan_and_a_new_run_begin_ungrouped() -> None:
     """Places, caps and rule of a plan that came in between are none that the queue was grouped by."""
     problem, plan, state = grouped([2, 2], [1.0, 1.0])
-    requeue.requeue(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
+    decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
     assert state.classes.number[ClassNumber.CLASSES] == 0
     problem, plan, state = grouped([2, 2], [1.0, 1.0])
     plain_loop.begin(problem, plan, state)

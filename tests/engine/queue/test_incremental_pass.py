@@ -156,7 +156,7 @@ def test_it_falls_when_nodes_close_or_open_or_pay(downtimes: tuple[fs.Downtime, 
 def test_a_queue_in_another_order_has_no_reservation_that_stands() -> None:
     """Whoever gives jobs other places or caps ends what stands."""
     problem, plan, state = passed(1.0, 9.0)
-    plain("fedsched.engine.optional_features.requeue").requeue(problem, plan, state, np.array([2, 1]), np.array([1, 2]))
+    plain("fedsched.engine.run.decisions").reorder_queued(problem, plan, state, np.array([2, 1]), np.array([1, 2]))
     assert not newcomers.are_enough(state)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference import naive
 from support import deciding, strategies
+from support.plain import arrived, clusters, jobs, plain
 from support.tiers import tries
 
 import fedsched as fs
@@ -17,6 +18,9 @@ from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+queues = plain("fedsched.engine.queue.queue_tree")
+decisions = plain("fedsched.engine.run.decisions")
 
 
 def at_random(seed: int, places: int) -> Callable[[list[int], list[bool]], int]:
@@ -168,3 +172,19 @@ def test_a_run_starts_from_a_running_state() -> None:
             np.testing.assert_array_equal(got.finish, rest.finish)
         checked += 1
     assert checked > tries(40)
+
+
+def test_jobs_exchange_the_places_that_they_hold() -> None:
+    """The jobs take these places in the order given, with the durations that their new caps allow; the rest stays."""
+    problem, plan, state = arrived(
+        jobs([3, 2, 1, 4], [8.0, 8.0, 8.0, 8.0]), clusters(((4, 4.0),), ((4, 1.0),)), dispatch="easy"
+    )
+    assert state.shortest.tolist() == [2.0] * 4
+    plan = plan._replace(caps=np.array([[4, 4], [0, 4]]), cap_row=np.array([0, 0, 1, 0]))
+    decisions.reorder_queued(problem, plan, state, np.array([2, 0]), np.array([0, 2]))
+    assert state.queue.order.tolist() == [2, 1, 0, 3]
+    assert state.queue.position.tolist() == [2, 1, 0, 3]
+    assert state.shortest.tolist() == [2.0, 2.0, 8.0, 2.0]
+    assert queues.next_small(state.queue, 0, 2) == 0
+    assert queues.next_small(state.queue, 1, 2) == 1
+    assert queues.next_candidate(state.queue, 0, 4, 2.0, 0) == 1
